@@ -25,14 +25,7 @@ from ...problem.residuals import (
 )
 from ...problem.result import PRECEDED_BY, WORST_FIRST, Found, Status
 from ...problem.subsystem import chosen_rows, contact_islands, subsystem
-from ...problem.system import (
-    System,
-    apply_inverse_mass,
-    effective_inverse_mass,
-    relative_velocities,
-    relative_velocity,
-    transpose_product,
-)
+from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
@@ -159,11 +152,9 @@ def measure_island(system, impulse, sides, relative):
 
     Returns (largest of these, the relative penetration and the natural map, the contact it is at, the natural map).
     """
-    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
-    transpose_product(system, impulse, momentum)
-    apply_inverse_mass(system, momentum, v)
-    v += system.velocity
-    velocity = relative_velocities(system, v)
+    state = State(impulse, np.empty(system.velocity.size))
+    update_velocities(system, state)
+    velocity = relative_velocities(system, state.v)
     kappa = effective_masses(effective_inverse_mass(system))
     value, index = np.empty(5), np.empty(5, np.int64)
     fastest, largest = fastest_velocity(system), largest_impulse(system, impulse)
