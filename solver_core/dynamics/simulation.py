@@ -137,7 +137,7 @@ class Simulation:
             | memory
             | joints
             | steps.sleep.checkpoint()
-            | steps.moving.checkpoint()
+            | steps.island_motion.checkpoint()
             | steps.together.checkpoint()
             | {"last_step": np.array([steps.last_step])}
         )
@@ -151,7 +151,7 @@ class Simulation:
         steps.memory = remembered(checkpoint, "memory")
         steps.joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         steps.sleep.restore(checkpoint)
-        steps.moving.restore(checkpoint)
+        steps.island_motion.restore(checkpoint)
         steps.last_step = float(checkpoint["last_step"][0])
         steps.follow_modes()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)

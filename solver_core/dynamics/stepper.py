@@ -35,7 +35,7 @@ from .model.bending import Bending
 from .model.bodies import State, build_bodies
 from .model.held_together import HeldTogether
 from .model.integrate import integrate
-from .model.moving import MovingIslands
+from .model.island_motion import IslandMotion
 from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .motion.deformation import Deformation
@@ -82,7 +82,7 @@ class Stepper:
         self.memory = none_remembered()
         gravity_speed = strongest_gravity(spec) * self.step
         movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
-        self.moving = MovingIslands(np.where(movable, radius, 0.0), settings)
+        self.island_motion = IslandMotion(np.where(movable, radius, 0.0), settings)
         self.sleep = Sleep(movable, radius, gravity_speed, self.step, settings.sleeping)
         self.sleep.lay(*laid_asleep(spec))
         self.bending = Bending.of_scene(spec, modes)
@@ -104,8 +104,8 @@ class Stepper:
         self.pull: Pull | None = None
         self.every_contact = False
         self.joints = Joints(spec, self.bodies, self.bending, self.state)
-        solved = self.joints, self.deformation, self.moving
-        rolling = Rolling(self.bodies, self._impacts, self.deformation, self.moving, self.bending.bends)
+        solved = self.joints, self.deformation, self.island_motion
+        rolling = Rolling(self.bodies, self._impacts, self.deformation, self.island_motion, self.bending.bends)
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
@@ -123,9 +123,9 @@ class Stepper:
         asleep = int(np.count_nonzero(self.sleep.asleep))
         if len(self.joints) and self.joints.break_by(self.held):
             self.follow_joints()
-        moving = int(np.count_nonzero(self.moving.members))
+        moving = int(np.count_nonzero(self.island_motion.members))
         joined = self.joints.pairs, self.joints.driven
-        self.memory = self.sleep.update(number, self.memory, *joined, self.moving.still, self._met_asleep)
+        self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._met_asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
@@ -145,7 +145,7 @@ class Stepper:
         self.paths.place(self.state, self.sleep.held, at + 1.0)
         self._predicted, self.last_step = prescribed, self.step
         self.sleep.record_motion(prescribed, True)
-        self.moving.rest()
+        self.island_motion.rest()
         self.follow_modes()
         if len(self.joints):
             self.joints.advance(self.state, np.zeros_like(self.joints.memory.impulse), prescribed)
@@ -160,7 +160,8 @@ class Stepper:
 
     def _situation(self) -> Situation:
         """All that a step begins with, but for what changes by itself."""
-        arrays = *self.state, *self.memory, self.sleep.awake, *self.moving.checkpoint().values(), np.array(self.last_step)
+        motion = self.island_motion.checkpoint().values()
+        arrays = *self.state, *self.memory, self.sleep.awake, *motion, np.array(self.last_step)
         return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
@@ -186,7 +187,7 @@ class Stepper:
         distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
         if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
-            impacts = impacts.among(contacts.chosen(distant)).outside(self.moving.members)
+            impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
@@ -210,7 +211,7 @@ class Stepper:
             motion = self._motion(begin, twist_between(self.state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
             # a large island in motion does not wait for two of its bodies: what they meet at are contacts
-            alone = impacts.outside(self.moving.members)
+            alone = impacts.outside(self.island_motion.members)
             if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
                 return alone.first()
             self.deformation.bend(moved.modal)
@@ -277,7 +278,7 @@ class Stepper:
             if not self._wake_met(contacts, begin.awake):
                 begin = begin.with_contacts(contacts, self.together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)
-                return bearing_until_met(begin, state, speed, self.memory, self.moving.members | self.bending.bends)
+                return bearing_until_met(begin, state, speed, self.memory, self.island_motion.members | self.bending.bends)
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""

@@ -23,10 +23,11 @@ from .residuals import (
     NATURAL_MAP,
     PENETRATION,
     effective_masses,
+    fastest_velocity,
     joint_maps,
+    largest_impulse,
     law_of,
     measure,
-    scales,
 )
 from .result import Result
 from .system import apply_inverse_mass, effective_inverse_mass, relative_velocities, transpose_product
@@ -167,8 +168,8 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         velocity[:, :dim] = given[: m * dim].reshape(m, dim)
         bilateral_error = np.abs(given[m * dim :])
     difference = np.abs(velocity[:, :dim] - result.velocity).max(axis=1, initial=0.0)
-    fastest, largest = scales(system, impulse)
-    fastest = max(fastest, float(np.abs(problem.bilateral[1]).max(initial=0.0)))
+    largest = largest_impulse(system, impulse)
+    fastest = max(fastest_velocity(system), float(np.abs(problem.bilateral[1]).max(initial=0.0)))
 
     value, index = np.zeros(5), np.full(5, -1, dtype=np.int64)
     contacts = system.mu.size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far impulses are from Coulomb's law, in kernels: natural maps, five residuals of contacts, and their scales.
+"""How far impulses are from Coulomb's law, in kernels: natural maps, five residuals of contacts, and what they are part of.
 
 `problem/accuracy.py` measures a result with these, and with the conditions of other laws.
 """
@@ -29,14 +29,15 @@ __all__ = [
     "NATURAL_MAP",
     "PENETRATION",
     "effective_masses",
+    "fastest_velocity",
     "joint_maps",
+    "largest_impulse",
     "law_of",
     "law_of_impulses",
     "measure",
     "natural_error",
     "natural_error_between",
     "relative_coulomb",
-    "scales",
 ]
 
 PENETRATION, CONE_EXCESS, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
@@ -150,15 +151,14 @@ def _demand(system, k, r, u):
 
 
 @kernel
-def scales(system, impulse):
-    """(U, L): the largest relative velocity without impulses, with what separation is asked for, and the largest impulse of a
-    contact.
+def fastest_velocity(system):
+    """The largest relative velocity without impulses, m/s, with what separation is asked for.
 
     The slack of an open gap, and what a joint is from its limit, is no velocity of anything, and is not counted.
-    Bodies that move together have a relative velocity of nothing but round-off: U is not less than `RESOLVED` of the velocities
-    that it is the difference of, nor than the least scale of the system.
+    Bodies that move together have a relative velocity of nothing but round-off: this is not less than `RESOLVED` of the
+    velocities that it is the difference of, nor than the least scale of the system.
     """
-    fastest, largest, term = 0.0, 0.0, 0.0
+    fastest, term = 0.0, 0.0
     for k in range(system.body_a.size):
         n, t1, t2 = relative_velocity(system, k, system.velocity)
         joint = k - system.mu.size
@@ -167,13 +167,20 @@ def scales(system, impulse):
         else:
             n += min(system.slack[k], 0.0)
         fastest = max(fastest, n * n + t1 * t1 + t2 * t2)
-        if joint < 0:
-            largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
         term = max(term, _largest_term(system.jacobian_a, k, system, system.body_a[k]))
         term = max(term, _largest_term(system.jacobian_b, k, system, system.body_b[k]))
         if joint < 0:
             term = max(term, abs(system.bias[k, 0]), abs(system.bias[k, 1]), abs(system.bias[k, 2]))
-    return max(np.sqrt(fastest), RESOLVED * term, system.least_scale), np.sqrt(largest)
+    return max(np.sqrt(fastest), RESOLVED * term, system.least_scale)
+
+
+@kernel
+def largest_impulse(system, impulse):
+    """N s, of the contacts of a system; impulse: (m, 3)."""
+    largest = 0.0
+    for k in range(system.mu.size):
+        largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
+    return np.sqrt(largest)
 
 
 @kernel
@@ -226,7 +233,7 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
 @inner_kernel
 def law_of_impulses(system, impulse, kappa, fastest, sides):
     """The largest relative residual of Coulomb's law of impulses (m, 3), from them alone, with the relative velocities (m, 3)
-    and velocities (n,) that they lead to. kappa: (m,) effective masses. fastest: m/s, U of `scales`."""
+    and velocities (n,) that they lead to. kappa: (m,) effective masses. fastest: m/s, as of `fastest_velocity`."""
     response, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, response)
     apply_inverse_mass(system, response, v)
@@ -239,5 +246,4 @@ def law_of_impulses(system, impulse, kappa, fastest, sides):
 @kernel
 def law_of(system, impulse, sides):
     """`law_of_impulses`, with their masses and scale."""
-    fastest, _ = scales(system, impulse)
-    return law_of_impulses(system, impulse, effective_masses(effective_inverse_mass(system)), fastest, sides)
+    return law_of_impulses(system, impulse, effective_masses(effective_inverse_mass(system)), fastest_velocity(system), sides)

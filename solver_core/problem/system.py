@@ -44,8 +44,8 @@ class System(NamedTuple):
     indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
     bias: (m, 3) b. slack: (c,) c. mu: (c,) the coefficient in force. box: (j, 3, 3) of each row of a joint the least and the
     largest impulse, N s, and its compliance gamma >= 0, 1/kg:  -(u + gamma lam) is in the normal cone of low <= lam <= high.
-    least_scale: m/s, what errors are measured by at least (`residuals.scales`): what gravity gives in a step, 0 where nothing
-    is known of it.
+    least_scale: m/s, what errors are measured by at least (`residuals.fastest_velocity`): what gravity gives in a step, 0
+    where nothing is known of it.
     """
 
     offset: Ints

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..problem.contact_problem import ContactProblem
-from ..problem.residuals import scales
+from ..problem.residuals import fastest_velocity
 from ..problem.result import WORST_FIRST, Found, Result, Status, together
 from ..problem.subsystem import subsystem
 
@@ -53,7 +53,7 @@ def solve_apart(
     problem: ContactProblem, parts: list[NDArray[np.int64]], start: NDArray[np.float64] | None, solve: Callable[..., Result]
 ) -> Result:
     """Solve each part of a problem by `solve(part, start)`; the result of the whole."""
-    fastest, _ = scales(problem.system, np.zeros((problem.contacts, 3)))
+    fastest = fastest_velocity(problem.system)
     impulse, velocity = np.zeros((2, problem.contacts, problem.dim))
     v, ray = np.zeros_like(problem.system.velocity), np.zeros((problem.contacts, problem.dim))
     results = []

@@ -8,8 +8,8 @@ A bound on an error has one of four names:
     acceptable    where it ends if what more it does is slow
     fallback      where it ends if it would have to change its penalty
 
-All compare with the natural map, relative to the fastest velocity of a system (`residuals.scales`), of which the tolerance is a
-bound too; those of `StoppingCriteria` are in m/s.
+All compare with the natural map, relative to the fastest velocity of a system (`residuals.fastest_velocity`), of which the
+tolerance is a bound too; those of `StoppingCriteria` are in m/s.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it
-# Of the tolerance, what projections and Newton's method aim at: structures keep for good what a step leaves over, moving bodies
-# have forgotten it a step later.
-TARGET, TARGET_OF_MOVING = 1e-3, 1e-1
+# Of the tolerance, what projections and Newton's method aim at: structures keep for good what a step leaves over, what tumbles
+# has forgotten it a step later.
+TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-1
 # Of what is acceptable, what large islands that stand are solved to: what is left over moves them by as much in each step,
 # until they are solved again.
 OF_STANDING = 0.1 / ACCEPTABLE
 # Of what projections and Newton's method aim at, for what stands: what is left as it is, and, at last, aimed at, which rounding
-# does not always allow. What may stand still is more than both (`dynamics/model/moving.py`), or nothing ever would.
+# does not always allow. What may stand still is more than both (`dynamics/model/island_motion.py`), or nothing ever would.
 LEFT_STANDING, OF_FIXED_POINT = 5.0, 1e-1
 LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4  # tolerances beyond which the target does not follow: rounding, and what costs nothing
 WITHIN_SUBDOMAINS = 0.7  # of what is acceptable, that subdomains are solved to
@@ -80,11 +80,11 @@ HALVED = 0.5  # of an error: what leaves more of it for long comes to nothing
 
 
 class Request(NamedTuple):
-    """What is asked of a solve: the tolerance; moving: whether the system is known to be no structure; max_iterations; sides: 0
-    for the friction disk, else K."""
+    """What is asked of a solve: the tolerance; tumbles: whether the system is known to be no structure; max_iterations; sides:
+    0 for the friction disk, else K."""
 
     tolerance: float
-    moving: bool
+    tumbles: bool
     max_iterations: int
     sides: int
 
@@ -109,9 +109,9 @@ def criteria_at(tolerance: float, scale: float, max_unconverged: int = 0) -> Sto
 
 
 @leaf_kernel
-def relative_target(tolerance, moving):
+def relative_target(tolerance, tumbles):
     """What projections and Newton's method aim at, relative to the fastest velocity."""
-    return (TARGET_OF_MOVING if moving else TARGET) * max(min(tolerance, MOST_AIMED), LEAST_AIMED)
+    return (TARGET_OF_TUMBLING if tumbles else TARGET) * max(min(tolerance, MOST_AIMED), LEAST_AIMED)
 
 
 @leaf_kernel

@@ -89,7 +89,7 @@ def _solve_staggered(
 ) -> Result:
     _require_options(problem, polygon_sides, staggering)
     free = without_bilateral(problem)
-    most = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
+    max_iterations = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
     deadline = perf_counter() + limits.time_limit
 
     def left() -> float:
@@ -103,9 +103,8 @@ def _solve_staggered(
 
     def attempt(tolerance: float) -> Result:
         within = replace(limits, tolerance=tolerance, time_limit=left())
-        return confirmed(
-            _staggered_contacts(free.problem, within, limits.warm_start, most, polygon_sides, VARIANTS[staggering]), within
-        )
+        options = max_iterations, polygon_sides, VARIANTS[staggering]
+        return confirmed(_staggered_contacts(free.problem, within, limits.warm_start, *options), within)
 
     accelerated = VARIANTS[staggering] == ACCELERATED
     if accelerated and limits.warm_start is None and is_frictionless_matrix(free.problem):
@@ -143,17 +142,17 @@ def _at_tighter_tolerances(
 
 
 def _staggered_contacts(
-    problem: ContactProblem, limits: Limits, start: Floats | None, most: int, polygon_sides: int, variant: int
+    problem: ContactProblem, limits: Limits, start: Floats | None, max_iterations: int, polygon_sides: int, variant: int
 ) -> Result:
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
     if start is not None:
         impulse[:, :dim] = start
-    history, effort = np.zeros((most, 3)), effort_of_a_step()
+    history, effort = np.zeros((max_iterations, 3)), effort_of_a_step()
     v = np.empty_like(system.velocity)
     begin = perf_counter()
-    request = Request(limits.tolerance, False, most, int(polygon_sides))
+    request = Request(limits.tolerance, False, max_iterations, int(polygon_sides))
     with deadline_timer(effort, limits.time_limit):
         factorisations, proposed = propose_beforehand(system, request, variant, effort, impulse, 1)
         answer = solve_system(system, request, variant, effort, impulse, v, history)
@@ -182,8 +181,8 @@ def _staggered_contacts(
 def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
     require_truth("guess", guess)
     joined = joints_as_contacts(problem)
-    most = limits.tolerance, limits.max_iterations, limits.time_limit
-    result = joined.result(pivot(joined.problem, *most, joined.start(limits.warm_start), bool(guess)))
+    bounds = limits.tolerance, limits.max_iterations, limits.time_limit
+    result = joined.result(pivot(joined.problem, *bounds, joined.start(limits.warm_start), bool(guess)))
     return _confirmed(result, residuals(problem, result).static_friction, limits)
 
 
@@ -194,8 +193,8 @@ def _solve_energy(problem: ContactProblem, limits: Limits, *, as_published: bool
     def error_of(result: Result) -> float:
         return residuals(problem, joined.result(result)).coulomb
 
-    most = limits.tolerance, limits.max_iterations, limits.time_limit
-    result = joined.result(energy(joined.problem, *most, joined.start(limits.warm_start), error_of, bool(as_published)))
+    bounds = limits.tolerance, limits.max_iterations, limits.time_limit
+    result = joined.result(energy(joined.problem, *bounds, joined.start(limits.warm_start), error_of, bool(as_published)))
     return _confirmed(result, residuals(problem, result).coulomb, limits)
 
 

@@ -22,7 +22,7 @@ FEW = "solvers/coulomb/few_contacts.py"
 SOLVE = "solvers/solve.py"
 ISLANDS = "dynamics/solve/islands.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
-MOVING = "dynamics/model/moving.py"
+ISLAND_MOTION = "dynamics/model/island_motion.py"
 TRIANGLES = "collision/mesh/contacts.py"
 IMPACT = "collision/time_of_impact.py"
 OF_MESHES = ("concave meshes 18", "bolt in its nut")
@@ -85,7 +85,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "the nearest impulses": Mechanism((Edit(CASCADE, "if near < np.inf and effort[OVERDUE] == 0:", "if near < 0.0:"),)),
     "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
     "few that move begin with Newton": Mechanism(
-        (Edit(FIRST_ORDER, "return Found.START, moving", "return Found.START, False"),)
+        (Edit(FIRST_ORDER, "return Found.START, tumbles", "return Found.START, False"),)
     ),
     "what stands goes on to a fixed point": Mechanism(
         (Edit(CASCADE, "if not moving and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
@@ -112,7 +112,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("cubes 1000",),
     ),
     "what stands, begun apart": Mechanism(
-        (Edit(CASCADE, "if not request.moving and request.tolerance", "if False and request.tolerance"),)
+        (Edit(CASCADE, "if not request.tumbles and request.tolerance", "if False and request.tolerance"),)
     ),
     # few contacts
     "few contacts at once": Mechanism(
@@ -140,15 +140,15 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("dolls 8",),
     ),
     "tolerance in motion": Mechanism(
-        (Edit(MOVING, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
+        (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
-    "what is slow stands still": Mechanism((Edit(MOVING, "fastest[root(parent, d)] <= slow:", "False:"),)),
+    "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),
         keeps_bits=True,
     ),
     "what moves aims lower": Mechanism(
-        (Edit("solvers/criteria.py", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-1", "TARGET, TARGET_OF_MOVING = 1e-3, 1e-3"),)
+        (Edit("solvers/criteria.py", "TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-1", "TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-3"),)
     ),
     "factors used again": Mechanism(
         (
@@ -166,7 +166,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/build.py", "beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
     ),
     "overlaps parted by first order": Mechanism(
-        (Edit("dynamics/solve/separation.py", "way = -apart.slack.min(), SOON", "way = -apart.slack.min(), EXACTLY"),)
+        (Edit("dynamics/solve/separation.py", "-apart.slack.min(), SOON", "-apart.slack.min(), EXACTLY"),)
     ),
     "look-ahead": Mechanism(
         (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)

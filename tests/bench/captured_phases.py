@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 import solver_core as sc
-from solver_core.problem.residuals import effective_masses, natural_error, scales
+from solver_core.problem.residuals import effective_masses, fastest_velocity, natural_error
 from solver_core.problem.system import (
     System,
     apply_inverse_mass,
@@ -69,7 +69,7 @@ def largest_error(system, impulse, v):
 
 
 def natural_map(system: System, impulse: Floats) -> float:
-    fastest, _ = scales(system, impulse)
+    fastest = fastest_velocity(system)
     error = largest_error(system, impulse, velocities(system, impulse))
     return error / fastest if fastest > 0.0 else 0.0
 
@@ -77,7 +77,7 @@ def natural_map(system: System, impulse: Floats) -> float:
 def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     impulse, effort = start.copy(), effort_of_a_step()
     with deadline_timer(effort, limit):
-        criteria = criteria_at(tolerance, scales(problem.system, start)[0])
+        criteria = criteria_at(tolerance, fastest_velocity(problem.system))
         state = State(impulse, np.empty_like(problem.system.velocity))
         factorisations, _ = begin_large(problem.system, criteria, effort, state, 1)
     return natural_map(problem.system, impulse), factorisations
@@ -86,7 +86,7 @@ def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, lim
 def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     system, effort = problem.system, effort_of_a_step()
     best, least, total = start, np.inf, 0
-    operator, criteria = operator_of(system), criteria_at(tolerance, scales(system, start)[0])
+    operator, criteria = operator_of(system), criteria_at(tolerance, fastest_velocity(system))
     with deadline_timer(effort, limit):
         for attempt in range(NEWTON_TRIES):
             impulse, v = best.copy(), np.empty_like(system.velocity)

@@ -20,7 +20,7 @@ from time import process_time
 import numpy as np
 
 import solver_core as sc
-from solver_core.dynamics.model.moving import AT_REST
+from solver_core.dynamics.model.island_motion import AT_REST
 from solver_core.scene.spec import SceneSpec
 
 from .heap_scenes import FPS, SEED, heap_of_cubes

@@ -33,7 +33,7 @@ from ...geometry.shapes import HULL, PLANE, ShapeTable
 from ..look_ahead.impacts import ImpactFinder
 from ..look_ahead.later_contacts import twist_between
 from ..model.bodies import Bodies, State
-from ..model.moving import MovingIslands
+from ..model.island_motion import IslandMotion
 from ..model.predict import Begin, is_locked
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
@@ -58,10 +58,10 @@ class Rolling:
     """Finds by how much the velocities at contacts of what rolls differ from J v; made once for a scene."""
 
     def __init__(
-        self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, moving: MovingIslands, bends: Flags
+        self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, island_motion: IslandMotion, bends: Flags
     ) -> None:
         """bends: (n,) which bodies do."""
-        self._bodies, self._impacts, self._deformation, self._moving = bodies, impacts, deformation, moving
+        self._bodies, self._impacts, self._deformation, self._island_motion = bodies, impacts, deformation, island_motion
         self._bends = bends
         self._rest = rest_offsets(bodies.model.size)
         self._balls, self._flat = balls_and_flats(bodies.shapes)
@@ -74,7 +74,7 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        of_bodies = self._moving.members, self._bends, self._deformation.speed, self._balls, self._flat
+        of_bodies = self._island_motion.members, self._bends, self._deformation.speed, self._balls, self._flat
         return that_roll(begin.model, begin.bodies, state.position, contacts, memory, of_bodies, step, begin.force_time)
 
     def turning(
@@ -92,10 +92,10 @@ class Rolling:
         found = detect(self._bodies.shapes, *scene, chosen & (begin.model.dof >= 0), self._bodies.excluded)
         way = twist_between(state, moved, twist, begin.h)
         # what goes on as it did neither leaves nor comes in by more than twice what gravity does in a step: it is no impact
-        most = 2.0 * begin.single * begin.least_bounce
+        largest_change = 2.0 * begin.single * begin.least_bounce
         before, after = (contacts, state.position), (found, moved.position)
         at_begin = velocities_at_begin(begin.model, begin.bodies, state, moved, twist, chosen)
-        return along_the_way(before, after, which, (at_begin, twist, way, begin.h), most)
+        return along_the_way(before, after, which, (at_begin, twist, way, begin.h), largest_change)
 
 
 def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
@@ -203,10 +203,10 @@ def turns_fast(spin, change, share):
 
 
 @kernel
-def along_the_way(before, after, which, motion, most):
+def along_the_way(before, after, which, motion, largest_change):
     """(m, 3), (m, 3) and (m,) as of `Rolling.turning`. before, after: the contacts at the begin of the way and at its end,
     and the positions of bodies (n, 3). motion: the velocities (n, 6) as the way begins,
-    those that stand in J w, those from begin to end, and the step. most: m, that gaps may change by."""
+    those that stand in J w, those from begin to end, and the step. largest_change: m, that gaps may change by."""
     (contacts, position), (later, to_position) = before, after
     (at_begin, twist, way, h), slip, now = motion, np.empty(3), np.empty(3)
     out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
@@ -218,7 +218,7 @@ def along_the_way(before, after, which, motion, most):
         else:
             continue
         n, change = contacts.normal[k], later.gap[j] - gap
-        if not (np.dot(n, later.normal[j]) > STILL_ITS_NORMAL and abs(change) <= most):
+        if not (np.dot(n, later.normal[j]) > STILL_ITS_NORMAL and abs(change) <= largest_change):
             continue
         known[k] = True
         slip[:], now[:] = 0.0, 0.0

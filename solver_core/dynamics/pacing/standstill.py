@@ -3,7 +3,7 @@
 
 A step is a function of where bodies are and how fast, of what is remembered of their contacts, of who is awake and who tumbles,
 and of what acts from outside. Where it left all of these as they were, to the last bit, the next one does the same. What rests
-comes there soon, for what is slower than the solver's error stands still (`model/moving.py`).
+comes there soon, for what is slower than the solver's error stands still (`model/island_motion.py`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...problem.contact_problem import ContactProblem
-from ...problem.residuals import scales
+from ...problem.residuals import fastest_velocity
 from ...problem.result import Status
 from ...problem.subsystem import subsystem
 from ...problem.system import System, relative_velocities
@@ -42,7 +42,7 @@ def mark_infeasible(
 
 def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
     """Whether contact fails at velocities (m, 3), and must."""
-    fastest, _ = scales(problem.system, velocity)
+    fastest = fastest_velocity(problem.system)
     contacts = problem.system.mu.size
     closing = -(velocity[:contacts, 0] + problem.system.slack).min(initial=np.inf)
     return bool(closing > tolerance * fastest) and contradiction(problem, tolerance) is not None

@@ -19,19 +19,13 @@ from ...problem.residuals import (
     NATURAL_MAP,
     PENETRATION,
     effective_masses,
+    fastest_velocity,
+    largest_impulse,
     relative_coulomb,
-    scales,
 )
 from ...problem.result import PRECEDED_BY, WORST_FIRST, Found, Status
 from ...problem.subsystem import chosen_rows, contact_islands, subsystem
-from ...problem.system import (
-    System,
-    apply_inverse_mass,
-    effective_inverse_mass,
-    relative_velocities,
-    relative_velocity,
-    transpose_product,
-)
+from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
@@ -74,11 +68,11 @@ class Islands(NamedTuple):
 
 
 class Requests(NamedTuple):
-    """What is asked of each body, the same for all of an island, or of each island: tolerance, moving; and of all, as of
+    """What is asked of each body, the same for all of an island, or of each island: tolerance, tumbles; and of all, as of
     `Request` and `solve_system`."""
 
     tolerance: Floats
-    moving: NDArray[np.bool_]
+    tumbles: NDArray[np.bool_]
     max_iterations: int
     sides: int
     variant: int
@@ -135,14 +129,14 @@ def islands_of(system):
 @kernel
 def asked_of(system, requests_of_bodies):
     """The `Islands` of a system, and what is asked of each: (islands,) the tolerance, and whether it tumbles."""
-    (body_tolerance, body_moving), islands = requests_of_bodies, islands_of(system)
+    (body_tolerance, body_tumbles), islands = requests_of_bodies, islands_of(system)
     count = islands.start.size - 1
-    tolerance, moving = np.empty(count), np.empty(count, np.bool_)
+    tolerance, tumbles = np.empty(count), np.empty(count, np.bool_)
     for i in range(count):
         k = islands.contacts[islands.start[i]]
         body = max(system.body_a[k], system.body_b[k])
-        tolerance[i], moving[i] = body_tolerance[body], body_moving[body]
-    return islands, tolerance, moving
+        tolerance[i], tumbles[i] = body_tolerance[body], body_tumbles[body]
+    return islands, tolerance, tumbles
 
 
 @kernel
@@ -158,14 +152,12 @@ def measure_island(system, impulse, sides, relative):
 
     Returns (largest of these, the relative penetration and the natural map, the contact it is at, the natural map).
     """
-    momentum, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
-    transpose_product(system, impulse, momentum)
-    apply_inverse_mass(system, momentum, v)
-    v += system.velocity
-    velocity = relative_velocities(system, v)
+    state = State(impulse, np.empty(system.velocity.size))
+    update_velocities(system, state)
+    velocity = relative_velocities(system, state.v)
     kappa = effective_masses(effective_inverse_mass(system))
     value, index = np.empty(5), np.empty(5, np.int64)
-    fastest, largest = scales(system, impulse)
+    fastest, largest = fastest_velocity(system), largest_impulse(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
     relative[0] = value[CONE_EXCESS] / largest if value[CONE_EXCESS] > 0.0 else 0.0
     relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0
@@ -218,10 +210,10 @@ def _solve_busy(part, request, variant, effort, impulse, v, history):
 
 
 @leaf_kernel
-def _good_enough(tolerance, moving):
+def _good_enough(tolerance, tumbles):
     """Relative residuals of impulses given that `solve_island` would leave as they are: an iteration from there, which takes
     what projections need first, ends where it begins."""
-    return ACCEPTABLE * tolerance if moving else LEFT_STANDING * relative_target(tolerance, moving)
+    return ACCEPTABLE * tolerance if tumbles else LEFT_STANDING * relative_target(tolerance, tumbles)
 
 
 @kernel
@@ -229,7 +221,7 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
     """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
     out: `Outcomes`."""
     start, contacts, number = islands
-    tolerance, moving, max_iterations, sides, variant = requests
+    tolerance, tumbles, max_iterations, sides, variant = requests
     history = np.empty((max_iterations, 3))
     for i in which:
         chosen = contacts[start[i] : start[i + 1]]
@@ -237,13 +229,13 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         some = impulse[chosen]
         velocity, relative = np.empty(part.velocity.size), np.empty(3)
         worst, contact, natural = measure_island(part, some, sides, relative)
-        if variant == ACCELERATED and worst <= _good_enough(tolerance[i], moving[i]):
+        if variant == ACCELERATED and worst <= _good_enough(tolerance[i], tumbles[i]):
             update_velocities(part, State(some, velocity))
             out.status[i], out.iterations[i], out.factorisations[i], out.found[i] = Status.SOLVED, 1, 0, Found.START
             out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, residual(part, some, velocity)
         else:
             history[:] = 0.0
-            request = Request(tolerance[i], moving[i], max_iterations, sides)
+            request = Request(tolerance[i], tumbles[i], max_iterations, sides)
             answer, done, worst, contact, natural, relative = _solve_busy(
                 part, request, variant, effort, some, velocity, history
             )
@@ -272,8 +264,8 @@ def _solve_in_turn(system, requests, again, effort, impulse):
 
     requests: of each body. again: as of `solve_islands`, `ANEW` for all islands.
     """
-    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
-    of_islands = Requests(tolerance, moving, requests.max_iterations, requests.sides, requests.variant)
+    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
+    of_islands = Requests(tolerance, tumbles, requests.max_iterations, requests.sides, requests.variant)
     which, v, out = again
     if out.status.size == 0:
         which, v, out = np.arange(tolerance.size), system.velocity.copy(), not_begun(tolerance.size)
@@ -313,7 +305,7 @@ def solve_islands(
     else:
         v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
     if total.status != SOLVED:
-        islands, tolerance, _ = asked_of(system, (requests.tolerance, requests.moving))
+        islands, tolerance, _ = asked_of(system, (requests.tolerance, requests.tumbles))
         mark_infeasible(system, islands, tolerance, v, status, None if again is None else again[0])
         total = total._replace(status=min(status.tolist(), key=WORST_FIRST.index))
     return v, total
@@ -323,8 +315,8 @@ def _solve_large(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
 ) -> tuple[Floats, Indices, Totals]:
     """As `_solve_in_turn`, large islands begun beforehand, and others in threads."""
-    islands, tolerance, moving = asked_of(system, (requests.tolerance, requests.moving))
-    of_islands, count = requests._replace(tolerance=tolerance, moving=moving), len(tolerance)
+    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
+    of_islands, count = requests._replace(tolerance=tolerance, tumbles=tumbles), len(tolerance)
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
     large = _propose(system, islands, of_islands, which, effort, impulse, threads) if is_large(system) else None
     ends = ends_of_runs(np.diff(islands.start)[which], OF_A_RUN)
@@ -356,13 +348,13 @@ def _propose(
     (islands,)."""
     start, contacts, number = islands
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
-    tolerance, moving, max_iterations, sides, variant = requests
+    tolerance, tumbles, max_iterations, sides, variant = requests
     for i in which[np.diff(start)[which] > LARGE].tolist():
         chosen = contacts[start[i] : start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         if is_large(part):
             some = impulse[chosen]
-            request = Request(float(tolerance[i]), bool(moving[i]), max_iterations, sides)
+            request = Request(float(tolerance[i]), bool(tumbles[i]), max_iterations, sides)
             cost[i], found[i] = propose_beforehand(part, request, variant, effort, some, threads)
             impulse[chosen] = some
     return cost, found

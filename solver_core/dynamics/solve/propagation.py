@@ -69,14 +69,14 @@ class Touching(NamedTuple):
     """What touches in the islands that pass on a blow.
 
     rows: (r,) contacts, and after them triples of joints; island: (r,) theirs. pair: of each of the contacts; of_pair: (pairs,)
-    the island of each; most: (pairs,) how many impacts it may have, one after the other.
+    the island of each; max_impacts: (pairs,) how many impacts it may have, one after the other.
     """
 
     rows: Indices
     island: Indices
     pair: Indices
     of_pair: Indices
-    most: Indices
+    max_impacts: Indices
 
     def meeting(self, due: Flags, supports: Flags) -> Indices:
         """The rows of pairs that are due (pairs,), and in their islands those that support (m,) and the joints."""
@@ -127,14 +127,14 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     gap = np.ones(len(touching.of_pair))
     gap[touching.pair[waiting[rows] > 0.0]] = 0.0
     v, slack, taken, negligible = system.velocity, problem.system.slack, problem.taken_before.copy(), 0.0
-    for turn in range(int(touching.most.max()) + 1):
+    for turn in range(int(touching.max_impacts.max()) + 1):
         speed = relative_velocities(system, v)
         approach = law.approach(speed[:m, 0])
         negligible = max(negligible, NO_REBOUND * float(approach[rows].max(initial=0.0)))
         rebound = np.maximum(law.rebound(approach, negligible), waiting)
         slack = np.where(rebound > 0.0, -rebound, law.room / begin.h)
         due = next_to_meet(touching, gap, -speed[rows, 0], rebound[rows] > 0.0)
-        due &= turn < touching.most
+        due &= turn < touching.max_impacts
         if not due.any():
             break
         some = touching.meeting(due, problem.restitution == 0.0)
@@ -185,8 +185,8 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
     rows, island = rows[wanted], island[wanted]
     _, first, pair = np.unique(ends[rows[rows < m]], axis=0, return_index=True, return_inverse=True)
     # a row of many passes each blow on once by each of its bodies
-    most = np.where(size <= MOST_STRUCK, MOST_BLOWS // size**3, size)
-    return Touching(rows, island, pair.ravel(), island[first], most[island[first]])
+    max_impacts = np.where(size <= MOST_STRUCK, MOST_BLOWS // size**3, size)
+    return Touching(rows, island, pair.ravel(), island[first], max_impacts[island[first]])
 
 
 def have_no_order(contacts: ContactSet, rows: Indices, island: Indices, size: Indices) -> Flags:

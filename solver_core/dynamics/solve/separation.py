@@ -69,8 +69,9 @@ def separation(
     model, h, (pairs, box) = begin.model, begin.h, joined
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     rest, offset, _ = begin.at_rest(contacts)
-    places, bodies = (body_a, body_b, gap, rest, offset), (model.dof, model.size, begin.bodies.predicted, in_motion)
-    is_any, near, wanted, size, moves = openings(system, v, places, bodies, (h, recovery_speed))
+    of_contacts = body_a, body_b, gap, rest, offset
+    of_bodies = model.dof, model.size, begin.bodies.predicted, in_motion
+    is_any, near, wanted, size, all_move = openings(system, v, of_contacts, of_bodies, h, recovery_speed)
     if not is_any:
         return np.zeros(len(v)), np.zeros(len(gap))
     bias = np.zeros_like(system.bias)
@@ -83,9 +84,9 @@ def separation(
     linked_a, linked_b = body_a, body_b
     if len(pairs):
         linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
-    limits = h, PARTED_IN_MOTION if moves else NEARLY_PARTED
-    bodies = model.dof, body_a, body_b
-    return parted(apart, bodies, (linked_a, linked_b), (gap, rest, size), (near, pushed), limits, effort)
+    limits = h, PARTED_IN_MOTION if all_move else NEARLY_PARTED
+    ends, gaps = (model.dof, body_a, body_b), (gap, rest, size)
+    return parted(apart, ends, (linked_a, linked_b), gaps, (near, pushed), limits, effort)
 
 
 def rigid_part(jacobian: Floats) -> Floats:
@@ -96,19 +97,19 @@ def rigid_part(jacobian: Floats) -> Floats:
 
 
 @kernel
-def openings(system, v, contacts, bodies, limits):
-    """What contacts (body_a, body_b, gap, rest, offset), all (m,), are to be parted by, on top of velocities v (dof,): whether
-    any is; (m,) which are; (m,) m/s, what the slack of each is for that; (m,) m, the half extent of the smaller body; and
-    whether all that are to be parted are of large islands in motion.
+def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
+    """What contacts are to be parted by, on top of velocities v (dof,): whether any is; (m,) which are; (m,) m/s, what the
+    slack of each is for that; (m,) m, the half extent of the smaller body; and whether all that are to be parted are of large
+    islands in motion.
 
-    bodies: (n,) degrees of freedom, half extents, predicted twists (n, 6), and which are in large islands in motion. limits: s,
-    the step, and half extents a second.
+    of_contacts: (m,) bodies A and B, gaps, gaps at rest, rest offsets. of_bodies: (n,) degrees of freedom, half extents,
+    predicted twists (n, 6), and which are in large islands in motion. recovery_speed: half extents a second.
 
     A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
     rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
     u_t^2 h^2 / 2 r; half extents stand for both. So much the steps themselves let in.
     """
-    (body_a, body_b, gap, rest, offset), (dof, extent, predicted, in_motion), (h, recovery_speed) = contacts, bodies, limits
+    (body_a, body_b, gap, rest, offset), (dof, extent, predicted, in_motion) = of_contacts, of_bodies
     m, is_any, all_move = gap.size, False, True
     near, wanted, size = np.empty(m, np.bool_), np.empty(m), np.empty(m)
     for k in range(m):
@@ -138,16 +139,16 @@ def openings(system, v, contacts, bodies, limits):
 
 
 @kernel
-def parted(apart, bodies, links, places, begun, limits, effort):
+def parted(apart, ends, links, gaps, begun, limits, effort):
     """Velocities (dof,) that part what overlaps, and (m,) N s what contacts part by: in the first of three ways that comes to
     an answer, and as a compromise where bodies would have to move too fast for that.
 
-    apart: a system whose contacts are to open at the speeds that their slacks are below zero by. bodies: (n,) degrees of
-    freedom, and those of contacts, (m,) and (m,). links: (k,) and (k,) bodies that hang together. places: (m,) m, gaps, gaps at
-    rest, half extents. begun: (m,) which overlap, (m,) N s what parted them in the try before. limits: s, the step, and how
-    nearly methods of first order have to part them.
+    apart: a system whose contacts are to open at the speeds that their slacks are below zero by. ends: (n,) degrees of
+    freedom, and the bodies of contacts, (m,) and (m,). links: (k,) and (k,) bodies that hang together. gaps: (m,) m, as they
+    are and at rest, and half extents. begun: (m,) which overlap, (m,) N s what parted them in the try before. limits: s, the
+    step, and how nearly methods of first order have to part them.
     """
-    (dof, body_a, body_b), (near, pushed), (h, nearly) = bodies, begun, limits
+    (dof, body_a, body_b), (near, pushed), (h, nearly) = ends, begun, limits
     m, rows, out = near.size, apart.body_a.size, np.zeros(apart.velocity.size)
     impulse, acting, overlapping = np.zeros((rows, 3)), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     overlapping[:m] = near
@@ -159,15 +160,15 @@ def parted(apart, bodies, links, places, begun, limits, effort):
     for k in chosen:
         impulse[k, 0] = pushed[k]
     islands = connected(dof.size, dof >= 0, links[0], links[1])
-    fastest, way = -apart.slack.min(), SOON
+    of_islands, fastest, way = (dof, islands, body_a, body_b), -apart.slack.min(), SOON
     while way <= COMPROMISE:
         is_parted = _part_by(way, nearly, apart, acting, fastest, effort, impulse, out)
-        if is_parted and slow_down(apart, (dof, islands, body_a, body_b), out) > CONTRADICTION:
+        if is_parted and slow_down(apart, of_islands, out) > CONTRADICTION:
             return out, impulse[:m, 0].copy()
         # another way to the same answer contradicts itself as much
         way = way + 1 if not is_parted or way == COMPROMISE else COMPROMISE
         impulse[:] = 0.0
-    leave_what_gets_worse(apart, (dof, islands, body_a, body_b), places, h, out)
+    leave_what_gets_worse(apart, of_islands, gaps, h, out)
     return out, np.zeros(m)
 
 
@@ -286,13 +287,14 @@ def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
 
 
 @kernel_part
-def slow_down(system, bodies, out):
+def slow_down(system, of_islands, out):
     """Scales the velocities (dof,) of islands so that in none bodies move against each other faster than FASTEST times what its
-    contacts are to open at; returns the smallest scale. bodies: (n,) degrees of freedom and islands, and those of contacts.
+    contacts are to open at; returns the smallest scale. of_islands: (n,) degrees of freedom and islands, and the bodies of
+    contacts.
 
     What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
     """
-    dof, islands, body_a, body_b = bodies
+    dof, islands, body_a, body_b = of_islands
     wanted, found = np.zeros(islands.size), np.zeros(islands.size)
     for k in range(system.slack.size):
         u, s, t = relative_velocity(system, k, out)
@@ -312,13 +314,13 @@ def slow_down(system, bodies, out):
 
 
 @kernel
-def leave_what_gets_worse(apart, bodies, places, h, out):
+def leave_what_gets_worse(apart, of_islands, gaps, h, out):
     """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
 
-    apart: the system, without bias. bodies: as of `slow_down`, places: as of `parted`. A light body between the ground and a
+    apart: the system, without bias. of_islands: as of `slow_down`, gaps: as of `parted`. A light body between the ground and a
     heavy one that leans on it has no room to be parted in, and the nearest that there is to it may be far down.
     """
-    (dof, islands, body_a, body_b), (gap, rest, size) = bodies, places
+    (dof, islands, body_a, body_b), (gap, rest, size) = of_islands, gaps
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
     for k in range(gap.size):
         island = islands[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]

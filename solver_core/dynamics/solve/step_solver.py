@@ -26,8 +26,8 @@ from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointStep
 from ..model.bodies import State
+from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
-from ..model.moving import MovingIslands
 from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
@@ -73,13 +73,13 @@ class StepSolver:
         settings: SolverSettings,
         joints: Joints,
         deformation: Deformation,
-        moving: MovingIslands,
+        island_motion: IslandMotion,
         rolling: Rolling,
         threads: int,
         see: Callable[[System, Floats], object] | None = None,
     ) -> None:
         """see: is shown each problem and the impulses that it begins with, before it is solved."""
-        self._settings, self._joints, self._deformation, self._moving = settings, joints, deformation, moving
+        self._settings, self._joints, self._deformation, self._island_motion = settings, joints, deformation, island_motion
         self._rolling, self._threads, self._see = rolling, threads, see
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
@@ -131,7 +131,7 @@ class StepSolver:
         system = blow.problem.system
         of_joints = joints, (held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
-        self._moving.stop_what_stands(begin, problem.system, v)
+        self._island_motion.stop_what_stands(begin, problem.system, v)
         totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
         problem.impulse[:] += blow.impulse
@@ -142,7 +142,7 @@ class StepSolver:
             box = joints.holding(box)
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, problem.parting
-        in_motion = self._moving.members
+        in_motion = self._island_motion.members
         apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
@@ -200,7 +200,7 @@ class StepSolver:
 
         def solve_once(problem: StepProblem) -> Solved:
             if joints is None:
-                return problem, *self._solve_islands(begin, problem, self._moving.look(begin, problem.system)), False
+                return problem, *self._solve_islands(begin, problem, self._island_motion.look(begin, problem.system)), False
             return self._solve_joined(begin, joints, problem, known, may_cut, moved)
 
         if isinstance(begin.bend, LargeBends):
@@ -224,7 +224,7 @@ class StepSolver:
         rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
-        island, asked = islands[len(contacts.mu) :], self._moving.look(begin, problem.system)
+        island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         drift, factorisations, change, solves = np.full(count, np.inf), 0, np.inf, 0
         while True:

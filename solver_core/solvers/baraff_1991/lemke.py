@@ -130,13 +130,13 @@ def leaving_row(dictionary, column, tied):
 
 
 @kernel
-def walk(dictionary, entering, most, tied, best):
-    """At most so many exchanges from the point at which `entering` is about to grow: (end, entering, exchanges made).
+def walk(dictionary, entering, limit, tied, best):
+    """So many exchanges, or fewer, from the point at which `entering` is about to grow: (end, entering, exchanges made).
 
     best: (n + 1,) the forces where z0 was smallest, and that z0, kept up to date.
     """
     n = dictionary.basic.size
-    for made in range(most):
+    for made in range(limit):
         column = dictionary.place[entering]
         row = leaving_row(dictionary, column, tied)
         if row < 0:
@@ -152,7 +152,7 @@ def walk(dictionary, entering, most, tied, best):
                 at = dictionary.place[i]
                 best[i] = max(0.0, dictionary.table[-1 - at, n + 1]) if at < 0 else 0.0
         entering = leaving - n if leaving >= n else leaving + n
-    return UNFINISHED, entering, most
+    return UNFINISHED, entering, limit
 
 
 @kernel
@@ -293,8 +293,8 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
     best[n] = np.inf
     age, end = 1, UNFINISHED
     while cost["iterations"] < max_iterations and perf_counter() - begin < time_limit:
-        most = min(max_iterations - cost["iterations"], max(1, min(100, max(n, 20) - age)))
-        end, entering, made = walk(dictionary, entering, most, tied, best)
+        limit = min(max_iterations - cost["iterations"], max(1, min(100, max(n, 20) - age)))
+        end, entering, made = walk(dictionary, entering, limit, tied, best)
         cost["iterations"] += made
         age += made
         if end == COMPLEMENTARY:

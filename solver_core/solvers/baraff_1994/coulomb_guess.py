@@ -46,8 +46,8 @@ def coulomb_forces(dense: DenseProblem, mu: Floats, known: Floats, compliance: f
     velocity[there], start[there] = constant[index], known[index]
     island = island_of(matrix, velocity.reshape(m, 3), np.where(rubs, mu, 0.0))
     fastest = float(np.abs(b).max(initial=0.0))
-    most = MAX_FACTORISATIONS if compliance >= SOFTEST else FACTORISATIONS_FROM_NEAR
-    found, error, _ = continuation(island, start.reshape(m, 3), at_rest, fastest, effort_of_a_step(), compliance, most)
+    limit = MAX_FACTORISATIONS if compliance >= SOFTEST else FACTORISATIONS_FROM_NEAR
+    found, error, _ = continuation(island, start.reshape(m, 3), at_rest, fastest, effort_of_a_step(), compliance, limit)
     if not error <= OF_A_GUESS * at_rest:
         return None
     forces = np.zeros(b.size)

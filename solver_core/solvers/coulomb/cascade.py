@@ -9,7 +9,7 @@ and from far away not at all. So impulses are proposed, in this order:
 | impulses given                 | all                                                 | acceptable                      |
 | first order, region by region  | more than `LARGE` bodies                            | acceptable, or at `COARSE`      |
 | continuation in a compliance   | a matrix of more than `WIDE` degrees of freedom     | acceptable                      |
-| first order: sweeps, then ADMM | what moves or has many bodies, if not mostly joints | acceptable, or few at `COARSE`  |
+| first order: sweeps, then ADMM | what tumbles or has many bodies, not mostly joints  | acceptable, or few at `COARSE`  |
 | Newton's method                | what is not solved, before each further iteration   | the target                      |
 
 Bounds on the natural map are those of `criteria.py`. The first three are made by `propose_beforehand`, in Python, the others
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
-from ...problem.residuals import natural_error, scales
+from ...problem.residuals import fastest_velocity, natural_error
 from ...problem.result import Found, Status
 from ...problem.system import System
 from ..block_operator import State, update_velocities
@@ -87,10 +87,10 @@ def propose_beforehand(
     if variant != ACCELERATED or request.sides > 0 or not len(impulse):
         return 0, Found.START
     if is_large(system):
-        # what moves needs its last digits from Newton's method, what stands has them from many iterations of first order
+        # what tumbles needs its last digits from Newton's method, what stands has them from many iterations of first order
         together = len(system.offset) - 1 <= MOST_TOGETHER
-        scale, state = scales(system, impulse)[0], State(impulse, np.empty_like(system.velocity))
-        if not request.moving and request.tolerance < COARSE and together:
+        scale, state = fastest_velocity(system), State(impulse, np.empty_like(system.velocity))
+        if not request.tumbles and request.tolerance < COARSE and together:
             return begin_standing(system, criteria_at(request.tolerance, scale), effort, state)
         return begin_large(system, criteria_at(max(request.tolerance, COARSE), scale), effort, state, threads)
     from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
@@ -147,7 +147,7 @@ def _propose(shared, request, effort, state):
     """What methods of first order make of a state; returns what found it, and whether Newton's method is next."""
     if request.sides > 0:
         return Found.START, False
-    return propose(shared.operator, shared.criteria, request.moving, effort, state)
+    return propose(shared.operator, shared.criteria, request.tumbles, effort, state)
 
 
 @kernel_part
@@ -169,8 +169,8 @@ def solve_island(system, request, proposes, effort, state, history):
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     impulse = state.impulse
     state.v[:] = system.velocity
-    target = relative_target(tolerance, request.moving)
-    shared = projections(system, request.sides, impulse, target, ACCEPTABLE * tolerance)
+    target = relative_target(tolerance, request.tumbles)
+    shared = projections(system, request.sides, target, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)
     best, least = State(impulse.copy(), state.v.copy()), np.inf
@@ -187,7 +187,7 @@ def solve_island(system, request, proposes, effort, state, history):
         done = i + 1
         found = found if i == 0 else Found.STAGGERING
         if by_newton or (proposes and i > 0):
-            near, taken = _try_newton(shared, request.moving, tries, (near, coulomb), effort, state, nearest)
+            near, taken = _try_newton(shared, request.tumbles, tries, (near, coulomb), effort, state, nearest)
             found = Found.NEWTON if taken else found
             tries += 1
             if i > 0 and spent(effort):

@@ -223,19 +223,19 @@ def continuation(
     fastest: float,
     effort: Indices,
     begin: float = SOFTEST,
-    most: int = MAX_FACTORISATIONS,
+    max_factorisations: int = MAX_FACTORISATIONS,
 ) -> tuple[Floats, float, int]:
     """(impulses (k, 3), their natural map in m/s, factorisations), from impulses that need not be near.
 
     acceptable: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance.
-    most: factorisations after which no other compliance is tried.
+    max_factorisations: after which no other compliance is tried.
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
-    by_work = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, most)
-    most = min(by_work, most, FACTORISATIONS_A_CONTACT * len(impulse))
+    by_work = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, max_factorisations)
+    limit = min(by_work, max_factorisations, FACTORISATIONS_A_CONTACT * len(impulse))
     known, course = impulse, _Course(begin, begin, STIFFER, 0)
     for _ in range(MAX_COMPLIANCES):
-        if least <= acceptable or cost >= most or effort[OVERDUE] > 0:
+        if least <= acceptable or cost >= limit or effort[OVERDUE] > 0:
             break
         soft = course.compliance / island.mass
         giving = island._replace(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import respond
-from ...problem.residuals import effective_masses, law_of_impulses, natural_error, scales
+from ...problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
 from ...problem.result import Found, Result, Statistics, Status
 from ...problem.system import effective_inverse_mass, relative_velocities
 from ..block_operator import State, update_velocities
@@ -311,7 +311,7 @@ def solve_few(system, tolerance, effort, history, impulse, v):
 
     effort, history: room, (5,) and (1, 3). impulse: (m, 3) warm start and answer. v: (n,) velocities, answer.
     """
-    fastest, _ = scales(system, impulse)
+    fastest = fastest_velocity(system)
     kappa = effective_masses(effective_inverse_mass(system))
     target, acceptable = relative_target(tolerance, FALSE) * fastest, ACCEPTABLE * tolerance * fastest
     found, factorisations = _proposed(system, kappa, target, acceptable, State(impulse, v))

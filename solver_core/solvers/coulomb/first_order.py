@@ -34,22 +34,22 @@ FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
 @kernel_part
-def propose(operator, criteria, moving, effort, state):
+def propose(operator, criteria, tumbles, effort, state):
     """Improve a state by what needs few factorisations or none; returns what found it, and whether Newton's method is next.
-    moving: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in
+    tumbles: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in
     trees with some is left as it is."""
     system = operator.system
     few = system.velocity.size <= 6 * FEW_BODIES  # degrees of freedom: a problem given as a matrix is one body of many
     error, _ = measure(operator, criteria.acceptable, state)
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
-    exact = not (moving or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
+    exact = not (tumbles or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
-        return Found.START, error > LEFT_STANDING * criteria.target and not moving and system.box.shape[0] == 0
+        return Found.START, error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
     if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
-        # what moves would be as far away after a projection
-        return Found.START, moving
+        # what tumbles would be as far away after a projection
+        return Found.START, tumbles
     if system.offset.size - 1 > LARGE:
         return Found.START, error > criteria.fallback
     in_trees = operator.blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)

@@ -27,7 +27,7 @@ from scipy.sparse import csr_matrix
 from ...problem.accuracy import coulomb_error, masses_of
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import project_onto_cones
-from ...problem.residuals import scales
+from ...problem.residuals import fastest_velocity
 from ...problem.result import Found, Result, Statistics, Status
 from ...problem.system import System, relative_velocities
 from ..by_islands import WIDE
@@ -54,7 +54,7 @@ def is_matrix(system: System) -> bool:
 def propose_for_matrix(system: System, impulse: Floats, tolerance: float, effort: Indices) -> tuple[int, Found]:
     """Improve impulses (m, 3) of a problem given as a matrix until their natural map is within the tolerance, or that gets
     nowhere; returns the factorisations, and what found the impulses."""
-    fastest, _ = scales(system, impulse)
+    fastest = fastest_velocity(system)
     free = relative_velocities(system, system.velocity)
     free[:, 0] += system.slack
     found, factorisations = Found.START, 0
@@ -132,7 +132,7 @@ def solve_sparse(problem: ContactProblem, tolerance: float, time_limit: float, s
     impulse = np.zeros((m, 3))
     if start is not None:
         impulse[:, :dim] = start
-    island, (fastest, _) = _sparse_island(problem), scales(problem.system, np.zeros((m, 3)))
+    island, fastest = _sparse_island(problem), fastest_velocity(problem.system)
     found, tries, factorisations, error = Found.START, 0, 0, np.inf
     best, effort = impulse, effort_of_a_step()
     with deadline_timer(effort, time_limit):

@@ -33,7 +33,7 @@ def regions(bodies: int, body_a: Indices, body_b: Indices) -> Subdomains:
     return Subdomains(start, contacts, owner)
 
 
-def domains(bodies: int, body_a: Indices, body_b: Indices, most: int) -> Subdomains:
+def domains(bodies: int, body_a: Indices, body_b: Indices, max_bodies: int) -> Subdomains:
     """Domains of at most so many bodies, solved for with a ring of bodies around their own; arguments as of `regions`. What is
     no larger than a domain is one, without a ring."""
     from scipy import sparse  # takes as long to load as all kernels, and few scenes are so large
@@ -44,7 +44,7 @@ def domains(bodies: int, body_a: Indices, body_b: Indices, most: int) -> Subdoma
     graph = (graph + graph.T).tocsr()
     mover = np.where(body_a >= 0, body_a, body_b)
     coupled = np.unique(np.concatenate([body_a, body_b]))
-    domain, count = _bisected(graph, coupled[coupled >= 0], most)
+    domain, count = _bisected(graph, coupled[coupled >= 0], max_bodies)
     chosen, inside = [], np.empty(bodies + 1, dtype=bool)
     for i in range(count):
         members = np.flatnonzero(domain == i)
@@ -55,9 +55,9 @@ def domains(bodies: int, body_a: Indices, body_b: Indices, most: int) -> Subdoma
     return Subdomains(start.astype(np.int64), np.concatenate(chosen), domain[mover])
 
 
-def _bisected(graph: Any, touching: Indices, most: int) -> tuple[Indices, int]:
+def _bisected(graph: Any, touching: Indices, max_bodies: int) -> tuple[Indices, int]:
     """(bodies,) the domain of each body, -1 without contacts, and how many there are: what is coupled is halved, from the body
-    that is farthest from one of them on, until none has more than `most`. graph: (bodies, bodies), sparse and symmetric."""
+    that is farthest from one of them on, until none has more than so many. graph: (bodies, bodies), sparse and symmetric."""
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
     def order_from(part: Any, body: int) -> Indices:
@@ -70,7 +70,7 @@ def _bisected(graph: Any, touching: Indices, most: int) -> tuple[Indices, int]:
         number, component = connected_components(part, directed=False)
         begin = np.cumsum(np.bincount(component, minlength=number))[:-1]
         for members in np.split(np.argsort(component, kind="stable"), begin):
-            if len(members) <= most:
+            if len(members) <= max_bodies:
                 domain[some[members]] = count
                 count += 1
                 continue

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inner_kernel, kernel, kernel_part, leaf_kernel
-from ...problem.residuals import relative_coulomb, scales
+from ...problem.residuals import fastest_velocity, relative_coulomb
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, relative_velocity
 from ..block_operator import (
@@ -145,9 +145,9 @@ def gap_velocities(system, v, velocity):
 
 
 @inner_kernel
-def projections(system, sides, impulse, target, acceptable):
+def projections(system, sides, target, acceptable):
     """The `Projections` of a system. target, acceptable: of the natural map, relative to the fastest velocity."""
-    fastest, _ = scales(system, impulse)
+    fastest = fastest_velocity(system)
     bound = acceptable * fastest
     criteria = StoppingCriteria(target * fastest, bound, bound, fastest, 0, MAX_CHECKS)
     return Projections(operator_of(system), sides, criteria)
@@ -218,7 +218,7 @@ def staggered(system, request, effort, state, history):
     tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
     m, n = impulse.shape[0], v.size
     v[:] = system.velocity
-    shared = projections(system, sides, impulse, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)  # line 2
     answer, best, min_res = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf  # line 3

@@ -328,8 +328,8 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_mo
     pellet = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
     shot = body("Pellet", pellet, random, (0.02, 0.01, 0.1), (3.0, 1.0, -60.0), 0.0, 0.01)
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
-    simulation._steps.moving.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
-    simulation._steps.moving.members[1] = in_motion
+    simulation._steps.island_motion.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
+    simulation._steps.island_motion.members[1] = in_motion
     outcome = simulation._steps._attempt(0.0, Parts(h))
     if in_motion:
         assert not isinstance(outcome, Cut)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.problem.residuals import effective_masses, scales
+from solver_core.problem.residuals import effective_masses, fastest_velocity
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System, effective_inverse_mass
 from solver_core.solvers import effort as effort_module
@@ -29,12 +29,12 @@ def worst(system: System, impulse) -> float:
     """The largest natural map, of the fastest velocity."""
     kappa = effective_masses(effective_inverse_mass(system))
     errors = measure_each(system, kappa, State(impulse, np.empty_like(system.velocity)))
-    return errors.max() / scales(system, impulse)[0]
+    return errors.max() / fastest_velocity(system)
 
 
 def begin(system: System, tolerance: float, effort, impulse, threads: int = 1):
     """`begin_large` on impulses."""
-    criteria = criteria_at(tolerance, scales(system, impulse)[0])
+    criteria = criteria_at(tolerance, fastest_velocity(system))
     return begin_large(system, criteria, effort, State(impulse, np.empty_like(system.velocity)), threads)
 
 
@@ -55,7 +55,7 @@ def at_rest():
 
 
 def test_one_body_that_is_pushed_is_solved_where_it_is(at_rest):
-    fastest, _ = scales(WALL, at_rest)
+    fastest = fastest_velocity(WALL)
     body = int(WALL.body_b.max())
     system, impulse, effort = pushed(WALL, body, 0.05 * fastest), at_rest.copy(), effort_of_a_step()
     assert worst(system, impulse) > 100.0 * TOLERANCE
@@ -70,7 +70,7 @@ def test_one_body_that_is_pushed_is_solved_where_it_is(at_rest):
 
 def test_regions_come_out_the_same_with_any_number_of_threads(at_rest):
     """Two places at once."""
-    fastest, _ = scales(WALL, at_rest)
+    fastest = fastest_velocity(WALL)
     system = pushed(pushed(WALL, int(WALL.body_b.max()), 0.5 * fastest), 0, 0.5 * fastest)
     answers = []
     for threads in (1, 2, 3):
@@ -97,7 +97,7 @@ def test_what_is_off_is_in_a_region_with_all_that_it_touches(at_rest):
 
 
 def test_nothing_is_begun_when_the_time_is_over(at_rest):
-    fastest, _ = scales(WALL, at_rest)
+    fastest = fastest_velocity(WALL)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[OVERDUE] = 1
     assert begin(system, TOLERANCE, effort, impulse) == (0, sc.Found.START)
@@ -148,7 +148,7 @@ def test_a_wall_of_several_domains_is_solved_as_well_as_one_and_the_same_with_an
 
 def test_a_large_island_goes_on_for_as_long_as_a_step_of_so_many_contacts_may(at_rest, monkeypatch):
     """The bound for all steps alone would end it in the middle, and leave it to what takes far longer."""
-    fastest, _ = scales(WALL, at_rest)
+    fastest = fastest_velocity(WALL)
     system, impulse, effort = pushed(WALL, 0, 0.5 * fastest), at_rest.copy(), effort_of_a_step()
     effort[WORK] = MULTIPLICATIONS
     assert begin(system, TOLERANCE, effort, impulse) == (0, sc.Found.START)

@@ -26,7 +26,7 @@ from ...solvers.criteria import relative_target
 from .bodies import RIGID
 from .predict import Begin
 
-__all__ = ["MovingIslands"]
+__all__ = ["IslandMotion"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -37,7 +37,7 @@ STANDS = 10.0  # times what Newton's method aims at: errors add up from the grou
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 
 
-class MovingIslands:
+class IslandMotion:
     """Which of n bodies tumble, and which are in a large island in motion. tumbling, members: (n,), as of the last step that
     was solved.
 
@@ -115,7 +115,7 @@ def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
 
 @kernel
 def who_tumbles(system, dof, now, speed, tolerances, of_bodies):
-    """(moving,) and (moving,) as of `MovingIslands.look`, for contacts faster than `speed` at velocities `now` (dof,).
+    """(moving,) and (moving,) as of `IslandMotion.look`, for contacts faster than `speed` at velocities `now` (dof,).
 
     dof: (n,) of a `Model`. tolerances: of what is in no large island in motion, of those with joints, and of the others.
     of_bodies: (n,) which tumble, which are in one, and the tolerance of each, all of which is brought up to date.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.moving import who_tumbles
+from solver_core.dynamics.model.island_motion import who_tumbles
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.system import System
 
