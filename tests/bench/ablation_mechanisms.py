@@ -88,7 +88,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(FIRST_ORDER, "return Found.START, tumbles", "return Found.START, False"),)
     ),
     "what stands goes on to a fixed point": Mechanism(
-        (Edit(CASCADE, "if not moving and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
+        (Edit(CASCADE, "if not tumbles and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
     ),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     # many bodies

@@ -114,11 +114,11 @@ def _measured(shared, tolerance, state):
 
 
 @kernel_part
-def _try_newton(shared, moving, tries, errors, effort, state, nearest):
+def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
     """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state so far, relative, and
     whether what was found is taken, in which case it is the impulses of the state.
 
-    moving: whether the system is known to be no structure; what is one, and solved, goes on to a fixed point. errors: natural
+    tumbles: whether the system is known to be no structure; what is one, and solved, goes on to a fixed point. errors: natural
     map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
     """
     (near, coulomb), criteria, operator = errors, shared.criteria, shared.operator
@@ -128,7 +128,7 @@ def _try_newton(shared, moving, tries, errors, effort, state, nearest):
         near = error / criteria.scale
     penalty, wanted = FIRST_PENALTIES[tries % len(FIRST_PENALTIES)], criteria
     found = State(state.impulse.copy(), state.v)
-    if not moving and tries == 0 and near * criteria.scale <= criteria.acceptable:
+    if not tumbles and tries == 0 and near * criteria.scale <= criteria.acceptable:
         # the next step moves what this one leaves over, and then nothing stands
         aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
         penalty, wanted = PENALTY_OF_STANDING, StoppingCriteria(aim, aim, criteria.fallback, scale, 0, MAX_CHECKS)
