@@ -187,7 +187,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
         keeps_bits=True,
     ),
     "one walk a step": Mechanism(
-        (Edit(TRIANGLES, "if covers(table, meeting, walk):", "if limit < 0.0 and covers(table, meeting, walk):"),),
+        (Edit(TRIANGLES, "if not covers(table, meeting, walk):", "if limit >= 0.0 or not covers(table, meeting, walk):"),),
+        OF_MESHES,
+        keeps_bits=True,
+    ),
+    "what a look sifts out of a walk": Mechanism(
+        (Edit(TRIANGLES, "elif covers_sifted(table,", "elif limit < 0.0 and covers_sifted(table,"),),
         OF_MESHES,
         keeps_bits=True,
     ),
