@@ -252,7 +252,7 @@ def deepest_of(pair, own, other, count, depth, search):
     return depth
 
 
-@leaf_kernel
+@kernel_part
 def deepest_inside(pair, ends, keys, curve, which, shallow, is_shallow, search):
     """How deep in m the surfaces are inside of each other within a curve, 0 where no point is.
 

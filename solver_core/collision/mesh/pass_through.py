@@ -160,7 +160,7 @@ def shorter_way_along_axes(pair, way):
         take_if_shorter(way, negative(direction), high - least)
 
 
-@leaf_kernel
+@kernel_part
 def shorter_way_out_of_curve(pair, ends, keys, curve, which, normal, way):
     """Takes the normal of a curve, from the first surface to the second, for the way (4,) out if it is shorter.
 

@@ -1,33 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which triangles that a walk found near each other may have contacts where the surfaces are now.
 
-Heights over a plane are linear: where the middle of a triangle has moved by u, those of its corners over a plane with the
-normal n have changed by no more than |n . u| and what it has turned by times its radius. What slides along a surface, as a bolt
-does in its nut, keeps its heights however far it goes.
+Heights over a plane are linear: where a corner has moved by u, its height over a plane with the normal n has changed by n . u.
+What slides along a surface, as a bolt does in its nut, keeps its heights however far it goes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
-from ...linalg.vec3 import add, distance2, divided, dot, norm, rotated, rotated_back, sub, vec
+from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
+from ...linalg.vec3 import add, distance2, dot, norm2, rotated, rotated_back, set_vec, sub, vec
 from .mesh_pair import pair_of
 from .near_triangles import are_farther, put_bounds
 from .queries import triangle_corners
 
-__all__ = ["covers", "still_near"]
-
-
-@kernel_part
-def turned_since(meeting, walk):
-    """By how much of its distance from the axis a point moves as the second surface turns in the axes of the first since a
-    walk: 2 sin(angle / 2), which is the norm of the difference of the two matrices over the root of 2."""
-    squared = 0.0
-    for i in range(3):
-        for k in range(3):
-            squared += (meeting.turn[i, k] - walk.turn[i, k]) ** 2
-    return np.sqrt(0.5 * squared)
+__all__ = ["covers", "covers_sifted", "still_near"]
 
 
 @inlined_kernel
@@ -44,6 +32,13 @@ def way_in_second(meeting, walk, point):
     return sub(now, before)
 
 
+@inlined_kernel
+def reaches(meeting, walk, squared):
+    """Whether what is within the limit was within the reach of a walk, if nothing has moved by more since, squared."""
+    # the noise is for rounding
+    return meeting.limit + np.sqrt(squared) + (meeting.noise if squared > 0.0 else 0.0) <= walk.reach
+
+
 @leaf_kernel
 def covers(table, meeting, walk):
     """Whether all triangles whose boxes are within the limit were within the reach of a walk."""
@@ -53,36 +48,51 @@ def covers(table, meeting, walk):
     for v in range(len(meeting.vertices)):
         before = add(rotated(walk.turn, vec(table.vertices, first + v)), walk.shift)
         squared = max(squared, distance2(vec(meeting.vertices, v), before))
-    # the noise is for rounding
-    return meeting.limit + np.sqrt(squared) + (meeting.noise if squared > 0.0 else 0.0) <= walk.reach
+    return reaches(meeting, walk, squared)
 
 
 @leaf_kernel
-def put_ways(meeting, walk, surface, of_first, turned, ways):
-    """Writes how the middle of each triangle of a surface has moved in the other one's axes since a walk, and by how much its
-    corners may have moved beside it, into ways (t, 4): the farthest that a corner may have moved."""
+def covers_sifted(table, meeting, sifted):
+    """Whether all triangles that have contacts within the limit are in what was sifted out of a walk: that left out too what
+    planes part, and over those of the second surface the first one moves."""
+    if not covers(table, meeting, sifted):
+        return False
+    squared = 0.0
+    for v in range(len(meeting.own)):
+        squared = max(squared, norm2(way_in_second(meeting, sifted, vec(meeting.own, v))))
+    return reaches(meeting, sifted, squared)
+
+
+@leaf_kernel
+def put_ways(meeting, walk, vertices, of_first, ways):
+    """Writes how the vertices (v, 3) of a surface, in its own axes, have moved in the other one's axes since a walk into ways
+    (v, 3): the farthest."""
     most = 0.0
-    for f in range(len(ways)):
-        p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
-        middle = divided(add(add(p, q), r), 3.0)
-        radius = np.sqrt(max(distance2(p, middle), distance2(q, middle), distance2(r, middle)))
-        way = way_in_second(meeting, walk, middle) if of_first else way_since(meeting, walk, middle)
-        ways[f, 0], ways[f, 1], ways[f, 2] = way
-        ways[f, 3] = turned * radius
-        most = max(most, norm(way) + turned * radius)
-    return most
+    for v in range(len(vertices)):
+        point = vec(vertices, v)
+        way = way_in_second(meeting, walk, point) if of_first else way_since(meeting, walk, point)
+        set_vec(ways, v, way)
+        most = max(most, norm2(way))
+    return np.sqrt(most)
+
+
+@inlined_kernel
+def farthest_along(normal, ways, triangle):
+    """How far the corners of a triangle have moved along a unit vector, either way, at most."""
+    p, q, r = triangle_corners(ways, triangle)
+    return max(abs(dot(normal, p)), abs(dot(normal, q)), abs(dot(normal, r)))
 
 
 @leaf_kernel
 def fill_still_near(table, meeting, walk, limit, ways, other_ways, boxes, out):
-    """Writes the rows of `still_near` into out (k, 2), and returns how many there are. ways, other_ways: (t, 4) of the two
+    """Writes the rows of `still_near` into out (k, 2), and returns how many there are. ways, other_ways: (v, 3) of the two
     surfaces, boxes: (2, 6), for work."""
     pair = pair_of(table, meeting)
     a, b = pair.first, pair.second
-    turned, most, sift = turned_since(meeting, walk), 0.0, limit < np.inf
+    most, sift = 0.0, limit < np.inf
     if sift:
-        most = put_ways(meeting, walk, a, TRUE, turned, ways)
-        most = max(most, put_ways(meeting, walk, b, FALSE, turned, other_ways))
+        most = put_ways(meeting, walk, a.vertices, TRUE, ways)
+        most = max(most, put_ways(meeting, walk, b.vertices, FALSE, other_ways))
     box, other, count = boxes[0], boxes[1], 0
     for row in range(len(walk.rows)):
         # most rows are left out by this alone, without a look at where their triangles are
@@ -90,8 +100,8 @@ def fill_still_near(table, meeting, walk, limit, ways, other_ways, boxes, out):
             continue
         f, g = walk.rows[row, 0], walk.rows[row, 1]
         if sift:
-            over_f = abs(dot(vec(a.normals, f), vec(other_ways, g))) + other_ways[g, 3]
-            over_g = abs(dot(vec(b.normals, g), vec(ways, f))) + ways[f, 3]
+            over_f = farthest_along(vec(a.normals, f), other_ways, b.triangles[g])
+            over_g = farthest_along(vec(b.normals, g), ways, a.triangles[f])
             if walk.clear[row] - max(over_f, over_g) > limit:
                 continue
         put_bounds(a.vertices, a.triangles[f], box)
@@ -106,11 +116,9 @@ def fill_still_near(table, meeting, walk, limit, ways, other_ways, boxes, out):
 def still_near(table, meeting, walk, limit):
     """Rows (k, 2) of triangles, in the order of a walk that `covers` a meeting, whose boxes come within its limit, without
     those that surely have no contact up to a limit in m: none is left out for inf."""
-    s, t = meeting.first, meeting.second
-    ways = np.empty((table.first_triangle[s + 1] - table.first_triangle[s], 4))
-    other_ways = np.empty((table.first_triangle[t + 1] - table.first_triangle[t], 4))
+    ways, other_ways = np.empty((len(meeting.own), 3)), np.empty((len(meeting.vertices), 3))
     out = np.empty((len(walk.rows), 2), np.int64)
-    # to look at few pairs is quicker than at where all triangles have moved to
+    # to look at few pairs is quicker than at where all vertices have moved to
     if len(walk.rows) < len(ways) + len(other_ways):
         limit = np.inf
     return out[: fill_still_near(table, meeting, walk, limit, ways, other_ways, np.empty((2, 6)), out)]

@@ -164,7 +164,7 @@ def enter(p, i):
     return False
 
 
-@leaf_kernel
+@kernel_part
 def enter_acting(p, count):
     """Hold the accelerations of the first `count` indices in `acting` at zero from now on."""
     alone = p.clamped.symmetric and p.clamped.size[0] == 0
@@ -341,7 +341,7 @@ def give_up_friction(p, c):
     p.counts[GIVEN_UP] += 1
 
 
-@leaf_kernel
+@kernel_part
 def start_clamped(p, c, guess, slides):
     """Begin with the normal force in C, and friction in NCF along the guess or in CF; the indices are still to be entered."""
     p.normal_set[c] = CLAMPED
