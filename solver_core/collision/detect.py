@@ -19,18 +19,7 @@ from .half_space import plane_of
 from .manifold import reduce_and_sort
 from .mesh.buffer import one_a_feature
 from .mesh.contacts import plane_surface_contacts, surface_contacts
-from .mesh.walks import (
-    SIFTED,
-    UNSIFTED,
-    Walks,
-    all_kept,
-    joined_walks,
-    no_walk,
-    no_walks,
-    room_for_walks,
-    walk_of,
-    with_walks_of,
-)
+from .mesh.walks import Walks, all_kept, joined_walks, no_walk, no_walks, room_for_walks, walk_of, with_walk
 from .pair import (
     DISTANCE_NOISE,
     collider_poses,
@@ -157,7 +146,7 @@ def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
 @kernel_part
 def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspace, walks):
     """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one, the `Walk` that they are
-    from and what was sifted out of it, and how many triangles it was of, 0 for none)."""
+    from, and how many triangles it was of, 0 for none)."""
     a, b = pair
     turn, shift = work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
@@ -165,7 +154,7 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspa
         mesh = b if shapes.kind[a] == PLANE else a
         relative_pose(poses, mesh, plane, turn, shift)
         half_space = plane_of(turn, shift, plane == a)
-        return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), no_walk(), 0
+        return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), 0
     first, second = shapes.surface[a], shapes.surface[b]
     noise = DISTANCE_NOISE * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
@@ -176,7 +165,7 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspa
         r = placed_round(shapes, poses, mesh, body, work)
         found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
-            return one_a_feature(found), mesh, no_walk(), no_walk(), 0
+            return one_a_feature(found), mesh, no_walk(), 0
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
@@ -184,9 +173,9 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspa
     relative_pose(poses, frame, other, turn, shift)
     scale = min(core_size(shapes, a), core_size(shapes, b))
     own = shapes.surface[frame], shapes.surface[other]
-    walk, sifted = walk_of(walks, a, b, UNSIFTED), walk_of(walks, a, b, SIFTED)
-    found, walk, sifted = surface_contacts(surfaces, own, (turn, shift), limit, noise, scale, exchanged, (walk, sifted))
-    return found, frame, walk, sifted, count_a + count_b
+    walk = walk_of(walks, a, b)
+    found, walk = surface_contacts(surfaces, own, (turn, shift), limit, noise, scale, exchanged, walk)
+    return found, frame, walk, count_a + count_b
 
 
 @leaf_kernel
@@ -271,13 +260,13 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, wa
         row += 1
         if surfaces is not None:
             limit = largest_gap(shapes, scene, a, b)
-            here, frame, walk, sifted, triangles = mesh_pair_contacts(
+            here, frame, walk, triangles = mesh_pair_contacts(
                 shapes, surfaces, poses, (a, b), limit, work, round_workspace, walks
             )
             found = with_room(found, len(here.gap))
             write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
             if keep and triangles > 0 and walks.lasting[shapes.body[a]] and walks.lasting[shapes.body[b]]:
-                kept = with_walks_of(kept, a, b, walk, sifted, triangles)
+                kept = with_walk(kept, a, b, walk, triangles)
     if surfaces is not None:
         kept = all_kept(kept)
     return all_found(found), kept

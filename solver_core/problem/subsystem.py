@@ -9,7 +9,7 @@ from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..linalg.disjoint_sets import join, root
 from .system import System
 
-__all__ = ["chosen_rows", "contact_islands", "subsystem"]
+__all__ = ["contact_islands", "subsystem"]
 
 
 @kernel
@@ -55,29 +55,6 @@ def subsystem(system, contacts, number):
     count = _number_bodies(system.body_a, system.body_b, contacts, number, bodies, body_a, body_b)
     bodies = bodies[:count].copy()
     return _in_order(system, contacts, bodies, body_a, body_b), bodies
-
-
-@kernel_part
-def chosen_rows(system, contacts):
-    """A system with some of its contacts, or rows of joints, indices, ascending, and all of its bodies."""
-    touch = np.searchsorted(contacts, system.mu.size)
-    touching, joined = contacts[:touch], contacts[touch:] - system.mu.size
-    return System(
-        system.offset,
-        system.block_start,
-        system.mass,
-        system.inverse_mass,
-        system.velocity,
-        system.body_a[contacts],
-        system.body_b[contacts],
-        system.jacobian_a[contacts],
-        system.jacobian_b[contacts],
-        system.bias[contacts],
-        system.slack[touching],
-        system.mu[touching],
-        system.box[joined],
-        system.least_scale,
-    )
 
 
 @leaf_kernel

@@ -20,7 +20,6 @@ ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
 FEW = "solvers/coulomb/few_contacts.py"
 SOLVE = "solvers/solve.py"
-ISLANDS = "dynamics/solve/islands.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
 ISLAND_MOTION = "dynamics/model/island_motion.py"
 TRIANGLES = "collision/mesh/contacts.py"
@@ -136,10 +135,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "joints about the last try": Mechanism(
         (Edit(STEP_SOLVER, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
     ),
-    "idle limits left out": Mechanism(
-        (Edit(ISLANDS, "_busy(part, impulse) if part.box.shape[0] > 0 else np.arange", "np.arange"),),
-        ("dolls 8",),
-    ),
     "tolerance in motion": Mechanism(
         (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
@@ -188,12 +183,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         keeps_bits=True,
     ),
     "one walk a step": Mechanism(
-        (Edit(TRIANGLES, "if not covers(table, meeting, walk):", "if limit >= 0.0 or not covers(table, meeting, walk):"),),
-        OF_MESHES,
-        keeps_bits=True,
-    ),
-    "what a look sifts out of a walk": Mechanism(
-        (Edit(TRIANGLES, "elif covers_sifted(table,", "elif limit < 0.0 and covers_sifted(table,"),),
+        (Edit(TRIANGLES, "if covers(table, meeting, walk):", "if limit < 0.0 and covers(table, meeting, walk):"),),
         OF_MESHES,
         keeps_bits=True,
     ),

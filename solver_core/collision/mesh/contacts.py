@@ -35,8 +35,8 @@ from .mesh_pair import (
 from .near_triangles import near_triangles, within
 from .queries import closest_on_surface, is_inside, own_view, triangle_corners
 from .set_in import LARGER, LARGEST_MARGIN, set_in
-from .still_near import covers, covers_sifted, still_near
-from .walks import Walk, no_walk
+from .still_near import covers, still_near
+from .walks import Walk
 from .within_reach import clearance, features_in_reach, heights_of, low_corners, on_both_sides
 
 __all__ = ["plane_surface_contacts", "surface_contacts"]
@@ -240,31 +240,27 @@ def contacts_set_in(table, meeting, near):
 
 
 @inner_kernel
-def surface_contacts(table, surfaces, pose, limit, noise, scale, swapped, walks):
+def surface_contacts(table, surfaces, pose, limit, noise, scale, swapped, walk):
     """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order,
-    the `Walk` that they are from, the one given if it covers them, and what was sifted out of it, likewise. walks: these two.
+    and the `Walk` that they are from, the one given if it covers them.
 
     pose: turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles.
     scale: m, the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the
     first, and features likewise.
     """
-    (first, second), (turn, shift), (walk, sifted) = surfaces, pose, walks
+    (first, second), (turn, shift) = surfaces, pose
     stack = np.empty(512, np.int64)
     own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
     meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
-    if not covers(table, meeting, walk):
+    if covers(table, meeting, walk):
+        near, clear = still_near(table, meeting, walk, limit + noise), np.empty(0)
+    else:
         near = near_triangles(table, meeting)
         clear = np.empty(len(near))
-        walk, sifted = Walk(turn.copy(), shift.copy(), limit, near, clear), no_walk()
-    elif covers_sifted(table, meeting, sifted):
-        near, clear = still_near(table, meeting, sifted, limit + noise), np.empty(0)
-    else:
-        near = still_near(table, meeting, walk, limit + noise)
-        clear = np.empty(len(near))
-        sifted = Walk(turn.copy(), shift.copy(), limit, near, clear)
+        walk = Walk(turn.copy(), shift.copy(), limit, near, clear)
     out, crossed = all_triangle_contacts(table, meeting, near, clear)
-    return contacts_of_features(table, meeting, walk, out, crossed), walk, sifted
+    return contacts_of_features(table, meeting, walk, out, crossed), walk
 
 
 @kernel_part

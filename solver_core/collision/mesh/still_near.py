@@ -15,7 +15,7 @@ from .mesh_pair import pair_of
 from .near_triangles import are_farther, put_bounds
 from .queries import triangle_corners
 
-__all__ = ["covers", "covers_sifted", "still_near"]
+__all__ = ["covers", "still_near"]
 
 
 @inlined_kernel
@@ -32,13 +32,6 @@ def way_in_second(meeting, walk, point):
     return sub(now, before)
 
 
-@inlined_kernel
-def reaches(meeting, walk, squared):
-    """Whether what is within the limit was within the reach of a walk, if nothing has moved by more since, squared."""
-    # the noise is for rounding
-    return meeting.limit + np.sqrt(squared) + (meeting.noise if squared > 0.0 else 0.0) <= walk.reach
-
-
 @leaf_kernel
 def covers(table, meeting, walk):
     """Whether all triangles whose boxes are within the limit were within the reach of a walk."""
@@ -48,19 +41,8 @@ def covers(table, meeting, walk):
     for v in range(len(meeting.vertices)):
         before = add(rotated(walk.turn, vec(table.vertices, first + v)), walk.shift)
         squared = max(squared, distance2(vec(meeting.vertices, v), before))
-    return reaches(meeting, walk, squared)
-
-
-@leaf_kernel
-def covers_sifted(table, meeting, sifted):
-    """Whether all triangles that have contacts within the limit are in what was sifted out of a walk: that left out too what
-    planes part, and over those of the second surface the first one moves."""
-    if not covers(table, meeting, sifted):
-        return False
-    squared = 0.0
-    for v in range(len(meeting.own)):
-        squared = max(squared, norm2(way_in_second(meeting, sifted, vec(meeting.own, v))))
-    return reaches(meeting, sifted, squared)
+    # the noise is for rounding
+    return meeting.limit + np.sqrt(squared) + (meeting.noise if squared > 0.0 else 0.0) <= walk.reach
 
 
 @leaf_kernel

@@ -5,9 +5,6 @@ A step looks for contacts several times: where it begins, once more for each par
 that is tried ends. Boxes within the limit at one of these poses are within the limit and the way between the two at another, so
 one walk serves them all, as far as it reached (`still_near.covers`). Pairs stay in the walk's order, so contacts are those of a
 walk of their own, to the last bit.
-
-What a look sifts out of a walk is kept as a second one, with the clearances that were found there: of far fewer pairs, and
-nearer to the poses that follow.
 """
 
 from __future__ import annotations
@@ -22,8 +19,6 @@ from ...compile.kernel import inner_kernel
 from ...geometry.shapes import ShapeTable
 
 __all__ = [
-    "SIFTED",
-    "UNSIFTED",
     "KeptWalks",
     "Walk",
     "Walks",
@@ -34,7 +29,7 @@ __all__ = [
     "no_walks",
     "room_for_walks",
     "walk_of",
-    "with_walks_of",
+    "with_walk",
 ]
 
 Floats = NDArray[np.float64]
@@ -42,8 +37,6 @@ Ints = NDArray[np.int64]
 
 # What is kept of a walk, for each triangle of the two surfaces: where far more come near, a walk for each pose is quicker.
 PAIRS_A_TRIANGLE = 32
-# The walks of a pair, in their order.
-UNSIFTED, SIFTED = np.int64(0), np.int64(1)
 
 
 class Walk(NamedTuple):
@@ -62,9 +55,9 @@ class Walk(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """Walks of pairs of colliders (p, 2), that of one pair before what was sifted out of it: turn (p, 3, 3), shift (p, 3),
-    reach (p,); rows (k, 2) and clear (k,) of the i-th are those from start[i] to start[i + 1]. lasting: (n,) bodies whose
-    surfaces never deform, of which walks are kept. used: (1,) how many walks there are.
+    """Walks of pairs of colliders (p, 2): turn (p, 3, 3), shift (p, 3), reach (p,); rows (k, 2) and clear (k,) of the i-th are
+    those from start[i] to start[i + 1]. lasting: (n,) bodies whose surfaces never deform, of which walks are kept. used: (1,)
+    how many pairs there are.
     """
 
     lasting: NDArray[np.bool_]
@@ -121,13 +114,10 @@ def no_walk():
 
 
 @inner_kernel
-def walk_of(walks, a, b, which):
-    """The walk of two colliders, `UNSIFTED` or `SIFTED`, `no_walk` where there is none."""
+def walk_of(walks, a, b):
+    """The walk of two colliders, `no_walk` where there is none."""
     for i in range(walks.used[0]):
         if walks.colliders[i, 0] == a and walks.colliders[i, 1] == b:
-            if which > 0:
-                which -= 1
-                continue
             first, last = walks.start[i], walks.start[i + 1]
             return Walk(walks.turn[i], walks.shift[i], walks.reach[i], walks.rows[first:last], walks.clear[first:last])
     return no_walk()
@@ -136,14 +126,13 @@ def walk_of(walks, a, b, which):
 @inner_kernel
 def room_for_walks(lasting, pairs):
     """`Walks`, none yet, with room for so many pairs."""
-    most = 2 * pairs
     return Walks(
         lasting,
-        np.empty((most, 2), np.int64),
-        np.zeros(most + 1, np.int64),
-        np.empty((most, 3, 3)),
-        np.empty((most, 3)),
-        np.empty(most),
+        np.empty((pairs, 2), np.int64),
+        np.zeros(pairs + 1, np.int64),
+        np.empty((pairs, 3, 3)),
+        np.empty((pairs, 3)),
+        np.empty(pairs),
         np.empty((256, 2), np.int64),
         np.empty(256),
         np.zeros(1, np.int64),
@@ -151,18 +140,11 @@ def room_for_walks(lasting, pairs):
 
 
 @inner_kernel
-def with_walks_of(walks, a, b, walk, sifted, triangles):
-    """Walks with those of two colliders, which have so many triangles, unless more come near than are worth keeping."""
-    if len(walk.rows) > PAIRS_A_TRIANGLE * triangles:
-        return walks
-    walks = with_walk(walks, a, b, walk)
-    return walks if len(sifted.rows) == 0 else with_walk(walks, a, b, sifted)
-
-
-@inner_kernel
-def with_walk(walks, a, b, walk):
-    """Walks with one of two colliders."""
+def with_walk(walks, a, b, walk, triangles):
+    """Walks with one of two colliders, which have so many triangles, unless more come near than are worth keeping."""
     i, fresh = walks.used[0], len(walk.rows)
+    if fresh > PAIRS_A_TRIANGLE * triangles:
+        return walks
     walks.colliders[i, 0], walks.colliders[i, 1] = a, b
     walks.turn[i], walks.shift[i], walks.reach[i] = walk.turn, walk.shift, walk.reach
     first = walks.start[i]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel, leaf_kernel
 from ...problem.residuals import (
     COMPLEMENTARITY,
     CONE_EXCESS,
@@ -24,8 +24,8 @@ from ...problem.residuals import (
     relative_coulomb,
 )
 from ...problem.result import PRECEDED_BY, WORST_FIRST, Found, Status
-from ...problem.subsystem import chosen_rows, contact_islands, subsystem
-from ...problem.system import System, effective_inverse_mass, relative_velocities, relative_velocity
+from ...problem.subsystem import contact_islands, subsystem
+from ...problem.system import System, effective_inverse_mass, relative_velocities
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
@@ -166,49 +166,6 @@ def measure_island(system, impulse, sides, relative):
     return worst, index[which if worst > 0.0 else PENETRATION], natural
 
 
-@inner_kernel
-def _busy(system, impulse):
-    """The contacts of a system, and of the rows of its joints those that more is asked of than nothing: where impulses (m, 3)
-    are none, and velocities that these lead to keep to what limits ask, the rows of limits are as good as absent."""
-    m, contacts = system.body_a.size, system.mu.size
-    state = State(impulse, np.empty(system.velocity.size))
-    update_velocities(system, state)
-    busy, count = np.empty(m, np.int64), 0
-    for k in range(m):
-        idle = k >= contacts
-        u = relative_velocity(system, k, state.v)
-        for r in range(3):
-            if idle:
-                low, high = system.box[k - contacts, r, 0], system.box[k - contacts, r, 1]
-                keeps = (high == 0.0 or u[r] >= 0.0) and (low == 0.0 or u[r] <= 0.0)
-                idle = impulse[k, r] == 0.0 and (low == 0.0 or high == 0.0) and keeps
-        if not idle:
-            busy[count] = k
-            count += 1
-    return busy[:count].copy()
-
-
-@kernel_part
-def _solve_busy(part, request, variant, effort, impulse, v, history):
-    """As `solve_system`, first without the rows of limits that are far away: most of a doll's. Also returns the factorisations,
-    and what `measure_island` does of all of the system; relative: (3,)."""
-    relative, done = np.empty(3), 0
-    busy = _busy(part, impulse) if part.box.shape[0] > 0 else np.arange(impulse.shape[0])
-    if busy.size < impulse.shape[0]:
-        some = impulse[busy]
-        answer = solve_system(chosen_rows(part, busy), request, variant, effort, some, v, history)
-        done = effort[DONE]
-        if answer.status == Status.SOLVED:
-            impulse[busy] = some
-            worst, contact, natural = measure_island(part, impulse, request.sides, relative)
-            if worst <= request.tolerance:
-                return answer, done, worst, contact, natural, relative
-        history[:] = 0.0
-    answer = solve_system(part, request, variant, effort, impulse, v, history)
-    worst, contact, natural = measure_island(part, impulse, request.sides, relative)
-    return answer, done + effort[DONE], worst, contact, natural, relative
-
-
 @leaf_kernel
 def _good_enough(tolerance, tumbles):
     """Relative residuals of impulses given that `solve_island` would leave as they are: an iteration from there, which takes
@@ -236,13 +193,12 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         else:
             history[:] = 0.0
             request = Request(tolerance[i], tumbles[i], max_iterations, sides)
-            answer, done, worst, contact, natural, relative = _solve_busy(
-                part, request, variant, effort, some, velocity, history
-            )
+            answer = solve_system(part, request, variant, effort, some, velocity, history)
+            worst, contact, natural = measure_island(part, some, sides, relative)
             out.status[i] = answer.status
             if answer.status == Status.SOLVED and not worst <= tolerance[i]:
                 out.status[i] = Status.UNCONFIRMED
-            out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, done, answer.found
+            out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, effort[DONE], answer.found
             out.errors[i, Error.CHANGE] = history[answer.iterations - 1, 0]
             out.errors[i, Error.RESIDUAL] = history[answer.iterations - 1, 1]
         out.errors[i, Error.CONE : Error.WORST] = relative

@@ -64,37 +64,6 @@ def test_contacts_are_the_same_to_the_last_bit_with_a_walk_of_another_pose(name)
     assert found > 10
 
 
-@pytest.mark.parametrize("name", TOUCHING)
-def test_contacts_are_the_same_to_the_last_bit_with_what_a_look_has_sifted_out_of_a_walk(name):
-    table, some, size = poses(name)
-    _, walks = detect_and_keep(table, scene(*some[0], 0.1 * size), 1, None, no_walks(LASTING))
-    found = 0
-    for place, turn in some[1:]:
-        _, sifted = detect_and_keep(table, scene(place, turn, 0.05 * size), 1, None, walks)
-        for axis in np.eye(3):
-            beside = place + 2e-3 * size * axis, Rotation.from_rotvec(2e-3 * size * axis) * turn
-            for reach in (1e-3 * size, 0.04 * size):
-                here = scene(*beside, reach)
-                expected, known = detect_all(table, here), detect_all(table, here, walks=sifted)
-                for one, other in zip(known, expected, strict=True):
-                    np.testing.assert_array_equal(one, other)
-                found += len(expected)
-    assert found > 10
-
-
-def test_what_was_sifted_is_used_near_the_pose_of_its_look_and_is_far_less():
-    table, some, size = poses("bolt in its nut")
-    _, walks = detect_and_keep(table, scene(*some[0], 0.1 * size), 1, None, no_walks(LASTING))
-    place, turn = some[1]
-    _, both = detect_and_keep(table, scene(place, turn, 0.02 * size), 1, None, walks)
-    whole, sifted = np.diff(both.start)
-    assert sifted < 0.5 * whole
-    without = both._replace(start=np.array([0, whole, whole]))
-    for way, is_used in ((1e-3, True), (0.05, False)):
-        here = scene(place + way * size * np.array([0.0, 0.0, 1.0]), turn, 0.01 * size)
-        assert len(detect_all(table, here)) and (len(detect_all(table, here, walks=without)) == 0) == is_used
-
-
 def test_a_walk_is_used_wherever_it_reaches():
     table, some, size = poses("bolt in its nut")
     _, walks = detect_and_keep(table, scene(*some[0], 0.1 * size), 1, None, no_walks(LASTING))
