@@ -216,17 +216,19 @@ def apply_inverse_mass(system, x, out):
 
 
 @inlined_kernel
-def _inverse_mass_of(system, body, row):
-    """J M^-1 J^T for a row of the Jacobian of one body."""
+def _inverse_mass_of(system, body, row, dense):
+    """J M^-1 J^T for a row of the Jacobian of one body, whose block is diagonal from row `dense` on."""
     size = system.offset[body + 1] - system.offset[body]
     inverse = system.inverse_mass[system.block_start[body] :]
     if size == 6:
         zero = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         return -product_of_six(row, minus_rows(zero, row, inverse, SIX))
     total = 0.0
-    for i in range(size):
-        for j in range(size):
+    for i in range(dense):
+        for j in range(dense):
             total += row[i] * inverse[i * size + j] * row[j]
+    for i in range(dense, size):
+        total += row[i] * inverse[i * size + i] * row[i]
     return total
 
 
@@ -235,38 +237,38 @@ def inverse_mass_of_row(system, k, row):
     """The entry of J M^-1 J^T on the diagonal that belongs to a row of a triple k, 1/kg."""
     total, a, b = 0.0, system.body_a[k], system.body_b[k]
     if a >= 0:
-        total += _inverse_mass_of(system, a, system.jacobian_a[k, row])
+        total += _inverse_mass_of(system, a, system.jacobian_a[k, row], system.offset[a + 1] - system.offset[a])
     if b >= 0:
-        total += _inverse_mass_of(system, b, system.jacobian_b[k, row])
+        total += _inverse_mass_of(system, b, system.jacobian_b[k, row], system.offset[b + 1] - system.offset[b])
     return total
 
 
 @leaf_kernel
-def _is_unit(system, body):
-    """Whether the mass matrix of a body is the identity, as that of an island given as a matrix, which may be large."""
+def _first_diagonal(system, body):
+    """The row from which on the block of a body is diagonal: 0 of an island given as a matrix, which may be large, and 6 of a
+    body in small bends."""
     at = system.block_start[body]
     size = system.offset[body + 1] - system.offset[body]
-    for i in range(size):
+    if size == 6:
+        return size  # a rigid body's product takes all rows
+    for i in range(size - 1, -1, -1):
         for j in range(size):
-            if system.inverse_mass[at + i * size + j] != (1.0 if i == j else 0.0):
-                return False
-    return True
+            if j != i and system.inverse_mass[at + i * size + j] != 0.0:
+                return i + 1
+    return 0
 
 
 @leaf_kernel
-def _fill_inverse_masses(system, unit, out):
-    """`effective_inverse_mass`; unit: (bodies,) whose mass matrix is the identity."""
+def _fill_inverse_masses(system, dense, out):
+    """`effective_inverse_mass`; dense: (bodies,) the row from which on the block of each is diagonal."""
     for k in range(system.body_a.size):
         a, b = system.body_a[k], system.body_b[k]
         for row in range(3):
             total = 0.0
             if a >= 0:
-                total += _inverse_mass_of(system, a, system.jacobian_a[k, row])
-            if a < 0 and b >= 0 and unit[b]:
-                for i in range(system.offset[b + 1] - system.offset[b]):
-                    total += system.jacobian_b[k, row, i] ** 2
-            elif b >= 0:
-                total += _inverse_mass_of(system, b, system.jacobian_b[k, row])
+                total += _inverse_mass_of(system, a, system.jacobian_a[k, row], dense[a])
+            if b >= 0:
+                total += _inverse_mass_of(system, b, system.jacobian_b[k, row], dense[b])
             out[k, row] = total
 
 
@@ -274,10 +276,10 @@ def _fill_inverse_masses(system, unit, out):
 def effective_inverse_mass(system):
     """Diagonal of J M^-1 J^T, (m, 3)."""
     out = np.empty((system.body_a.size, 3))
-    unit = np.empty(system.offset.size - 1, np.bool_)
-    for body in range(unit.size):
-        unit[body] = _is_unit(system, body)
-    _fill_inverse_masses(system, unit, out)
+    dense = np.empty(system.offset.size - 1, np.int64)
+    for body in range(dense.size):
+        dense[body] = _first_diagonal(system, body)
+    _fill_inverse_masses(system, dense, out)
     return out
 
 

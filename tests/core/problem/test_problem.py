@@ -8,6 +8,7 @@ import pytest
 from scipy.linalg import block_diag
 
 import solver_core as sc
+from solver_core.problem.system import effective_inverse_mass
 
 from ..contact_problems import problem_of_bodies, problem_of_matrix
 
@@ -277,3 +278,22 @@ def test_bilateral_constraints_hold_whatever_way_the_problem_is_given():
         assert result.impulse[0] == pytest.approx([0.5, -0.1, 0.0], abs=1e-8)
         assert result.bilateral == pytest.approx([0.5], abs=1e-8)
         assert sc.residuals(problem, result).bilateral.value < 1e-8
+
+
+@pytest.mark.parametrize("dense", [(6, 6, 6), (4, 6, 0), (0, 7, 6), (8, 0, 1)])
+def test_effective_inverse_masses_are_the_diagonal_of_the_delassus_operator(dense):
+    # blocks of 8, 7 and 6 whose last rows are diagonal, as those of modes are
+    sizes = (8, 7, 6)
+    masses = [
+        block_diag(psd(n, n, n) + np.eye(n), np.diag(np.arange(1.0, size - n + 1.0)))
+        for n, size in zip(dense, sizes, strict=True)
+    ]
+    random = np.random.default_rng(5)
+    jacobians = np.zeros((2, 4, 3, 8))
+    ends = np.array([[0, 1, -1, 2], [1, 2, 0, 0]])
+    for side, contact in np.ndindex(2, 4):
+        if (body := ends[side, contact]) >= 0:
+            jacobians[side, contact, :, : sizes[body]] = random.normal(size=(3, sizes[body]))
+    problem = sc.ContactProblem.from_bodies(masses, np.zeros(21), ends, jacobians, mu=0.5)
+    expected = np.diag(problem.delassus).reshape(-1, 3)
+    np.testing.assert_allclose(effective_inverse_mass(problem.system), expected, rtol=1e-13)
