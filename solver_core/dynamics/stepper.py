@@ -274,7 +274,7 @@ class Stepper:
                 self.deformation.bend(state.modal)
                 self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
             ahead = begin.bodies.predicted, h, begin.bodies.rotation
-            contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact)
+            contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact, self.memory)
             if not self._wake_met(contacts, begin.awake):
                 begin = begin.with_contacts(contacts, self.together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)

@@ -24,6 +24,8 @@ STEP_SOLVER = "dynamics/solve/step_solver.py"
 ISLAND_MOTION = "dynamics/model/island_motion.py"
 TRIANGLES = "collision/mesh/contacts.py"
 IMPACT = "collision/time_of_impact.py"
+DEFORMATION = "dynamics/motion/deformation.py"
+OF_BENDS = ("woven square", "chair", "foam")
 OF_MESHES = ("concave meshes 18", "bolt in its nut")
 
 
@@ -166,6 +168,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "look-ahead": Mechanism(
         (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)
+    ),
+    # bodies that bend
+    "contacts between others left out": Mechanism(
+        (Edit(DEFORMATION, "if self._bends is None or not len(contacts):", "if len(contacts) >= 0:"),), OF_BENDS
+    ),
+    "what bore stays": Mechanism(
+        (Edit("dynamics/contact/collide.py", "if memory is not None and whole.any() else None", "if h < 0.0 else None"),),
+        OF_BENDS,
     ),
     # meshes
     "features out of reach": Mechanism(

@@ -24,8 +24,9 @@ import numpy as np
 
 import solver_core as sc
 from solver_core.scene import parts
-from solver_core.scene.spec import SceneSpec
-from solver_core.scenes import jointed, plain, published
+from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
+from solver_core.scenes import flexible, jointed, plain, published, published_bending
 
 from ..core.contact_problems import any_friction
 from ..core.dolls import doll, together
@@ -57,6 +58,15 @@ def dolls(number: int) -> SceneSpec:
     """Dolls that fall on each other."""
     floor = parts.ground(parts.pair_material(0.5))
     return together(*(doll((0.3 * (i % 2), 0.0, 1.3 + 1.9 * i), name=f" {i}") for i in range(number)), bodies=(floor,))
+
+
+def foam() -> SceneSpec:
+    """A mat of foam that falls flat, divided as finely as one that is seen from near."""
+    material, soft = parts.pair_material(0.5), DeformableSpec(young=2e5, modes=12)
+    turn = parts.axis_angle((0.0, 1.0, 0.0), 0.1)
+    shape, place = flexible.sheet((0.4, 0.4, 0.1), (24, 24, 6)), np.array([0.0, 0.0, 0.22])
+    mat = BodySpec("Mat", BodyKind.ACTIVE, shape, place, turn, density=700.0, material=material, deformable=soft)
+    return SceneSpec((parts.ground(material), mat))
 
 
 def block_of_cubes(edge: int) -> SceneSpec:
@@ -139,6 +149,9 @@ SCENES |= {
     "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
+    "woven square": Scene("bends", partial(published_bending.composites, (0.5,), (6e7,)), 16),
+    "chair": Scene("bends", partial(published.chairs, 1), 48),
+    "foam": Scene("bends", foam, 24),
 }
 
 

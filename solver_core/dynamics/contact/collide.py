@@ -15,6 +15,7 @@ from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices
+from .memory import ContactMemory, bore
 
 __all__ = ["Collider"]
 
@@ -42,11 +43,19 @@ class Collider:
         self._rest = rest_offsets(bodies.model.size)
 
     def contacts(
-        self, state: State, movable: Flags, twist: Floats, h: float, rotation: Floats | None = None, every: bool = False
+        self,
+        state: State,
+        movable: Flags,
+        twist: Floats,
+        h: float,
+        rotation: Floats | None = None,
+        every: bool = False,
+        memory: ContactMemory | None = None,
     ) -> ContactSet:
         """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,).
 
         rotation: (n, 3, 3) of the state's orientations, where it is known already. every: leave none of meshes out.
+        memory: of the last step's contacts; those that bore are not left out.
         """
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
         turned: Floats = matrices(state.orientation) if rotation is None else rotation
@@ -54,7 +63,8 @@ class Collider:
         scene = Scene(state.position, turned, reach, h * twist[:, :3], model.collections, movable, excluded)
         whole = np.ones(len(reach), np.bool_) if every else self._deformation.bends
         contacts, self._kept.walks = detect_and_keep(shapes, scene, self._threads, whole, self._kept.walks)
-        return self._deformation.spanning(contacts, state.position, turned, self._rest)
+        held = bore(memory, contacts) if memory is not None and whole.any() else None
+        return self._deformation.spanning(contacts, state.position, turned, self._rest, held)
 
     def neighbours(self, state: State) -> Ints:
         """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel, kernel_part
 
-__all__ = ["ContactMemory", "is_at_its_limit", "match", "recall", "remember"]
+__all__ = ["ContactMemory", "bore", "is_at_its_limit", "match", "recall", "remember"]
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +56,14 @@ def match(memory, body_a, body_b, feature):
         if i < old and memory.body_a[i] == body_a[k] and memory.body_b[i] == body_b[k] and memory.feature[i] == feature[k]:
             found[k] = i
     return found
+
+
+def bore(memory: ContactMemory, contacts: ContactSet) -> NDArray[np.bool_]:
+    """(m,) which of contacts, sorted by bodies and feature, bore in the last step."""
+    found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    out, known = np.zeros(len(found), np.bool_), found >= 0
+    out[known] = memory.impulse[found[known], 0] > 0.0
+    return out
 
 
 @kernel

@@ -4,6 +4,9 @@
 With weights w and 1 - w that add up to its place, the row of such a contact is that sum of the rows of the two, so it forbids
 nothing that they allow. That is known of its place and its normal; of its modes it is measured, and so it is of its gap, which
 tells what is bent already: a plank keeps all that it could come through the floor between, a chair's foot has four corners.
+
+What bore in the last step stays: without it others bear more, what bends bends a little further, and in the next step it is
+nearer than what lies between their gaps and kept again. Such contacts would come and go for ever.
 """
 
 from __future__ import annotations
@@ -82,11 +85,11 @@ def _moves_between(modes, normal, i, j, k, weight):
 
 
 @leaf_kernel
-def _leave_out(pair, contacts, modes, nearer, kept, index, square):
+def _leave_out(pair, contacts, modes, nearer, bore, kept, index, square):
     """Leave out, of the contacts from the first to the end of a pair, those between two others; whether any was."""
     (first, end), (point, normal, gap), found = pair, contacts, False
     for k in range(first, end):
-        count = _nearest(point, kept, k, first, end, index, square) if kept[k] else 0
+        count = _nearest(point, kept, k, first, end, index, square) if kept[k] and not bore[k] else 0
         for row in range(count):
             for other in range(row):
                 i, j = index[row], index[other]
@@ -99,11 +102,13 @@ def _leave_out(pair, contacts, modes, nearer, kept, index, square):
 
 
 @kernel
-def not_between(body_a, body_b, point, normal, gap, bends, modes, rest):
-    """(m,) which contacts to keep, of contacts sorted by bodies; all of those of which neither body bends (n,).
+def not_between(ends, places, bodies, modes, bore):
+    """(m,) which contacts to keep, of contacts sorted by bodies; all of those of which neither body bends.
 
-    modes: (2, m, 3, r) world, of both bodies there. rest: (n,) m, the bodies' rest offsets.
+    ends: (m,) bodies A and B. places: (m, 3) points and normals, (m,) gaps. bodies: (n,) which bend, and rest offsets in m.
+    modes: (2, m, 3, r) world, of both bodies at the contacts. bore: (m,) which contacts bore in the last step.
     """
+    (body_a, body_b), gap, (bends, rest) = ends, places[2], bodies
     kept, index, square = np.ones(len(gap), np.bool_), np.empty(NEAREST, np.int64), np.empty(NEAREST)
     first = 0
     while first < len(gap):
@@ -113,7 +118,7 @@ def not_between(body_a, body_b, point, normal, gap, bends, modes, rest):
         nearer = NEARER_THAN_BETWEEN * (rest[b] if rest[a] == 0.0 else (rest[a] if rest[b] == 0.0 else min(rest[a], rest[b])))
         if bends[a] or bends[b]:
             # with what lay nearest left out, others are the nearest
-            while _leave_out((first, end), (point, normal, gap), modes, nearer, kept, index, square):
+            while _leave_out((first, end), places, modes, nearer, bore, kept, index, square):
                 pass
         first = end
     return kept

@@ -24,6 +24,7 @@ __all__ = ["Deformation", "Deforming", "deforming_meshes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -172,10 +173,13 @@ class Deformation:
         modes, bends = modes_at(self._bent, self._shapes.surfaces, ends, point, position, rotation, self._widest)
         return modes if bends else None
 
-    def spanning(self, contacts: ContactSet, position: Floats, rotation: Floats, rest: Floats) -> ContactSet:
+    def spanning(
+        self, contacts: ContactSet, position: Floats, rotation: Floats, rest: Floats, bore: Flags | None = None
+    ) -> ContactSet:
         """The contacts without those of bodies that bend which lie and move between two others (`between.py`).
 
-        position (n, 3), rotation (n, 3, 3), rest (n,) m: of the bodies, the last their rest offsets.
+        position (n, 3), rotation (n, 3, 3), rest (n,) m: of the bodies, the last their rest offsets. bore: (m,) which bore in
+        the last step, None for none.
         """
         if self._bends is None or not len(contacts):
             return contacts
@@ -184,8 +188,9 @@ class Deformation:
             return contacts
         from .between import not_between
 
-        where = contacts.body_a, contacts.body_b, contacts.point, contacts.normal, contacts.gap
-        kept = not_between(*where, self._bends, modes, rest)
+        ends, places = (contacts.body_a, contacts.body_b), (contacts.point, contacts.normal, contacts.gap)
+        bore = np.zeros(len(contacts), np.bool_) if bore is None else bore
+        kept = not_between(ends, places, (self._bends, rest), modes, bore)
         chosen = contacts.chosen(kept)
         # a step asks again of these, where they were found
         self._known = chosen.point, np.ascontiguousarray(modes[:, kept])

@@ -80,20 +80,34 @@ def separation(
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
     if begin.bend is not None:
         # not by bending: what is bent to make room springs back, and into what it was parted from
-        apart = apart._replace(jacobian_a=rigid_part(apart.jacobian_a), jacobian_b=rigid_part(apart.jacobian_b))
+        apart = frames_of(apart)
     linked_a, linked_b = body_a, body_b
     if len(pairs):
         linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
     limits = h, PARTED_IN_MOTION if all_move else NEARLY_PARTED
     ends, gaps = (model.dof, body_a, body_b), (gap, rest, size)
-    return parted(apart, ends, (linked_a, linked_b), gaps, (near, pushed), limits, effort)
+    moved, parting = parted(apart, ends, (linked_a, linked_b), gaps, (near, pushed), limits, effort)
+    if begin.bend is None:
+        return moved, parting
+    velocities = np.zeros(len(v))
+    velocities[begin.rigid.ravel()] = moved
+    return velocities, parting
 
 
-def rigid_part(jacobian: Floats) -> Floats:
-    """Rows (m, 3, .) that act on twists alone; modes come after them."""
-    rows = np.zeros_like(jacobian)
-    rows[:, :, :RIGID] = jacobian[:, :, :RIGID]
-    return rows
+def frames_of(system: System) -> System:
+    """The system of the frames alone, at rest; modes come after the twist of each body, and no mass couples them to it."""
+    count, six = len(system.offset) - 1, np.arange(RIGID)
+    rows = system.block_start[:-1, None] + np.diff(system.offset)[:, None] * six
+    entries = (rows[:, :, None] + six).ravel()
+    jacobians = (np.ascontiguousarray(side[:, :, :RIGID]) for side in (system.jacobian_a, system.jacobian_b))
+    return system._replace(
+        offset=RIGID * np.arange(count + 1),
+        block_start=RIGID**2 * np.arange(count + 1),
+        mass=system.mass[entries],
+        inverse_mass=system.inverse_mass[entries],
+        velocity=np.zeros(RIGID * count),
+        **dict(zip(("jacobian_a", "jacobian_b"), jacobians, strict=True)),
+    )
 
 
 @kernel

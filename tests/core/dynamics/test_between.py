@@ -11,7 +11,7 @@ from solver_core.dynamics.motion.between import not_between
 REST = np.array([1e-4, 0.0])
 
 
-def kept(point, modes=None, gap=None, normal=None, bends=(True, False)):
+def kept(point, modes=None, gap=None, normal=None, bends=(True, False), bore=()):
     """Of contacts between a body and another at points, with the normal motion (m, r) of its modes there."""
     point = np.asarray(point, dtype=float)
     m = len(point)
@@ -21,7 +21,8 @@ def kept(point, modes=None, gap=None, normal=None, bends=(True, False)):
     normal = np.tile([0.0, 0.0, 1.0], (m, 1)) if normal is None else np.asarray(normal, dtype=float)
     gap = np.zeros(m) if gap is None else np.asarray(gap, dtype=float)
     a, b = np.zeros(m, np.int64), np.ones(m, np.int64)
-    return not_between(a, b, point, normal, gap, np.array(bends), both, REST).tolist()
+    bearing = np.isin(np.arange(m), bore)
+    return not_between((a, b), (point, normal, gap), (np.array(bends), REST), both, bearing).tolist()
 
 
 LINE = [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [1.0, 0.0, 0.0]]
@@ -53,3 +54,8 @@ def test_what_is_beside_the_line_or_looks_elsewhere_is_kept():
 
 def test_contacts_of_rigid_bodies_are_none_of_its_business():
     assert all(kept(LINE, bends=(False, False)))
+
+
+def test_what_bore_stays_and_others_between_are_left_out():
+    line = [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.6, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    assert kept(line, bore=(1,)) == [True, True, False, True]

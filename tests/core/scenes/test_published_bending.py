@@ -85,6 +85,15 @@ def test_woven_strands_cohere_by_friction_and_stiffness_together(mu, young, hold
 
 
 @pytest.mark.slow
+def test_contacts_of_a_woven_square_that_holds_do_not_come_and_go():
+    """It swings on its pegs by a micrometre, and each step is solved from the one before."""
+    spec = published_bending.composites(mu=(0.5,), young=(6e7,))
+    last = [frame.statistics for frame in sc.Simulation(spec).run(20)[-3:]]
+    assert len(set(np.concatenate([one.contacts for one in last]).tolist())) == 1
+    assert np.mean([one.factorisations for one in last]) < 6.0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.05, 0.6])
 def test_the_jack_rises_by_a_tooth_a_stroke_and_does_not_fall(mu):
     spec = machines.double_action_jack(mu=mu)
