@@ -116,7 +116,7 @@ class STICTION_OT_add_dinosaurs(AddDemo, Operator):
     bl_label = "Rubber Dinosaurs"
 
     count: IntProperty(name="Dinosaurs", description="Number of dinosaurs", default=9, min=1, soft_max=30)
-    speed: FloatProperty(name="Speed", description="Speed at which they are thrown", default=3.0, min=0.0, unit="VELOCITY")
+    speed: FloatProperty(name="Speed", description="Speed at which they are thrown", default=1.5, min=0.0, unit="VELOCITY")
     friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.5, min=0.0, soft_max=1.5)
     stiffness: FloatProperty(name="Stiffness", description="Young's modulus in MPa", default=2.0, min=0.1)
     large: BoolProperty(name="Large Bends", description="Necks and tails keep their length as they bend; takes twice as long")

@@ -66,7 +66,7 @@ def composites(
 
 def dinosaurs(
     count: int = 9,
-    speed: float = 3.0,
+    speed: float = 1.5,
     mu: float = 0.5,
     young: float = 2e6,
     modes: int = 29,
