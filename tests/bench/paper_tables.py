@@ -171,7 +171,7 @@ def kaufman(steps: int, cold: int) -> Iterator[Row]:
 BENDING = {
     "composite": (lambda: bending_scenes.composites(mu=(0.5,), young=(1e8,), divisions=4), 3e-3, 3, (0.56, 921, 6.4, 25.8)),
     "40 chairs": (lambda: published_scenes.chairs(40, modes=38), 1e-2, 3, (0.72, 9025, 2.9, 30.9)),
-    "dinosaurs": (bending_scenes.dinosaurs, 1e-2, 46, (0.61, 4690, 2.7, 18.3)),
+    "dinosaurs": (bending_scenes.dinosaurs, 1e-2, 50, (0.61, 4690, 2.7, 18.3)),
 }
 
 PAPERS_DEGREES = {"composite": 192, "40 chairs": 1766, "dinosaurs": 315}
