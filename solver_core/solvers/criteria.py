@@ -21,6 +21,7 @@ from ..compile.kernel import leaf_kernel
 __all__ = [
     "ACCEPTABLE",
     "COARSE",
+    "CROWDED",
     "DESCENT",
     "FEW_BODIES",
     "HALVED",
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
+CROWDED = 12  # contacts a body: of more of them than degrees of freedom, too, Newton's method is the quicker one
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it

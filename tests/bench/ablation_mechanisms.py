@@ -89,6 +89,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "few that move begin with Newton": Mechanism(
         (Edit(FIRST_ORDER, "return Found.START, tumbles", "return Found.START, False"),)
     ),
+    "crowded islands begin with Newton": Mechanism(
+        (Edit(FIRST_ORDER, "(exact or is_crowded or error", "(exact or error"),), (*OF_BENDS, "bolt in its nut")
+    ),
     "what stands goes on to a fixed point": Mechanism(
         (Edit(CASCADE, "if not tumbles and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
     ),

@@ -12,6 +12,7 @@ from ...problem.result import Found
 from ..block_operator import measure, operator_of
 from ..criteria import (
     COARSE,
+    CROWDED,
     FEW_BODIES,
     INNER,
     LARGE,
@@ -39,7 +40,8 @@ def propose(operator, criteria, tumbles, effort, state):
     tumbles: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in
     trees with some is left as it is."""
     system = operator.system
-    few = system.velocity.size <= 6 * FEW_BODIES  # degrees of freedom: a problem given as a matrix is one body of many
+    degrees, bodies, contacts = system.velocity.size, system.offset.size - 1, system.mu.size
+    few = degrees <= 6 * FEW_BODIES  # a problem given as a matrix is one body of many
     error, _ = measure(operator, criteria.acceptable, state)
     # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
     # projections spread loads evenly over redundant contacts
@@ -47,13 +49,15 @@ def propose(operator, criteria, tumbles, effort, state):
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
         return Found.START, error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
-    if few and (exact or error <= NEAR_FOR_NEWTON * criteria.scale):
+    # first order takes as long as a factorisation for many contacts, and is slow where they are redundant
+    is_crowded = contacts > max(degrees, CROWDED * bodies)
+    if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
         # what tumbles would be as far away after a projection
         return Found.START, tumbles
-    if system.offset.size - 1 > LARGE:
+    if bodies > LARGE:
         return Found.START, error > criteria.fallback
-    in_trees = operator.blocks.structure.target.size <= OF_A_TREE * (system.offset.size - 1)
-    if system.box.shape[0] > 0 and (in_trees or system.box.shape[0] >= system.mu.size):
+    in_trees = operator.blocks.structure.target.size <= OF_A_TREE * bodies
+    if system.box.shape[0] > 0 and (in_trees or system.box.shape[0] >= contacts):
         return Found.START, True
     acceptable, fallback = criteria.acceptable, criteria.fallback
     if few:
