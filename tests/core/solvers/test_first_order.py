@@ -119,6 +119,19 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
         assert (impulse == 1e-3).all() == jointed
 
 
+@pytest.mark.parametrize("contacts, is_left", [(36, False), (37, True)])
+def test_bodies_with_many_contacts_are_left_to_newtons_method(contacts, is_left):
+    """More than twelve a body, and than there are degrees of freedom: a mat of foam took three times as long."""
+    left, whole = map(callable_from_python, (propose, operator_of))
+    system = random_bodies(2, contacts=contacts, bodies=3, mu=(0.4, 0.8)).system
+    impulse, criteria = np.full((contacts, 3), 1.0), StoppingCriteria(1e-9, 1e-7, 1e-7, FASTEST, 0, MAX_CHECKS)
+    state = State(impulse, np.empty_like(system.velocity))
+    found, by_newton = left(whole(system), criteria, True, effort_of_a_step(), state)
+    assert (found == sc.Found.START) == is_left
+    assert (impulse == 1.0).all() == is_left
+    assert by_newton
+
+
 @pytest.mark.parametrize("swept", [False, True])
 @pytest.mark.parametrize("size", [1e100, 1e155, 1e300])
 def test_impulses_beyond_all_numbers_are_an_infinite_error_and_not_none(size, swept):
