@@ -96,17 +96,17 @@ def separation(
 
 def frames_of(system: System) -> System:
     """The system of the frames alone, at rest; modes come after the twist of each body, and no mass couples them to it."""
-    count, six = len(system.offset) - 1, np.arange(RIGID)
+    bodies, six = np.arange(len(system.offset), dtype=np.int64), np.arange(RIGID)
     rows = system.block_start[:-1, None] + np.diff(system.offset)[:, None] * six
     entries = (rows[:, :, None] + six).ravel()
-    jacobians = (np.ascontiguousarray(side[:, :, :RIGID]) for side in (system.jacobian_a, system.jacobian_b))
     return system._replace(
-        offset=RIGID * np.arange(count + 1),
-        block_start=RIGID**2 * np.arange(count + 1),
+        offset=RIGID * bodies,
+        block_start=RIGID**2 * bodies,
         mass=system.mass[entries],
         inverse_mass=system.inverse_mass[entries],
-        velocity=np.zeros(RIGID * count),
-        **dict(zip(("jacobian_a", "jacobian_b"), jacobians, strict=True)),
+        velocity=np.zeros(RIGID * bodies[-1]),
+        jacobian_a=np.ascontiguousarray(system.jacobian_a[:, :, :RIGID]),
+        jacobian_b=np.ascontiguousarray(system.jacobian_b[:, :, :RIGID]),
     )
 
 
