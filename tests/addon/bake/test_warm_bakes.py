@@ -232,6 +232,7 @@ def test_bakes_of_an_artist_have_one_process_until_it_is_killed(resting_box, com
         if height == 0.13:
             assert len(started) == 1 and started[0].poll() is None
             started[0].kill()
+            started[0].wait(timeout=SECONDS_TO_END)  # a signal is on its way for a while
         assert bpy.ops.stiction.bake() == {"FINISHED"}
         assert bpy.ops.stiction.free_bake() == {"FINISHED"}
     assert len(started) == 2
