@@ -49,7 +49,7 @@ def propose(operator, criteria, tumbles, effort, state):
     if error <= criteria.acceptable:
         # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
         return Found.START, error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
-    # first order takes as long as a factorisation for many contacts, and is slow where they are redundant
+    # redundant contacts take first order many iterations, over all of them; factors of few degrees of freedom are cheap
     is_crowded = contacts > max(degrees, CROWDED * bodies)
     if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
         # what tumbles would be as far away after a projection

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.deformable.reduced_body import reduced_body
+from solver_core.dynamics.solve.separation import frames_of
 from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import box as rigid_box
 from solver_core.scene.parts import ground
@@ -261,3 +263,21 @@ def test_what_bends_falls_asleep_bent_and_wakes_when_it_is_hit():
     hit = [simulation.advance() for _ in range(12)]
     assert min(frame.statistics.asleep.min() for frame in hit) == 0
     assert hit[-1].poses[1, 2] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_overlaps_are_parted_in_the_problem_that_rigid_bodies_have():
+    """With modes between the twists of both bodies, and without."""
+    random, modes = np.random.default_rng(3), (3, 2)
+    frames = [(factor := random.normal(size=(6, 6))) @ factor.T + np.eye(6) for _ in modes]
+    rows = random.normal(size=(2, 4, 3, 9))
+    pairs = np.array([[0, -1, 0, 1], [1, 1, 1, -1]])
+    for side, body, width in ((side, body, 6 + r) for side in (0, 1) for body, r in enumerate(modes)):
+        rows[side, pairs[side] == body, :, width:] = 0.0
+    rows[pairs < 0] = 0.0
+    bent = [block_diag(frame, np.diag(np.arange(2.0, 2.0 + r))) for frame, r in zip(frames, modes, strict=True)]
+    found = frames_of(sc.ContactProblem.from_bodies(bent, np.ones(17), pairs, rows, mu=0.5).system)
+    rigid = sc.ContactProblem.from_bodies(frames, np.zeros(12), pairs, rows[..., :6], mu=0.5).system
+    for name in ("offset", "block_start", "velocity", "body_a", "body_b", "mass", "jacobian_a", "jacobian_b"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(rigid, name), name)
+        assert getattr(found, name).dtype == getattr(rigid, name).dtype
+    np.testing.assert_allclose(found.inverse_mass, rigid.inverse_mass, rtol=1e-12)
