@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where compiled kernels are kept from one run to the next: one folder for each state of the sources that a kernel is made of.
 
-numba compiles a kernel anew when the file that it stands in has changed, but not when a kernel that it calls, in another file,
-has. So the folder of a file's kernels is named after the file, all that it imports of this package, directly or not, and the
-named tuples that are arguments of kernels: no stale kernel is found there, and a change compiles anew what depends on it.
+numba compiles a kernel again when its own file has changed, but not when a kernel that it calls, in another file, has. So the
+folder of a file's kernels is named after the file and all files of this package that it imports, directly or not: no stale
+kernel is found there, and a change recompiles what depends on it. Files that have no part in the machine code are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,12 @@ __all__ = [
 ]
 
 PACKAGE = Path(__file__).resolve().parents[1]
-NAMED_TUPLE = re.compile(rb"^class (\w+)\(NamedTuple\):", re.MULTILINE)
 # a parser takes a second for all files, at the start of each process
 RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+# Files that every kernel's file imports and that leave its machine code alone: locks, folders, and messages about them. The one
+# that they import and that has a part is hashed with every file.
+NO_PART = ("compile/kernel_cache.py", "compile/kernel_lock.py", "compile/ahead.py", "compile/trust.py")
+PROCESSOR = "compile/processor.py"
 # numba's own, for kernels of others in the same process
 OTHER_LOCATORS = (
     "UserProvidedCacheLocator",
@@ -88,10 +91,9 @@ def kernel_folder(base: Path, source: Path) -> Path:
 
 
 def sources_digest(files: Iterable[Path]) -> str:
-    """A digest of some files of this package, of the named tuples that kernels may have as arguments, and how they
-    are compiled."""
-    digest = hashlib.blake2b(f"{__name__} {WITHOUT_VECTORS}".encode() + argument_types(PACKAGE), digest_size=10)
-    for file in sorted(map(str, files)):
+    """A digest of some files of this package and of how they are compiled."""
+    digest = hashlib.blake2b(f"{__name__} {WITHOUT_VECTORS}".encode(), digest_size=10)
+    for file in sorted({str(PACKAGE / PROCESSOR), *map(str, files)}):
         digest.update(_digest_of(file))
     return digest.hexdigest()
 
@@ -103,22 +105,12 @@ def _digest_of(file: str) -> bytes:
     return hashlib.blake2b(source.relative_to(PACKAGE).as_posix().encode() + b"\0" + source.read_bytes()).digest()
 
 
-@cache
-def argument_types(package: Path) -> bytes:
-    """The name of every named tuple of a package, with its file: numba's index of a kernel holds those that are its arguments
-    by their names, whether the kernel's file imports them or not, and cannot be read when one is gone."""
-    return b"\0".join(
-        source.relative_to(package).as_posix().encode() + b"\0" + name
-        for source in sorted(package.rglob("*.py"))
-        for name in NAMED_TUPLE.findall(source.read_bytes())
-    )
-
-
 def imported_sources(source: Path) -> set[Path]:
-    """The source file and all files of this package that it imports, and they import, wherever in them they do."""
-    found, left = {source}, [source]
+    """The source file and all files of this package that it imports, directly or not, except those without a part in the
+    machine code and what only they import."""
+    found, left, no_part = {source}, [source], {PACKAGE / name for name in NO_PART}
     while left:
-        new = _imports(left.pop()) - found
+        new = _imports(left.pop()) - found - no_part
         found |= new
         left.extend(new)
     return found
@@ -158,7 +150,30 @@ def use_kernel_cache() -> None:
     others = vars(config)["CACHE_LOCATOR_CLASSES"] or ",".join(OTHER_LOCATORS)
     # numba makes its settings at run time
     setattr(config, "CACHE_LOCATOR_CLASSES", f"{__name__}.{KernelLocator.__name__},{others}")  # noqa: B010
+    survive_lost_types()
     compile_in_turn()
+
+
+def survive_lost_types() -> None:
+    """Have numba take an index that names types which are gone for an empty one; a second call does nothing.
+
+    The index of a kernel holds the types of its arguments. A named tuple among them may have been renamed since, in a file that
+    the kernel's file does not import.
+    """
+    from numba.core.caching import IndexDataCacheFile
+
+    load = IndexDataCacheFile._load_index
+    if hasattr(load, "__wrapped__"):
+        return
+
+    @wraps(load)
+    def load_index(self: Any) -> dict[Any, str]:
+        try:
+            return load(self)
+        except (AttributeError, ImportError):
+            return {}
+
+    setattr(IndexDataCacheFile, "_load_index", load_index)  # noqa: B010, numba has no hook for it
 
 
 @cache

@@ -18,8 +18,9 @@ from .contact.memory import ContactMemory
 from .fields.pull import Pull
 from .joints.joints import JointMemory
 from .model.bodies import State, to_body_frames
-from .model.checkpoints import OF_PAIRS
+from .model.checkpoints import BEGUN, OF_PAIRS
 from .model.frame import Frame, require_finite
+from .model.impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from .model.predict import predicted_step
 from .model.taking_up import state_at
 from .sleeping import none_remembered, remembered
@@ -130,11 +131,13 @@ class Simulation:
         """All that `restore` needs to go on bit for bit."""
         steps = self._steps
         memory = {f"memory_{name}": array.copy() for name, array in zip(ContactMemory._fields, steps.memory, strict=True)}
+        begun = {f"begun_{name}": array.copy() for name, array in zip(ImpactMemory._fields, steps.begun, strict=True)}
         state = {name: array.copy() for name, array in zip(State._fields, steps.state, strict=True)}
         joints = {f"joint_{name}": array.copy() for name, array in zip(JointMemory._fields, steps.joints.memory, strict=True)}
         return (
             state
             | memory
+            | begun
             | joints
             | steps.sleep.checkpoint()
             | steps.island_motion.checkpoint()
@@ -149,6 +152,8 @@ class Simulation:
         none = {"modal": np.zeros_like(steps.state.modal), "modal_velocity": np.zeros_like(steps.state.modal)}
         steps.state = State(*(np.array((none | checkpoint)[name]) for name in State._fields))
         steps.memory = remembered(checkpoint, "memory")
+        nothing_begun = dict(zip(BEGUN, NO_IMPACTS_BEGUN, strict=True))
+        steps.begun = ImpactMemory._make(np.array((nothing_begun | checkpoint)[name]) for name in BEGUN)
         steps.joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         steps.sleep.restore(checkpoint)
         steps.island_motion.restore(checkpoint)
@@ -171,7 +176,7 @@ class Simulation:
         steps = self._steps
         self._frame = frame.frame
         steps.last_step = float(checkpoint["last_step"][0])
-        steps.memory = none_remembered()
+        steps.memory, steps.begun = none_remembered(), NO_IMPACTS_BEGUN
         at = float((frame.frame - self.spec.frame_start) * self.settings.substeps)
         moving = steps.bodies.model.dof >= 0
         for whole, part in zip(steps.state[:4], state_at(steps.bodies, frame)[:4], strict=True):

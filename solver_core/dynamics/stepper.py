@@ -23,6 +23,8 @@ from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
 from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
+from .contact.directions import Directions
+from .contact.restitution import begun_impacts
 from .contact.rolling import Rolling
 from .fields.fields import Fields
 from .fields.pull import Pull
@@ -34,6 +36,7 @@ from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_betwe
 from .model.bending import Bending
 from .model.bodies import State, build_bodies
 from .model.held_together import HeldTogether
+from .model.impact_memory import NO_IMPACTS_BEGUN
 from .model.integrate import integrate
 from .model.island_motion import IslandMotion
 from .model.predict import Begin, predicted_step
@@ -59,7 +62,8 @@ MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 class Stepper:
     """Moves the state of a scene on. What of it lasts from step to step is public, for `Simulation` to keep and to bring back.
 
-    state: as the last step ended, after a step of last_step s; memory: of its contacts; held, reaction: (j, 6) N s and N m s,
+    state: as the last step ended, after a step of last_step s; memory: of its contacts; begun: impacts that end in the next
+    step; held, reaction: (j, 6) N s and N m s,
     what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
     pulled by a hand, None for none. every_contact: leave no contact of meshes out.
     """
@@ -79,7 +83,7 @@ class Stepper:
         self.bodies, self.state = build_bodies(spec)
         self.last_step = 0.0
         self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
-        self.memory = none_remembered()
+        self.memory, self.begun = none_remembered(), NO_IMPACTS_BEGUN
         gravity_speed = strongest_gravity(spec) * self.step
         movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
         self.island_motion = IslandMotion(np.where(movable, radius, 0.0), settings)
@@ -96,6 +100,7 @@ class Stepper:
         kept = kept_walks(self.bodies.shapes, self.deformation.never())
         self._collider = Collider(*of_bodies, self._impacts, self.deformation, kept, threads)
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
+        self._directions = Directions(self.bodies, self._impacts, self._later, self.deformation, self.bending)
         self.paths = Prescribed(spec, self.bodies, settings.substeps, self.step)
         self.kept = KeptContacts(self.step) if keep_contacts else None
         self.paths.hold(0, self.state, self.sleep.held, self.last_step)
@@ -161,7 +166,7 @@ class Stepper:
     def _situation(self) -> Situation:
         """All that a step begins with, but for what changes by itself."""
         motion = self.island_motion.checkpoint().values()
-        arrays = *self.state, *self.memory, self.sleep.awake, *motion, np.array(self.last_step)
+        arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, np.array(self.last_step)
         return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
@@ -265,6 +270,7 @@ class Stepper:
         while True:
             model = self.bending.model(self.paths.model(at), state)
             begin = predicted_step(model, state, prescribed, self.sleep.awake, at, h, self.last_step, self.step)
+            begin = begin._replace(begun=self.begun)
             if self.fields is not None:
                 self.fields.push(begin, state, begin.force_time)
             if self.pull is not None:
@@ -277,6 +283,9 @@ class Stepper:
             contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact, self.memory)
             if not self._wake_met(contacts, begin.awake):
                 begin = begin.with_contacts(contacts, self.together.rest)
+                chosen = self._directions.choose(begin, state, self.memory, self.joints.held)
+                if chosen is not contacts:
+                    begin = begin.with_contacts(chosen, self.together.rest)
                 speed = self._impacts.reach(begin.bodies.twist, 1.0)
                 return bearing_until_met(begin, state, speed, self.memory, self.island_motion.members | self.bending.bends)
 
@@ -306,6 +315,7 @@ class Stepper:
         self.together.loosen(begin.contacts, begin.awake)
         poses, bears = (self.state.position, begin.bodies.rotation), best.solution.memory.impulse[:, 0] > 0.0
         chosen = chosen_normals(self.bodies.shapes, *poses, solution.contacts, bears)
+        position = self.state.position
         self.state, self.last_step = best.moved, begin.h
         bending = self.deformation.bending_speed()
         self.follow_modes()
@@ -314,6 +324,7 @@ class Stepper:
         found = {"approach": solution.approach, "taken": solution.taken}
         # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
         memory = kept._replace(parting=np.zeros(len(kept.parting)), **found)
+        self.begun = begun_impacts(begin, position, solution.contacts, memory)
         self.memory = as_it_was_remembered(self.memory, memory, solution)
         if joints is not None:
             done = joints.held(solution.held[joints.triples])

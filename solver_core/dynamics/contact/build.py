@@ -13,11 +13,12 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...problem.system import System
 from ..model.bodies import RIGID, State
 from ..model.carried import carry, swing, turned_along
+from ..model.impact_memory import ImpactMemory
 from ..model.predict import Begin
-from ..model.rest_gaps import TOUCHING_OFFSETS
+from ..model.rest_gaps import TOUCHING_OFFSETS, AtRest
 from .material_rules import DYNAMIC, STATIC, Rules, combine_in_kernels
 from .memory import ContactMemory, is_at_its_limit, match, recall
-from .restitution import bounce
+from .restitution import approach_of_pair, begun_row, bounce
 
 __all__ = ["NO_TURNING", "Beyond", "StepProblem", "build_system", "stick_speed"]
 
@@ -41,6 +42,28 @@ class Beyond(NamedTuple):
     turning: Floats
     aside: Floats
     known: NDArray[np.bool_]
+
+
+class Known(NamedTuple):
+    """What the rows of a step's m contacts are made of.
+
+    Attributes
+    ----------
+    contacts : of the step
+    rest : the gaps that their bodies keep at rest
+    beyond : their velocities beyond J v
+    memory, old : what is remembered of contacts, and (m,) the row of each in it, -1 where it is new
+    begun : impacts that end in this step
+    turns : (n,) bodies whose contacts follow their arc (`model/carried.py`)
+    """
+
+    contacts: ContactSet
+    rest: AtRest
+    beyond: Beyond
+    memory: ContactMemory
+    old: NDArray[np.int64]
+    begun: ImpactMemory
+    turns: NDArray[np.bool_]
 
 
 class StepProblem(NamedTuple):
@@ -153,12 +176,12 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
     position: (n, 3), where the step begins; bodies: its `Prediction`. unknowns: offset, block_start, velocity and least_scale
     of the `System`. limits: (times, speeds): s, of the step and of the one before; m/s, a contact that slides faster than the
     first has the dynamic coefficient, one that parts no faster than the second does not bounce. given: the `ContactSet`, its
-    `AtRest`, what is `Beyond`, and (n,) which bodies joints hold.
+    `AtRest`, what is `Beyond`, the impacts that end in the step, and (n,) which bodies joints hold.
 
-    A contact with a gap may close it within the step and no more: c = gap / h. In the step in which the bodies touch c is minus
-    the speed that they part with (`restitution.py`).
+    A contact with a gap may close it within the step and no more: c = gap / h. In the step in which an impact ends c is minus
+    the speed that the bodies part with (`restitution.py`).
     """
-    (offset, block_start, velocity, least_scale), (contacts, rest, beyond, jointed) = unknowns, given
+    (offset, block_start, velocity, least_scale), (contacts, rest, beyond, begun, jointed) = unknowns, given
     m = contacts.gap.size
     system = System(
         offset=offset,
@@ -190,17 +213,22 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
     work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
     turns = turned_along(bodies.twist, (model.dof < 0) | jointed, contacts.body_a, contacts.body_b)
-    known = contacts, rest, beyond, memory, old, turns
-    return problem, _fill_rows(model, position, bodies, limits, rules, known, work, problem)
+    known = Known(contacts, rest, beyond, memory, old, begun, turns)
+    elastic = _fill_rows(model, position, bodies, limits, rules, known, work, problem)
+    if elastic and begun.body_a.size:
+        _share_taken(contacts, begun, problem)
+    return problem, elastic
 
 
 @leaf_kernel
 def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
     """The rows of contacts of a problem; work: four arrays (3,). Whether any contact has restitution."""
-    (times, speeds), (contacts, rest, beyond, memory, rows_before, turns), (arm, at_a, at_b, u) = limits, known, work
+    (times, speeds), (arm, at_a, at_b, u), of_begun = limits, work, np.int64(0)
+    contacts, rest, beyond, memory = known.contacts, known.rest, known.beyond, known.memory
+    begun, turns = known.begun, known.turns
     twist, h, stick_speed, elastic, system = bodies.twist, times[0], speeds[0], False, problem.system
     for k in range(contacts.gap.size):
-        a, b, old = contacts.body_a[k], contacts.body_b[k], rows_before[k]
+        a, b, old = contacts.body_a[k], contacts.body_b[k], known.old[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
         axes, bias = problem.axes[k], system.bias[k]
         _tangents(contacts.normal[k, 0], contacts.normal[k, 1], contacts.normal[k, 2], axes)
@@ -228,19 +256,45 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
         mu = own if own >= 0.0 else combine_in_kernels(rules.friction, model.mu[a, i], model.mu[b, i])
         if beyond.known[k] and i == DYNAMIC and old >= 0 and is_at_its_limit(memory.impulse[old], mu):
             _add(axes, beyond.aside[k], bias)
-        if old >= 0:
-            recall(memory.impulse[old], memory.normal[old], axes, problem.impulse[k])
-            problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
-            problem.parting[k] = memory.parting[old]
+        _recall(memory, old, axes, problem, k)
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
         e = combine_in_kernels(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
+        ends = touches or (problem.approach_before[k] > 0.0 and memory.impulse[old, 0] > 0.0)
+        of_begun = begun_row(begun, of_begun, a, b)
+        if touches and problem.approach_before[k] == 0.0:
+            problem.approach_before[k] = approach_of_pair(begun, of_begun, contacts, k, position)
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
-        rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], touches)
+        rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], ends)
         system.slack[k] = -rebound if rebound > 0.0 else gap / h
         system.mu[k], problem.restitution[k] = mu, e
         elastic |= e > 0.0
     return elastic
+
+
+@kernel_part
+def _recall(memory, old, axes, problem, k):
+    """What a problem has of contact k from the last step, row `old` of the memory, -1 where it is new."""
+    if old >= 0:
+        recall(memory.impulse[old], memory.normal[old], axes, problem.impulse[k])
+        problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
+        problem.parting[k] = memory.parting[old]
+
+
+@leaf_kernel
+def _share_taken(contacts, begun, problem):
+    """Give what the impact of a pair has taken to its contacts that rebound, in equal parts."""
+    k, m = 0, contacts.gap.size
+    for row in range(begun.body_a.size):
+        a, b = begun.body_a[row], begun.body_b[row]
+        while k < m and (contacts.body_a[k] < a or (contacts.body_a[k] == a and contacts.body_b[k] < b)):
+            k += 1
+        first, rebounding = k, 0
+        while k < m and contacts.body_a[k] == a and contacts.body_b[k] == b:
+            rebounding += problem.system.slack[k] < 0.0
+            k += 1
+        for i in range(first, k):
+            problem.taken_before[i] = begun.taken[row] / rebounding if problem.system.slack[i] < 0.0 else 0.0
 
 
 def build_system(
@@ -259,6 +313,6 @@ def build_system(
     """
     unknowns = begin.offset, begin.block_start, begin.unknowns(begin.bodies.predicted), begin.least_scale
     limits = (begin.h, begin.last_step), (stick_speed(begin.gravity, begin.h), least_bounce)
-    given = contacts, begin.at_rest(contacts), beyond, held
+    given = contacts, begin.at_rest(contacts), beyond, begin.begun, held
     problem, elastic = build_problem(begin.model, state.position, begin.bodies, unknowns, limits, rules, given, memory)
     return problem._replace(elastic=elastic)

@@ -156,7 +156,7 @@ class LaterContacts:
     ) -> ContactSet:
         """The contacts of the pairs that have one noticed, in the terms of the begin."""
         chosen = of_same_pairs(after, noticed)
-        contacts = self._told_at_begin(after.chosen(chosen), motion.h, motion)
+        contacts = self.stated_at_begin(after.chosen(chosen), motion.h, motion)
         # how much of the depth at the end the approach along the normal does not explain
         depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
         aside = noticed[chosen] & (was[chosen] == 0.0) & (left > (1.0 - EXPLAINED) * depth)
@@ -171,13 +171,13 @@ class LaterContacts:
 
     def _foreseen(self, held: ContactSet, after: ContactSet, motion: Motion) -> Floats:
         """(k,) m: the deepest gap of the bodies of contacts (k,) that those held let expect of a motion, 0 where no overlap."""
-        end = held.gap + motion.h * self._normal_speed(held, motion)
+        end = held.gap + motion.h * self.normal_speed(held, motion)
         return deepest_of_pairs(held, end, after)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
         """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
         size = np.minimum(self._size[contacts.body_a], self._size[contacts.body_b])
-        end = np.maximum(contacts.gap, 0.0) + motion.h * self._normal_speed(contacts, motion)
+        end = np.maximum(contacts.gap, 0.0) + motion.h * self.normal_speed(contacts, motion)
         return end < -KEPT_TO * NOTICED * size
 
     def _met(self, met: Impacts, before: ContactSet, state: State, motion: Motion) -> ContactSet:
@@ -185,11 +185,11 @@ class LaterContacts:
         meshes that deform, the ones from `before`, however distant."""
         still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
-        first = self._first_contacts(met.bodies[clear], met.times[clear], state, motion)
+        first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
         key = [len(self._size), 1]
         return merged(before.chosen(np.isin(self._pair(before), met.bodies[~clear] @ key)), first)
 
-    def _first_contacts(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
+    def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
         found = NO_CONTACTS
         left = np.arange(len(bodies))
@@ -215,8 +215,13 @@ class LaterContacts:
             wanted = np.isin(self._pair(contacts), bodies[together] @ [len(moves), 1])
             contacts = contacts.chosen(wanted)
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])
-            found = merged(found, self._told_at_begin(contacts, at, motion))
+            found = merged(found, self.stated_at_begin(contacts, at, motion))
         return found
+
+    def contacts_at(self, position: Floats, rotation: Floats, chosen: Flags, beyond: float, movable: Flags) -> ContactSet:
+        """Contacts of bodies in other poses (n, 3) m and (n, 3, 3), with gaps of up to two rest offsets and `beyond` m more of
+        those chosen (n,); of a pair one is movable (n,)."""
+        return self._contacts(position, rotation, np.where(chosen, 2.0 * self._rest + beyond, 0.0), movable)
 
     def _contacts(self, position: Floats, rotation: Floats, reach: Floats, movable: Flags) -> ContactSet:
         """Contacts of bodies at places (n, 3) and (n, 3, 3), as far as they reach (n,), of which one is movable (n,)."""
@@ -225,7 +230,7 @@ class LaterContacts:
         contacts = detect_all(self._shapes, scene, whole=self._deformation.bends, walks=self._kept.walks)
         return self._deformation.spanning(contacts, position, rotation, self._rest)
 
-    def _told_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
+    def stated_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
         """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""
         time = np.broadcast_to(time, contacts.gap.shape)[:, None]
         ends = contacts.body_a, contacts.body_b
@@ -235,9 +240,9 @@ class LaterContacts:
         size_a, size_b = (np.where(self._movable[body], self._size[body], np.inf) for body in ends)
         of_a = np.where(np.isfinite(size_a), 1.0 / (1.0 + size_b / size_a), np.where(np.isfinite(size_b), 1.0, 0.5))[:, None]
         told = contacts.placed(of_a * was[1] + (1.0 - of_a) * was[0], contacts.gap)
-        return told.placed(told.point, contacts.gap - time[:, 0] * self._normal_speed(told, motion))
+        return told.placed(told.point, contacts.gap - time[:, 0] * self.normal_speed(told, motion))
 
-    def _normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
+    def normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
         """(m,) m/s: n . u of a motion, with what the modes of bodies that bend add."""
         speed = normal_speed(contacts, motion.twist, motion.position)
         where = contacts.body_a, contacts.body_b

@@ -9,19 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OF_PAIRS", "checkpoint_problem", "missing_in", "of_this_version"]
+from .impact_memory import ImpactMemory
+
+__all__ = ["BEGUN", "OF_PAIRS", "checkpoint_problem", "missing_in", "of_this_version"]
 
 Arrays = Mapping[str, NDArray[Any]]
 
 # What is remembered of contacts has as many rows as there were contacts, and of pairs as there were pairs.
-REMEMBERED = ("memory_", "asleep_", "together_", "neighbours")
+REMEMBERED = ("memory_", "asleep_", "begun_", "together_", "neighbours")
 # Of bodies.
-INDICES = ("memory_body_a", "memory_body_b", "asleep_body_a", "asleep_body_b", "sleep_island", "neighbours")
+INDICES = (
+    "memory_body_a",
+    "memory_body_b",
+    "asleep_body_a",
+    "asleep_body_b",
+    "begun_body_a",
+    "begun_body_b",
+    "sleep_island",
+    "neighbours",
+)
 # Speeds of those that were not solved are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
+BEGUN = tuple(f"begun_{name}" for name in ImpactMemory._fields)  # impacts that end in the next step
 OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # pairs that are held to each other
 # What an earlier version did not have.
-MAY_LACK = ("moving_members", "modal", "modal_velocity", *OF_PAIRS)
+MAY_LACK = ("moving_members", "modal", "modal_velocity", *OF_PAIRS, *BEGUN)
 # What an earlier version had, by what it is called now, None for what is not needed any more.
 FORMER_ARRAYS = {
     "crowd_members": "moving_members",

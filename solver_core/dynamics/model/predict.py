@@ -20,6 +20,7 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
+from .impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
 
 __all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", "predicted_step"]
@@ -70,7 +71,7 @@ class Begin(NamedTuple):
     smallest awake, infinite of none. bodies: what is predicted of them. contacts: those that may close in
     the step; rest: the gaps that they keep; resting: those of the contacts, None where they were not looked up. borne: (k, 4)
     N s, what of the remembered impulses of contacts is in the prediction. bend: the modes of bodies that bend, None where none
-    of these is awake; they come after the twist of their body.
+    of these is awake; they come after the twist of their body. begun: the impacts that end in the step.
     """
 
     at: float
@@ -90,6 +91,7 @@ class Begin(NamedTuple):
     borne: Floats
     resting: AtRest | None = None
     bend: Bend | None = None
+    begun: ImpactMemory = NO_IMPACTS_BEGUN
 
     @property
     def force_time(self) -> float:

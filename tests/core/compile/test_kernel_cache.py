@@ -31,7 +31,7 @@ def change(source: Path) -> None:
 
 def look_again() -> None:
     """A process reads each source once."""
-    for known in (kernel_cache.argument_types, kernel_cache.kernel_folder, kernel_cache._digest_of, kernel_cache._imports):
+    for known in (kernel_cache.kernel_folder, kernel_cache._digest_of, kernel_cache._imports):
         known.cache_clear()
 
 
@@ -59,14 +59,37 @@ def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
     assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") == before
 
 
+@pytest.mark.parametrize("name", ["kernel_lock.py", "trust.py", "ahead.py", "kernel_cache.py"])
+def test_a_message_about_locks_or_folders_recompiles_nothing(package, tmp_path, name):
+    before = kernel_folder(tmp_path, package / "problem" / "cones.py")
+    change(package / "compile" / name)
+    assert kernel_folder(tmp_path, package / "problem" / "cones.py") == before
+
+
+def test_a_change_of_the_processor_level_recompiles_everything(package, tmp_path):
+    before = kernel_folder(tmp_path, package / "problem" / "cones.py")
+    change(package / "compile" / "processor.py")
+    assert kernel_folder(tmp_path, package / "problem" / "cones.py") != before
+
+
 @pytest.mark.slow
-def test_no_kernel_is_looked_for_among_those_for_named_tuples_that_are_gone(package, tmp_path):
-    """They are arguments of kernels in files that do not import them, and numba's index names them: it could not be read."""
-    before = kernel_folder(tmp_path, package / "collision" / "manifold.py")
-    source = package / "collision" / "polyhedra" / "hull_pair.py"
-    source.write_text(source.read_text().replace("class HullWork(", "class WorkOfHulls("))
-    look_again()
-    assert kernel_folder(tmp_path, package / "collision" / "manifold.py") != before
+def test_a_kernel_whose_index_names_a_type_that_is_gone_is_compiled_again(tmp_path):
+    """Its argument was a named tuple of a module that no longer has it."""
+    module = tmp_path / "records.py"
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np, records\n"
+        "from solver_core.collision.contact_set import deepest_row\n"
+        "print(deepest_row(records.{name}(*[np.zeros(0, np.int64)] * 2, np.zeros(0)), np.zeros(0))[0])"
+    )
+    root = str(kernel_cache.PACKAGE.parent)
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": root, "PATH": "", "HOME": str(tmp_path)}
+    for name in ("Former", "Present"):
+        record = f"class {name}(NamedTuple):\n    body_a: object\n    body_b: object\n    gap: object\n"
+        module.write_text(f"from typing import NamedTuple\n\n{record}")
+        command = [sys.executable, "-c", code.format(name=name), str(tmp_path)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "-1"
 
 
 def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after():
@@ -78,6 +101,7 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
     )
     loaded = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
     files = {Path(line).resolve() for line in loaded.split()}
+    files -= {kernel_cache.PACKAGE / name for name in (*kernel_cache.NO_PART, kernel_cache.PROCESSOR)}
     known = imported_sources(kernel_cache.PACKAGE / "collision" / "detect.py")
     assert len(files) > 20
     # a folder's __init__ that only documents it holds no kernel

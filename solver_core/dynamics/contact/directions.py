@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The contacts that a step needs: constraints along directions that obstruct the expected motion only where bodies would meet.
+
+Narrow phase finds the normals of a pair where the step begins. The closest direction of two bodies that are apart says where
+they are, not where they are going: a box that slides towards a level tile has the tile's side before it, up to the moment at
+which it is above the tile. Held along that normal it stops at a wall that is as high as the rest offset.
+
+Two convex bodies that do not turn never meet in a step if one direction n separates them as it begins and as it ends, since
+s_n, the separation along n, is linear in the time. So the expected motion w of the step is followed to its end:
+
+1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
+2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out.
+3. Else the contacts at the end of w are found. If the bodies do not overlap there, and the direction that separates them there
+   also does as the step begins, these contacts take the place of those in doubt.
+4. If they overlap, the pair meets. If it does so along the normal that it has as the step begins, the contacts stand; of bodies
+   that turn, those of the end have the better levers. If the normals differ, the direction that separated them last is the
+   normal: the one at the time of impact.
+
+A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
+`look_ahead/later_contacts.py` does. Whatever the actual motion runs into is found there.
+
+The expected motion continues what bears or hangs as it moved before, and what flies as it is predicted. Free fall would press
+everything at rest into its support.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
+from ...collision.separation_along import is_one_convex, separation_along
+from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ...compile.kernel import kernel, leaf_kernel
+from ...linalg.vec3 import dot, vec
+from ..look_ahead.impacts import ImpactFinder
+from ..look_ahead.later_contacts import LaterContacts
+from ..model.bending import Bending
+from ..model.bodies import Bodies, State
+from ..model.predict import Begin
+from ..motion.deformation import Deformation
+from ..motion.rotation import matrices, rotated_by
+from .memory import ContactMemory, match
+
+__all__ = ["Directions"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Rest offsets by which the expected motion breaks a contact that is in doubt, and one that bore in the last step: less is the
+# error of the expected motion.
+BROKEN, BROKEN_BEARING = 1e-3, 0.5
+# Rest offsets: an overlap where the step is expected to end that is none.
+CLEAR = 0.5
+# Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
+SEPARATES = 0.05
+# Cosine of two normals that are the same, and rad in a step: what turns by less keeps its levers.
+SAME_NORMAL, TURNS = 0.9998, 2e-2
+
+
+class Poses(NamedTuple):
+    """Poses of n bodies, position (n, 3) m and rotation (n, 3, 3), as a step begins or ends."""
+
+    position: Floats
+    rotation: Floats
+
+
+class Ahead(NamedTuple):
+    """The contacts of the pairs in doubt where the expected motion ends.
+
+    contacts: (k,), sorted. stated_gap: (k,) m, their gaps as of the begin. deepest_before: (k,) m, the deepest overlap of the
+    pair as the step begins, at most 0.
+    """
+
+    contacts: ContactSet
+    stated_gap: Floats
+    deepest_before: Floats
+
+
+class Doubt(NamedTuple):
+    """What is known of the m contacts of a step's begin.
+
+    in_doubt: (m,) whether the expected motion breaks them. bearing: (m,) whether they bore in the last step. offset: (m,) m,
+    rest offsets.
+    """
+
+    in_doubt: Flags
+    bearing: Flags
+    offset: Floats
+
+
+class Directions:
+    """Chooses the contacts of a scene's steps; made once for a scene."""
+
+    def __init__(
+        self, bodies: Bodies, impacts: ImpactFinder, later: LaterContacts, deformation: Deformation, bending: Bending
+    ) -> None:
+        self._shapes, self._size = bodies.shapes._replace(surfaces=None), bodies.model.size
+        self._impacts, self._later, self._deformation, self._bending = impacts, later, deformation, bending
+
+    def choose(self, begin: Begin, state: State, memory: ContactMemory, jointed: Flags) -> ContactSet:
+        """The contacts that a step needs, of those that narrow phase found where it begins.
+
+        Parameters
+        ----------
+        begin : the step, with its contacts and their rest gaps
+        state : bodies as it begins
+        memory : contacts of the last step
+        jointed : (n,) whether joints hold a body
+
+        Returns
+        -------
+        ContactSet : that of `begin` itself if all of it stands
+        """
+        contacts = begin.contacts
+        if not len(contacts):
+            return contacts
+        twist = expected_twists(begin.bodies.twist, begin.bodies.predicted, memory, jointed)
+        motion = Motion(state.position, begin.bodies.rotation, twist, begin.h, begin.h / begin.single, OVERLAP_ALLOWED)
+        bends = begin.bend is not None
+        if bends:
+            self._deformation.bend_on(self._bending.velocities(begin, begin.velocities))
+        speed = self._later.normal_speed(contacts, motion)
+        doubt, is_any = contacts_in_doubt(contacts, speed, begin.h, begin.at_rest(contacts), memory, self._unforeseen)
+        chosen = self._redirected(begin, state, doubt, motion) if is_any else contacts
+        if bends:
+            self._deformation.bend_on(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+        return chosen
+
+    @property
+    def _unforeseen(self) -> Flags:
+        """(n,) bodies whose shape at the end of the step is not known: meshes that deform by keys."""
+        return self._deformation.follows_keys()
+
+    def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> ContactSet:
+        """The contacts of a step, some of which are in doubt."""
+        contacts = begin.contacts
+        way = begin.h * motion.twist
+        end = Poses(motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:])))
+        ahead = self._ahead(begin, state, doubt, motion, end)
+        before = Poses(motion.position, motion.rotation)
+        turns = np.sqrt((way[:, 3:] ** 2).sum(axis=1)) > TURNS
+        rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead, turns)
+        stands, new = rows.stands, ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
+        if rows.meets.any():
+            met = self._at_impact(contacts, rows.meets, state, motion)
+            stands &= ~(doubt.in_doubt & np.isin(self._pair(contacts), self._pair(met)))
+            new = merged(new, met)
+        if stands.all() and not len(new):
+            return contacts
+        # a contact of the begin that stands has precedence over one of the same features
+        return merged(new, contacts.chosen(stands))
+
+    def _ahead(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses) -> Ahead:
+        """The contacts of the pairs in doubt at the end of the expected motion, stated as of the begin."""
+        contacts = begin.contacts
+        chosen = np.zeros(len(self._size), np.bool_)
+        chosen[contacts.body_a[doubt.in_doubt]] = chosen[contacts.body_b[doubt.in_doubt]] = True
+        fall = begin.gravity_speed * begin.h
+        if begin.bend is not None:
+            modal = state.modal.copy()
+            modal[begin.bend.row] += begin.h * begin.bend.velocity
+            self._deformation.bend(modal)
+        found = self._later.contacts_at(end.position, end.rotation, chosen, fall, chosen & begin.awake)
+        found = found.chosen(np.isin(self._pair(found), self._pair(contacts)[doubt.in_doubt]))
+        stated = self._later.stated_at_begin(found, begin.h, motion)
+        if begin.bend is not None:
+            self._deformation.bend(state.modal)
+        return Ahead(found.placed(stated.point, found.gap), stated.gap, deepest_of_pairs(contacts, contacts.gap, found))
+
+    def _at_impact(self, contacts: ContactSet, meets: Flags, state: State, motion: Motion) -> ContactSet:
+        """The contacts of pairs that meet, at the time at which they first touch, stated as of the begin; those of pairs for
+        which no time was found are missing."""
+        met = self._impacts.first_touches(np.unique(contacts.chosen(meets).ends, axis=0), motion)
+        return self._later.contacts_at_impact(met.bodies[~met.touching], met.times[~met.touching], state, motion)
+
+    def _pair(self, contacts: ContactSet) -> NDArray[np.int64]:
+        return contacts.body_a * len(self._size) + contacts.body_b
+
+
+@kernel
+def expected_twists(twist, predicted, memory, jointed):
+    """(n, 6) the expected motion: of bodies that bore or are jointed (n,) the twists of the begin, of others the predicted."""
+    out = predicted.copy()
+    for i in range(len(out)):
+        if jointed[i]:
+            out[i] = twist[i]
+    for k in range(memory.body_a.size):
+        if memory.impulse[k, 0] > 0.0:
+            a, b = memory.body_a[k], memory.body_b[k]
+            out[a], out[b] = twist[a], twist[b]
+    return out
+
+
+@kernel
+def contacts_in_doubt(contacts, speed, h, rest, memory, unforeseen):
+    """The `Doubt` of contacts that open at speeds (m,) m/s in the expected motion of h seconds, and whether any is in doubt.
+
+    rest: their `AtRest`. memory: contacts of the last step. unforeseen: (n,) bodies about whose end nothing is known.
+    """
+    m = contacts.gap.size
+    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    in_doubt, bearing, is_any = np.zeros(m, np.bool_), np.zeros(m, np.bool_), False
+    for k in range(m):
+        bearing[k] = old[k] >= 0 and memory.impulse[old[k], 0] > 0.0
+        begun = bearing[k] and memory.approach[old[k]] > 0.0
+        if rest.held[k] or begun or unforeseen[contacts.body_a[k]] or unforeseen[contacts.body_b[k]]:
+            continue
+        allowed = (BROKEN_BEARING if bearing[k] else BROKEN) * rest.offset[k]
+        in_doubt[k] = contacts.gap[k] + h * speed[k] < min(contacts.gap[k], rest.gap[k]) - allowed
+        is_any |= in_doubt[k]
+    return Doubt(in_doubt, bearing, rest.offset), is_any
+
+
+class Rows(NamedTuple):
+    """What becomes of contacts: stands (m,) of the begin, taken (k,) of the end, meets (m,) the first ones of pairs that meet
+    along a normal that is still to be found."""
+
+    stands: Flags
+    taken: Flags
+    meets: Flags
+
+
+@kernel
+def chosen_rows(shapes, poses, contacts, doubt, ahead, turns):
+    """The `Rows` of a step.
+
+    Parameters
+    ----------
+    shapes : ShapeTable without surfaces
+    poses : the `Poses` as the step begins, and those where it is expected to end
+    contacts, doubt : contacts of the begin, and what is known of them
+    ahead : contacts of the end
+    turns : (n,) whether a body turns so far that its levers change
+    """
+    m, k, found = contacts.gap.size, ahead.contacts.gap.size, ahead.contacts
+    out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_))
+    end, later = 0, 0
+    while end < m:
+        first = end
+        a, b = contacts.body_a[first], contacts.body_b[first]
+        end = end_of_pair(contacts, first)
+        if not doubt.in_doubt[first:end].any():
+            continue
+        while later < k and (found.body_a[later] < a or (found.body_a[later] == a and found.body_b[later] < b)):
+            later += 1
+        last = later
+        if later < k and found.body_a[later] == a and found.body_b[later] == b:
+            last = end_of_pair(found, later)
+        choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last, turns[a] or turns[b]), out)
+    return out
+
+
+class Pair(NamedTuple):
+    """The rows of a pair of bodies among the contacts of the begin and among those of the end, and whether one of them turns
+    so far that levers change."""
+
+    first: int
+    end: int
+    first_ahead: int
+    end_ahead: int
+    turns: bool
+
+
+@leaf_kernel
+def end_of_pair(contacts, row):
+    """The row after the last contact of the pair that a row is of."""
+    a, b = contacts.body_a[row], contacts.body_b[row]
+    while row < contacts.gap.size and contacts.body_a[row] == a and contacts.body_b[row] == b:
+        row += 1
+    return row
+
+
+@leaf_kernel
+def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
+    """Rules 2 to 4 for a pair; its rows of out are written."""
+    begin_poses, end_poses = poses
+    first, found, offset = pair.first, ahead.contacts, doubt.offset[pair.first]
+    bodies = contacts.body_a[first], contacts.body_b[first]
+    is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
+    nearest = least_gap(contacts, first, pair.end)
+    if is_convex and not doubt.in_doubt[nearest]:
+        normal = vec(contacts.normal, nearest)
+        now = separation_along(shapes, begin_poses.position, begin_poses.rotation, bodies, normal)
+        then = separation_along(shapes, end_poses.position, end_poses.rotation, bodies, normal)
+        if then >= min(now, offset) - CLEAR * offset:
+            drop_doubtful(doubt, pair, out)
+            return
+    is_clear, separates, all_separate = True, True, True
+    deepest = least_gap(found, pair.first_ahead, pair.end_ahead)
+    for row in range(pair.first_ahead, pair.end_ahead):
+        if is_convex:
+            along = separation_along(shapes, begin_poses.position, begin_poses.rotation, bodies, vec(found.normal, row))
+            valid = along >= -SEPARATES * offset
+        else:
+            valid = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATES * offset
+        is_clear &= found.gap[row] >= -CLEAR * offset
+        all_separate &= valid
+        if row == deepest:
+            separates = valid
+        out.taken[row] = valid
+    if is_clear and separates:
+        drop_doubtful(doubt, pair, out)
+        return
+    if not is_clear and meets_along_its_normals(contacts, doubt, found, pair):
+        if pair.turns and is_convex and all_separate:
+            drop_doubtful(doubt, pair, out)
+            return
+    elif not is_clear and not doubt.bearing[first : pair.end].any():
+        out.meets[first] = True
+    out.taken[pair.first_ahead : pair.end_ahead] = False
+
+
+@leaf_kernel
+def least_gap(contacts, first, end):
+    """The row of the least gap among some rows, -1 where there are none."""
+    least = -1
+    for row in range(first, end):
+        if least < 0 or contacts.gap[row] < contacts.gap[least]:
+            least = row
+    return least
+
+
+@leaf_kernel
+def drop_doubtful(doubt, pair, out):
+    """Leave out the contacts in doubt of a pair."""
+    for row in range(pair.first, pair.end):
+        out.stands[row] = not doubt.in_doubt[row]
+
+
+@leaf_kernel
+def meets_along_its_normals(contacts, doubt, found, pair):
+    """Whether each contact in doubt of a pair has the normal of each overlap at the end."""
+    offset = doubt.offset[pair.first]
+    for row in range(pair.first, pair.end):
+        for k in range(pair.first_ahead, pair.end_ahead):
+            overlaps = doubt.in_doubt[row] and found.gap[k] < -CLEAR * offset
+            if overlaps and dot(vec(contacts.normal, row), vec(found.normal, k)) <= SAME_NORMAL:
+                return False
+    return True

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is remembered of impacts that have begun in one step and end in the next (`contact/restitution.py`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NO_IMPACTS_BEGUN", "ImpactMemory"]
+
+Floats = NDArray[np.float64]
+
+
+class ImpactMemory(NamedTuple):
+    """The motion of pairs of bodies as they met in the last step, for impacts that end in this one.
+
+    Attributes
+    ----------
+    body_a, body_b : (k,) bodies a < b, sorted
+    twist_a, twist_b : (k, 6) m/s and rad/s, about their centers of mass
+    taken : (k,) J, the energy that the impact has taken from them
+    """
+
+    body_a: NDArray[np.int64]
+    body_b: NDArray[np.int64]
+    twist_a: Floats
+    twist_b: Floats
+    taken: Floats
+
+
+NO_PAIRS, NO_TWISTS = np.zeros(0, np.int64), np.zeros((0, 6))
+NO_IMPACTS_BEGUN = ImpactMemory(NO_PAIRS, NO_PAIRS, NO_TWISTS, NO_TWISTS, np.zeros(0))
