@@ -24,7 +24,7 @@ from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
 from .contact.directions import Directions
-from .contact.restitution import begun_impacts
+from .contact.restitution import along_begun_normals, begun_impacts
 from .contact.rolling import Rolling
 from .fields.fields import Fields
 from .fields.pull import Pull
@@ -282,6 +282,8 @@ class Stepper:
             ahead = begin.bodies.predicted, h, begin.bodies.rotation
             contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact, self.memory)
             if not self._wake_met(contacts, begin.awake):
+                if len(self.begun.body_a):
+                    contacts = along_begun_normals(contacts, self.memory)
                 begin = begin.with_contacts(contacts, self.together.rest)
                 chosen = self._directions.choose(begin, state, self.memory, self.joints.held)
                 if chosen is not contacts:

@@ -26,9 +26,9 @@ from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..model.impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from ..model.predict import Begin
-from .memory import ContactMemory
+from .memory import ContactMemory, match
 
-__all__ = ["approach_of_pair", "begun_impacts", "begun_row", "bounce"]
+__all__ = ["along_begun_normals", "approach_of_pair", "begun_impacts", "begun_row", "bounce"]
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +84,38 @@ def approach_of_pair(begun, row, contacts, k, position):
     return max(0.0, closing_speed(begun.twist_a[row], begun.twist_b[row], contacts, k, position))
 
 
+def along_begun_normals(contacts: ContactSet, memory: ContactMemory) -> ContactSet:
+    """Contacts with the normals of the last step where their impact began in it: it ends along the line in which it began.
+
+    Parameters
+    ----------
+    contacts : of the step
+    memory : contacts of the last step
+    """
+    normal, is_any = begun_normals(contacts, memory)
+    if not is_any:
+        return contacts
+    ids = contacts.body_a, contacts.body_b
+    return ContactSet(*ids, contacts.point, normal, contacts.gap, contacts.feature)
+
+
+@kernel
+def begun_normals(contacts, memory):
+    """(m, 3) normals of contacts, of those whose impact has begun as remembered, and whether there are any."""
+    normal, is_any = contacts.normal.copy(), False
+    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    for k in range(old.size):
+        if old[k] >= 0 and has_begun(memory, old[k]):
+            normal[k], is_any = memory.normal[old[k]], True
+    return normal, is_any
+
+
+@leaf_kernel
+def has_begun(memory, row):
+    """Whether the impact of a remembered contact has begun: it slowed its bodies down before they touched."""
+    return memory.impulse[row, 0] > 0.0 and memory.approach[row] > 0.0
+
+
 def begun_impacts(begin: Begin, position: Floats, contacts: ContactSet, memory: ContactMemory) -> ImpactMemory:
     """The impacts that begin in a step.
 
@@ -114,7 +146,7 @@ def impacts_of_pairs(bodies, position, contacts, gap, memory, times):
     first, wait = np.zeros(m, np.int64), np.full(m, np.inf)
     taken, count, last = np.zeros(m), 0, -1
     for k in range(m):
-        if not (memory.approach[k] > 0.0 and memory.impulse[k, 0] > 0.0):
+        if not has_begun(memory, k):
             continue
         a, b = contacts.body_a[k], contacts.body_b[k]
         if last < 0 or contacts.body_a[last] != a or contacts.body_b[last] != b:
