@@ -23,7 +23,7 @@ from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
 from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
-from .contact.directions import Directions
+from .contact.directions import Chosen, Directions
 from .contact.restitution import along_begun_normals, begun_impacts
 from .contact.rolling import Rolling
 from .fields.fields import Fields
@@ -100,7 +100,8 @@ class Stepper:
         kept = kept_walks(self.bodies.shapes, self.deformation.never())
         self._collider = Collider(*of_bodies, self._impacts, self.deformation, kept, threads)
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
-        self._directions = Directions(self.bodies, self._impacts, self._later, self.deformation, self.bending)
+        of_scene = self._impacts, self._later, self.deformation, self.bending
+        self._directions = Directions(self.bodies, *of_scene, spec.restitution_combine.code)
         self.paths = Prescribed(spec, self.bodies, settings.substeps, self.step)
         self.kept = KeptContacts(self.step) if keep_contacts else None
         self.paths.hold(0, self.state, self.sleep.held, self.last_step)
@@ -187,9 +188,11 @@ class Stepper:
         """Advance by the next part; or leave all as it is and return where it has to be cut. at: its begin, in time steps since
         the first frame."""
         h, cuts = parts.h, parts.cuts
-        begin = self._begin(at, h)
-        contacts = begin.contacts
-        distant = self._impacts.distant(contacts, begin.bodies.predicted, h)
+        begin, chosen = self._begin(at, h)
+        contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
+        if 0 < len(bounces) <= cuts - KEPT_CUTS:
+            return bounces.first()
+        distant = self._impacts.distant(contacts, begin.bodies.predicted, h) & ~chosen.stated
         if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
@@ -262,7 +265,7 @@ class Stepper:
         first = first_of_some(begin, solution, self.state.position, parts.turns, solve)
         return Cut(first, repeatedly=False, is_turn=True) if first < begin.h else None
 
-    def _begin(self, at: float, h: float) -> Begin:
+    def _begin(self, at: float, h: float) -> tuple[Begin, Chosen]:
         """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
         state = self.state
         prescribed = self.place(at, at + h / self.step, h)
@@ -286,10 +289,10 @@ class Stepper:
                     contacts = along_begun_normals(contacts, self.memory)
                 begin = begin.with_contacts(contacts, self.together.rest)
                 chosen = self._directions.choose(begin, state, self.memory, self.joints.held)
-                if chosen is not contacts:
-                    begin = begin.with_contacts(chosen, self.together.rest)
-                speed = self._impacts.reach(begin.bodies.twist, 1.0)
-                return bearing_until_met(begin, state, speed, self.memory, self.island_motion.members | self.bending.bends)
+                if chosen.contacts is not contacts:
+                    begin = begin.with_contacts(chosen.contacts, self.together.rest)
+                speed, large = self._impacts.reach(begin.bodies.twist, 1.0), self.island_motion.members
+                return bearing_until_met(begin, state, speed, self.memory, large | self.bending.bends), chosen
 
     def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""

@@ -18,7 +18,7 @@ from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS, AtRest
 from .material_rules import DYNAMIC, STATIC, Rules, combine_in_kernels
 from .memory import ContactMemory, is_at_its_limit, match, recall
-from .restitution import approach_of_pair, begun_row, bounce
+from .restitution import approach_of_pair, begun_row, bounce, has_begun
 
 __all__ = ["NO_TURNING", "Beyond", "StepProblem", "build_system", "stick_speed"]
 
@@ -260,7 +260,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
         e = combine_in_kernels(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
-        ends = touches or (problem.approach_before[k] > 0.0 and memory.impulse[old, 0] > 0.0)
+        ends = touches or problem.approach_before[k] > 0.0
         of_begun = begun_row(begun, of_begun, a, b)
         if touches and problem.approach_before[k] == 0.0:
             problem.approach_before[k] = approach_of_pair(begun, of_begun, contacts, k, position)
@@ -277,8 +277,9 @@ def _recall(memory, old, axes, problem, k):
     """What a problem has of contact k from the last step, row `old` of the memory, -1 where it is new."""
     if old >= 0:
         recall(memory.impulse[old], memory.normal[old], axes, problem.impulse[k])
-        problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
         problem.parting[k] = memory.parting[old]
+        if has_begun(memory, old):
+            problem.approach_before[k], problem.taken_before[k] = memory.approach[old], memory.taken[old]
 
 
 @leaf_kernel

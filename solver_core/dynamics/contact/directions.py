@@ -10,17 +10,18 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out.
-3. Else the contacts at the end of w are found. If the bodies do not overlap there, and the direction that separates them there
-   also does as the step begins, these contacts take the place of those in doubt.
-4. If they overlap, the pair meets. If it does so along the normal that it has as the step begins, the contacts stand; of bodies
-   that turn, those of the end have the better levers. If the normals differ, the direction that separated them last is the
-   normal: the one at the time of impact.
+3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
+   stand; of bodies that turn, those of the end have the better levers.
+4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
+   step begins, they pass: the contacts of the end take the place of those in doubt.
+5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
+   there is one, they meet along the direction that separated them last, the normal at that time.
 
 A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
 `look_ahead/later_contacts.py` does. Whatever the actual motion runs into is found there.
 
-The expected motion continues what bears or hangs as it moved before, and what flies as it is predicted. Free fall would press
-everything at rest into its support.
+The expected motion continues what bears, touches or hangs as it moved before, and what flies as it is predicted. Free fall
+would press everything at rest into its support.
 """
 
 from __future__ import annotations
@@ -35,16 +36,18 @@ from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import kernel, leaf_kernel
 from ...linalg.vec3 import dot, vec
-from ..look_ahead.impacts import ImpactFinder
+from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
 from ..model.predict import Begin
+from ..model.rest_gaps import TOUCHING_OFFSETS
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by
+from .material_rules import combine_in_kernels
 from .memory import ContactMemory, match
 
-__all__ = ["Directions"]
+__all__ = ["Chosen", "Directions"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -56,8 +59,8 @@ BROKEN, BROKEN_BEARING = 1e-3, 0.5
 CLEAR = 0.5
 # Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
 SEPARATES = 0.05
-# Cosine of two normals that are the same, and rad in a step: what turns by less keeps its levers.
-SAME_NORMAL, TURNS = 0.9998, 2e-2
+# Cosine of two normals that are the same, also for a bounce; and rad in a step: what turns by less keeps its levers.
+SAME_NORMAL, SAME_FOR_BOUNCE, TURNS = 0.9998, 1.0 - 1e-6, 2e-2
 
 
 class Poses(NamedTuple):
@@ -82,26 +85,47 @@ class Ahead(NamedTuple):
 class Doubt(NamedTuple):
     """What is known of the m contacts of a step's begin.
 
-    in_doubt: (m,) whether the expected motion breaks them. bearing: (m,) whether they bore in the last step. offset: (m,) m,
-    rest offsets.
+    in_doubt: (m,) whether the expected motion breaks them. bearing: (m,) whether they bore in the last step. bouncing: (m,)
+    whether their bodies would bounce. offset: (m,) m, rest offsets.
     """
 
     in_doubt: Flags
     bearing: Flags
+    bouncing: Flags
     offset: Floats
+
+
+class Chosen(NamedTuple):
+    """The contacts of a step.
+
+    stated: (m,) which of them were found later in the expected motion. bounces: impacts of pairs that meet along another normal
+    than that of the begin, and bounce. The exact bounce begins where they touch.
+    """
+
+    contacts: ContactSet
+    stated: Flags
+    bounces: Impacts
 
 
 class Directions:
     """Chooses the contacts of a scene's steps; made once for a scene."""
 
     def __init__(
-        self, bodies: Bodies, impacts: ImpactFinder, later: LaterContacts, deformation: Deformation, bending: Bending
+        self,
+        bodies: Bodies,
+        impacts: ImpactFinder,
+        later: LaterContacts,
+        deformation: Deformation,
+        bending: Bending,
+        restitution_rule: int,
     ) -> None:
+        """restitution_rule: the code by which the coefficients of two bodies are combined."""
         self._shapes, self._size = bodies.shapes._replace(surfaces=None), bodies.model.size
         self._impacts, self._later, self._deformation, self._bending = impacts, later, deformation, bending
+        self._restitution, self._rule = bodies.model.restitution, restitution_rule
 
-    def choose(self, begin: Begin, state: State, memory: ContactMemory, jointed: Flags) -> ContactSet:
-        """The contacts that a step needs, of those that narrow phase found where it begins.
+    def choose(self, begin: Begin, state: State, memory: ContactMemory, jointed: Flags) -> Chosen:
+        """The contacts that a step needs, instead of those that narrow phase found where it begins.
 
         Parameters
         ----------
@@ -112,19 +136,24 @@ class Directions:
 
         Returns
         -------
-        ContactSet : that of `begin` itself if all of it stands
+        Chosen : with the contacts of `begin` itself if all of them stand
         """
         contacts = begin.contacts
         if not len(contacts):
-            return contacts
-        twist = expected_twists(begin.bodies.twist, begin.bodies.predicted, memory, jointed)
+            return Chosen(contacts, np.zeros(0, np.bool_), NO_IMPACTS)
+        rest = begin.at_rest(contacts)
+        twist = expected_twists(begin.bodies, contacts, rest, memory, jointed)
         motion = Motion(state.position, begin.bodies.rotation, twist, begin.h, begin.h / begin.single, OVERLAP_ALLOWED)
         bends = begin.bend is not None
         if bends:
             self._deformation.bend_on(self._bending.velocities(begin, begin.velocities))
         speed = self._later.normal_speed(contacts, motion)
-        doubt, is_any = contacts_in_doubt(contacts, speed, begin.h, begin.at_rest(contacts), memory, self._unforeseen)
-        chosen = self._redirected(begin, state, doubt, motion) if is_any else contacts
+        bouncing = restitutions(self._rule, self._restitution, contacts) * -speed > begin.least_bounce
+        doubt, is_any = contacts_in_doubt(contacts, speed, bouncing, begin.h, rest, memory, self._unforeseen)
+        if is_any:
+            chosen = self._redirected(begin, state, doubt, motion)
+        else:
+            chosen = Chosen(contacts, np.zeros(len(contacts), np.bool_), NO_IMPACTS)
         if bends:
             self._deformation.bend_on(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
         return chosen
@@ -134,8 +163,8 @@ class Directions:
         """(n,) bodies whose shape at the end of the step is not known: meshes that deform by keys."""
         return self._deformation.follows_keys()
 
-    def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> ContactSet:
-        """The contacts of a step, some of which are in doubt."""
+    def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> Chosen:
+        """As `choose`, where some contacts are in doubt."""
         contacts = begin.contacts
         way = begin.h * motion.twist
         end = Poses(motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:])))
@@ -143,15 +172,23 @@ class Directions:
         before = Poses(motion.position, motion.rotation)
         turns = np.sqrt((way[:, 3:] ** 2).sum(axis=1)) > TURNS
         rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead, turns)
-        stands, new = rows.stands, ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
-        if rows.meets.any():
-            met = self._at_impact(contacts, rows.meets, state, motion)
-            stands &= ~(doubt.in_doubt & np.isin(self._pair(contacts), self._pair(met)))
+        stands, bounces = rows.stands, NO_IMPACTS
+        new = ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
+        if rows.asked.any():
+            impacts = self._impacts.first_touches(np.unique(contacts.chosen(rows.asked).ends, axis=0), motion)
+            apart = impacts.chosen(~impacts.touching)
+            met = self._later.contacts_at_impact(apart.bodies, apart.times, state, motion)
+            bounces = self._that_bounce(apart, met, motion, begin.least_bounce)
+            pair, found = self._pair(contacts), impacts.bodies @ np.array([len(self._size), 1])
+            passing = np.setdiff1d(pair[rows.may_pass], found)
+            stands &= ~(doubt.in_doubt & np.isin(pair, np.concatenate([self._pair(met), passing])))
             new = merged(new, met)
         if stands.all() and not len(new):
-            return contacts
+            return Chosen(contacts, ~stands, bounces)
         # a contact of the begin that stands has precedence over one of the same features
-        return merged(new, contacts.chosen(stands))
+        kept = contacts.chosen(stands)
+        both = merged(new, kept)
+        return Chosen(both, match(kept, both.body_a, both.body_b, both.feature) < 0, bounces)
 
     def _ahead(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses) -> Ahead:
         """The contacts of the pairs in doubt at the end of the expected motion, stated as of the begin."""
@@ -170,20 +207,25 @@ class Directions:
             self._deformation.bend(state.modal)
         return Ahead(found.placed(stated.point, found.gap), stated.gap, deepest_of_pairs(contacts, contacts.gap, found))
 
-    def _at_impact(self, contacts: ContactSet, meets: Flags, state: State, motion: Motion) -> ContactSet:
-        """The contacts of pairs that meet, at the time at which they first touch, stated as of the begin; those of pairs for
-        which no time was found are missing."""
-        met = self._impacts.first_touches(np.unique(contacts.chosen(meets).ends, axis=0), motion)
-        return self._later.contacts_at_impact(met.bodies[~met.touching], met.times[~met.touching], state, motion)
+    def _that_bounce(self, impacts: Impacts, met: ContactSet, motion: Motion, least: float) -> Impacts:
+        """The impacts after which bodies part faster than at `least` m/s; met: their contacts, stated as of the begin."""
+        e = restitutions(self._rule, self._restitution, met)
+        parts = -e * self._later.normal_speed(met, motion) > least
+        pairs = impacts.bodies @ np.array([len(self._size), 1])
+        return impacts.chosen(np.isin(pairs, self._pair(met)[parts]))
 
     def _pair(self, contacts: ContactSet) -> NDArray[np.int64]:
         return contacts.body_a * len(self._size) + contacts.body_b
 
 
 @kernel
-def expected_twists(twist, predicted, memory, jointed):
-    """(n, 6) the expected motion: of bodies that bore or are jointed (n,) the twists of the begin, of others the predicted."""
-    out = predicted.copy()
+def expected_twists(bodies, contacts, rest, memory, jointed):
+    """(n, 6) the expected motion: of bodies that bore, touch, or are jointed (n,) the twists of the begin, of others the
+    predicted ones.
+
+    bodies: their `Prediction`. contacts, rest: of the step, and their `AtRest`. memory: contacts of the last step.
+    """
+    out, twist = bodies.predicted.copy(), bodies.twist
     for i in range(len(out)):
         if jointed[i]:
             out[i] = twist[i]
@@ -191,14 +233,28 @@ def expected_twists(twist, predicted, memory, jointed):
         if memory.impulse[k, 0] > 0.0:
             a, b = memory.body_a[k], memory.body_b[k]
             out[a], out[b] = twist[a], twist[b]
+    for k in range(contacts.gap.size):
+        if contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]:
+            a, b = contacts.body_a[k], contacts.body_b[k]
+            out[a], out[b] = twist[a], twist[b]
     return out
 
 
 @kernel
-def contacts_in_doubt(contacts, speed, h, rest, memory, unforeseen):
+def restitutions(rule, restitution, contacts):
+    """(m,) coefficients of restitution of contacts; rule: a code. restitution: (n,) of bodies."""
+    out = np.empty(contacts.gap.size)
+    for k in range(out.size):
+        out[k] = combine_in_kernels(rule, restitution[contacts.body_a[k]], restitution[contacts.body_b[k]])
+    return out
+
+
+@kernel
+def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
     """The `Doubt` of contacts that open at speeds (m,) m/s in the expected motion of h seconds, and whether any is in doubt.
 
-    rest: their `AtRest`. memory: contacts of the last step. unforeseen: (n,) bodies about whose end nothing is known.
+    bouncing: (m,) whether their bodies would bounce. rest: their `AtRest`. memory: contacts of the last step. unforeseen: (n,)
+    bodies about whose end nothing is known.
     """
     m = contacts.gap.size
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
@@ -211,16 +267,17 @@ def contacts_in_doubt(contacts, speed, h, rest, memory, unforeseen):
         allowed = (BROKEN_BEARING if bearing[k] else BROKEN) * rest.offset[k]
         in_doubt[k] = contacts.gap[k] + h * speed[k] < min(contacts.gap[k], rest.gap[k]) - allowed
         is_any |= in_doubt[k]
-    return Doubt(in_doubt, bearing, rest.offset), is_any
+    return Doubt(in_doubt, bearing, bouncing, rest.offset), is_any
 
 
 class Rows(NamedTuple):
-    """What becomes of contacts: stands (m,) of the begin, taken (k,) of the end, meets (m,) the first ones of pairs that meet
-    along a normal that is still to be found."""
+    """What becomes of contacts: stands (m,) of the begin, taken (k,) of the end. asked (m,): the first ones of pairs whose time
+    of impact is still to be found, and may_pass (m,): of those that do not overlap at the end."""
 
     stands: Flags
     taken: Flags
-    meets: Flags
+    asked: Flags
+    may_pass: Flags
 
 
 @kernel
@@ -236,7 +293,7 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead, turns):
     turns : (n,) whether a body turns so far that its levers change
     """
     m, k, found = contacts.gap.size, ahead.contacts.gap.size, ahead.contacts
-    out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_))
+    out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_))
     end, later = 0, 0
     while end < m:
         first = end
@@ -275,7 +332,7 @@ def end_of_pair(contacts, row):
 
 @leaf_kernel
 def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
-    """Rules 2 to 4 for a pair; its rows of out are written."""
+    """Rules 2 to 5 for a pair; its rows of out are written."""
     begin_poses, end_poses = poses
     first, found, offset = pair.first, ahead.contacts, doubt.offset[pair.first]
     bodies = contacts.body_a[first], contacts.body_b[first]
@@ -301,15 +358,18 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         if row == deepest:
             separates = valid
         out.taken[row] = valid
-    if is_clear and separates:
-        drop_doubtful(doubt, pair, out)
-        return
-    if not is_clear and meets_along_its_normals(contacts, doubt, found, pair):
+    if deepest >= 0 and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
         if pair.turns and is_convex and all_separate:
             drop_doubtful(doubt, pair, out)
             return
-    elif not is_clear and not doubt.bearing[first : pair.end].any():
-        out.meets[first] = True
+    elif is_clear and separates:
+        drop_doubtful(doubt, pair, out)
+        for row in range(pair.first_ahead, pair.end_ahead):
+            # bodies that pass within the rest offset are not pushed apart on their way
+            ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
+        return
+    elif not doubt.bearing[first : pair.end].any():
+        out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
 
 
@@ -331,12 +391,14 @@ def drop_doubtful(doubt, pair, out):
 
 
 @leaf_kernel
-def meets_along_its_normals(contacts, doubt, found, pair):
-    """Whether each contact in doubt of a pair has the normal of each overlap at the end."""
-    offset = doubt.offset[pair.first]
+def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
+    """Whether each contact in doubt of a pair has the normal of each contact at the end, of each overlap there if it is not
+    clear."""
+    most = np.inf if is_clear else -CLEAR * doubt.offset[pair.first]
     for row in range(pair.first, pair.end):
         for k in range(pair.first_ahead, pair.end_ahead):
-            overlaps = doubt.in_doubt[row] and found.gap[k] < -CLEAR * offset
-            if overlaps and dot(vec(contacts.normal, row), vec(found.normal, k)) <= SAME_NORMAL:
+            counts = doubt.in_doubt[row] and found.gap[k] < most
+            same = SAME_FOR_BOUNCE if doubt.bouncing[row] else SAME_NORMAL
+            if counts and dot(vec(contacts.normal, row), vec(found.normal, k)) <= same:
                 return False
     return True

@@ -28,7 +28,7 @@ from ..model.impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from ..model.predict import Begin
 from .memory import ContactMemory, match
 
-__all__ = ["along_begun_normals", "approach_of_pair", "begun_impacts", "begun_row", "bounce"]
+__all__ = ["along_begun_normals", "approach_of_pair", "begun_impacts", "begun_row", "bounce", "has_begun"]
 
 Floats = NDArray[np.float64]
 

@@ -65,15 +65,17 @@ class Impacts:
     def among(self, contacts: ContactSet) -> Impacts:
         """Those of pairs that have one of the contacts."""
         pairs = set(zip(contacts.body_a.tolist(), contacts.body_b.tolist(), strict=True))
-        kept = np.array([(a, b) in pairs for a, b in self.bodies.tolist()], dtype=bool)
-        return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
+        return self.chosen(np.array([(a, b) in pairs for a, b in self.bodies.tolist()], dtype=bool))
 
     def outside(self, members: NDArray[np.bool_]) -> Impacts:
         """Those of pairs of which neither is a member (n,)."""
         if not len(self.times):
             return self
-        kept = ~members[self.bodies].any(axis=1)
-        return Impacts(self.bodies[kept], self.times[kept], self.touching[kept])
+        return self.chosen(~members[self.bodies].any(axis=1))
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Impacts:
+        """Those of some rows (k,)."""
+        return Impacts(self.bodies[rows], self.times[rows], self.touching[rows])
 
 
 NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.bool_))
