@@ -9,7 +9,8 @@ Two convex bodies that do not turn never meet in a step if one direction n separ
 s_n, the separation along n, is linear in the time. So the expected motion w of the step is followed to its end:
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
-2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out.
+2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
+   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand.
 3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
    stand; of bodies that turn, those of the end have the better levers.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
@@ -333,44 +334,62 @@ def end_of_pair(contacts, row):
 @leaf_kernel
 def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     """Rules 2 to 5 for a pair; its rows of out are written."""
-    begin_poses, end_poses = poses
     first, found, offset = pair.first, ahead.contacts, doubt.offset[pair.first]
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
     nearest = least_gap(contacts, first, pair.end)
-    if is_convex and not doubt.in_doubt[nearest]:
-        normal = vec(contacts.normal, nearest)
-        now = separation_along(shapes, begin_poses.position, begin_poses.rotation, bodies, normal)
-        then = separation_along(shapes, end_poses.position, end_poses.rotation, bodies, normal)
-        if then >= min(now, offset) - CLEAR * offset:
-            drop_doubtful(doubt, pair, out)
-            return
-    is_clear, separates, all_separate = True, True, True
-    deepest = least_gap(found, pair.first_ahead, pair.end_ahead)
-    for row in range(pair.first_ahead, pair.end_ahead):
-        if is_convex:
-            along = separation_along(shapes, begin_poses.position, begin_poses.rotation, bodies, vec(found.normal, row))
-            valid = along >= -SEPARATES * offset
-        else:
-            valid = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATES * offset
-        is_clear &= found.gap[row] >= -CLEAR * offset
-        all_separate &= valid
-        if row == deepest:
-            separates = valid
-        out.taken[row] = valid
-    if deepest >= 0 and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
+    if is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest]:
+        return
+    normal = vec(contacts.normal, nearest)
+    if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
+        drop_doubtful(doubt, pair, out)
+        return
+    is_clear, separates, all_separate = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
+    if pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
         if pair.turns and is_convex and all_separate:
             drop_doubtful(doubt, pair, out)
             return
     elif is_clear and separates:
         drop_doubtful(doubt, pair, out)
-        for row in range(pair.first_ahead, pair.end_ahead):
-            # bodies that pass within the rest offset are not pushed apart on their way
-            ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
+        if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
+            for row in range(pair.first_ahead, pair.end_ahead):
+                # bodies that pass within the rest offset are not pushed apart on their way
+                ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
     elif not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
+
+
+@leaf_kernel
+def keeps_separated(shapes, poses, bodies, normal, offset):
+    """Whether a direction that separates two bodies as the step begins also does as it ends. offset: m, their rest offset."""
+    begin, end = poses
+    now = separation_along(shapes, begin.position, begin.rotation, bodies, normal)
+    return separation_along(shapes, end.position, end.rotation, bodies, normal) >= min(now, offset) - CLEAR * offset
+
+
+@leaf_kernel
+def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
+    """Whether a pair is clear at the end, and whether the direction of its least gap there, and all directions there, separate
+    it as the step begins; valid (k,): which of them do.
+
+    begin: `Poses`. offset: m, the rest offset of the pair. is_convex: whether both bodies consist of one convex collider.
+    """
+    found, deepest = ahead.contacts, least_gap(ahead.contacts, pair.first_ahead, pair.end_ahead)
+    is_clear, separates, all_separate = True, True, True
+    for row in range(pair.first_ahead, pair.end_ahead):
+        if is_convex:
+            bodies = found.body_a[row], found.body_b[row]
+            along = separation_along(shapes, begin.position, begin.rotation, bodies, vec(found.normal, row))
+            valid[row] = along >= -SEPARATES * offset
+        else:
+            valid[row] = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATES * offset
+        is_clear &= found.gap[row] >= -CLEAR * offset
+        all_separate &= valid[row]
+        if row == deepest:
+            separates = valid[row]
+    return is_clear, separates, all_separate
 
 
 @leaf_kernel
