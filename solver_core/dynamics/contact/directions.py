@@ -10,7 +10,7 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
-   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand.
+   is in doubt and bore in the last step, the pair goes on bearing along it, unless it turns far: all of its contacts stand.
 3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
    stand; of bodies that turn, those of the end have the better levers.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
@@ -338,7 +338,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
     nearest = least_gap(contacts, first, pair.end)
-    if is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest]:
+    if is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest] and not pair.turns:
         return
     normal = vec(contacts.normal, nearest)
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
