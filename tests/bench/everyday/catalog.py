@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import impacts, kerbs, passing, seams
+from . import billiards, impacts, jointed, kerbs, passing, seams, sliding, spinning
 from .experiment import Experiment
 
 __all__ = ["SUBJECTS", "find"]
@@ -15,11 +15,15 @@ SUBJECTS: dict[str, dict[str, Callable[[], Experiment]]] = {
     "kerbs": kerbs.SCENES,
     "passing": passing.SCENES,
     "impacts": impacts.SCENES,
+    "billiards": billiards.SCENES,
+    "sliding": sliding.SCENES,
+    "spinning": spinning.SCENES,
+    "jointed": jointed.SCENES,
 }
 
 
 def find(subjects: list[str], words: list[str]) -> list[tuple[str, str, Callable[[], Experiment]]]:
-    """(subject, name, how it is made) of the experiments of these subjects whose name has one of the words, any without words."""
+    """(subject, name, how it is made) of the experiments of these subjects whose name has one of the words; of all without any."""
     return [
         (subject, name, make)
         for subject in subjects
