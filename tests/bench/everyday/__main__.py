@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run everyday scenes and compare what is seen with what physics says.
 
-    python -m tests.bench.everyday                                  all scenes, as they are, mirrored, turned, at four step lengths
-    python -m tests.bench.everyday --quick                          all scenes as they are, at 240 steps a second
-    python -m tests.bench.everyday seam die --placings mirrored     scenes with one of these words in their name
+    python -m tests.bench.everyday                              as they are, mirrored, turned, at four step lengths
+    python -m tests.bench.everyday --quick                      as they are, at 240 steps a second
+    python -m tests.bench.everyday seam die --rates 60          scenes with one of these words in their name
     python -m tests.bench.everyday --subjects kerbs --methods staggered pivot energy
-    python -m tests.bench.everyday --baked                          those with a .blend file, through `stiction bake`
+    python -m tests.bench.everyday --baked                      through .blend files and `stiction bake`
     python -m tests.bench.everyday --list
 
 A line for each claim that does not hold, or for each with --all, and one for each run. The CSV has a row a run and claim.
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from time import process_time
 
 from ..records import on_one_thread, write_rows
-from .catalog import SUBJECTS, find
+from .catalog import SUBJECTS, Entry, find
 from .experiment import Experiment, Film
 from .running import METHODS, PLACINGS, RATES, USUAL_RATE, Verdict, film, judged, placement
 
@@ -54,18 +54,17 @@ def variants(arguments: argparse.Namespace) -> Iterator[tuple[str, int]]:
                 yield placing, rate
 
 
-def runs(name: str, experiment: Experiment, arguments: argparse.Namespace) -> Iterator[tuple[str, int, str, Film]]:
+def runs(entry: Entry, experiment: Experiment, arguments: argparse.Namespace) -> Iterator[tuple[str, int, str, Film]]:
     """Placing, rate, method and film of each run that was asked for."""
     if arguments.baked:
         from .blends import baked
 
-        if experiment.is_baked:
-            yield "baked", USUAL_RATE, METHODS[0], baked(experiment, USUAL_RATE)
+        yield "baked", USUAL_RATE, METHODS[0], baked(experiment, USUAL_RATE)
         return
     for method in arguments.methods:
         for placing, rate in variants(arguments):
             if 1.0 / rate <= experiment.longest_step * (1.0 + 1e-9):
-                yield placing, rate, method, film(experiment, placement(placing, name), rate, method)
+                yield placing, rate, method, film(experiment, placement(placing, entry.name), rate, method)
 
 
 def row_of(verdict: Verdict) -> dict[str, object]:
@@ -92,39 +91,46 @@ def told(verdict: Verdict) -> str:
     return f"    {mark} {claim.what:38} {expected:>14} +- {verdict.margin:<9.2g} seen {verdict.seen:.6g} {claim.unit}"
 
 
+def catalog(entries: list[Entry]) -> None:
+    """Show names and reasons."""
+    for entry in entries:
+        print(f"{entry.subject:10} {entry.name}{' (.blend)' if entry.is_baked else ''}: {entry.made().why}")
+    print(f"{len(entries)} scenes, {sum(entry.is_baked for entry in entries)} of them with a .blend file")
+
+
+def rows_of(entry: Entry, arguments: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Run an experiment in all ways that were asked for, tell what was seen, and yield a row a claim."""
+    own = {"subject": entry.subject, "scene": entry.name}
+    begin = process_time()
+    try:
+        experiment = entry.made()
+        for placing, rate, method, seen in runs(entry, experiment, arguments):
+            verdicts, seconds = judged(experiment, seen), process_time() - begin
+            holds = all(verdict.holds for verdict in verdicts)
+            how = f"{placing}, {rate}/s" + (f", {method}" if method != METHODS[0] else "")
+            print(f"{'right' if holds else 'WRONG'} {entry.name} ({how}; missed {seen.missed}; {seconds:.2f} s)", flush=True)
+            run = own | {"placing": placing, "rate": rate, "method": method, "missed": seen.missed, "processor_s": seconds}
+            for verdict in verdicts:
+                if arguments.all or not verdict.holds:
+                    print(told(verdict), flush=True)
+                yield run | row_of(verdict)
+            begin = process_time()
+    except Exception:  # a scene that ends the run is a finding too
+        print(f"WRONG {entry.name}: it ended with\n{traceback.format_exc()}", flush=True)
+        yield own | {"placing": "none", "rate": 0, "method": "", "claim": "runs", "holds": False}
+
+
 def main() -> int:
     arguments = parse()
-    chosen = find(arguments.subjects, arguments.words)
+    entries = [entry for entry in find(arguments.subjects, arguments.words) if entry.is_baked or not arguments.baked]
     if arguments.list:
-        for subject, name, make in chosen:
-            experiment = make()
-            print(f"{subject:10} {name}{' (.blend)' if experiment.is_baked else ''}: {experiment.why}")
-        print(f"{len(chosen)} scenes")
+        catalog(entries)
         return 0
     on_one_thread()
-    rows: list[dict[str, object]] = []
-    wrong = total = 0
-    for subject, name, make in chosen:
-        begin = process_time()
-        try:
-            experiment = make()
-            for placing, rate, method, seen in runs(name, experiment, arguments):
-                verdicts, seconds = judged(experiment, seen), process_time() - begin
-                holds = all(verdict.holds for verdict in verdicts)
-                total, wrong = total + 1, wrong + (not holds)
-                run = {"subject": subject, "scene": name, "placing": placing, "rate": rate, "method": method}
-                rows += [run | row_of(verdict) | {"missed": seen.missed, "processor_s": seconds} for verdict in verdicts]
-                how = f"{placing}, {rate}/s" + (f", {method}" if method != METHODS[0] else "")
-                print(f"{'right' if holds else 'WRONG'} {name} ({how}; missed {seen.missed}; {seconds:.2f} s)", flush=True)
-                for verdict in verdicts:
-                    if arguments.all or not verdict.holds:
-                        print(told(verdict), flush=True)
-                begin = process_time()
-        except Exception:  # a scene that ends the run is a finding too
-            total, wrong = total + 1, wrong + 1
-            print(f"WRONG {name}: it ended with\n{traceback.format_exc()}", flush=True)
-            rows.append({"subject": subject, "scene": name, "claim": "runs", "holds": False})
-    print(f"{total - wrong} of {total} runs are right")
+    rows = [row for entry in entries for row in rows_of(entry, arguments)]
+    ran = {(row["scene"], row["placing"], row["rate"], row["method"]) for row in rows}
+    wrong = {(row["scene"], row["placing"], row["rate"], row["method"]) for row in rows if not row["holds"]}
+    print(f"{len(ran) - len(wrong)} of {len(ran)} runs are right")
     if rows:
         print(write_rows("everyday", rows))
     if "bpy" in sys.modules:

@@ -19,8 +19,9 @@ from .parts import NO_GRAVITY, OFFSET, active, convex, does_not_rise, fixed, kee
 
 RADIUS, BALL_MASS, CLOTH = 0.0285, 0.17, 0.2
 WHY_ROLL = (
-    "Friction of the cloth has no moment about the point of contact, so 5/7 v + 2/7 w R of each ball is kept until it rolls at that "
-    "speed. Compression and rebound may lie in two steps, in each of which the cloth changes the speed of a ball that slips by mu g h."
+    "Friction of the cloth has no moment about the point of contact, so 5/7 v + 2/7 w R of each ball is kept until it rolls "
+    "at that speed. Compression and rebound may lie in two steps, in each of which the cloth changes the speed of a ball that "
+    "slips by mu g h."
 )
 
 
@@ -82,8 +83,8 @@ def right_angle() -> Experiment:
         equals("energy left", "share", energy, 1.0, 1e-4, per_step=turn),
     )
     why = (
-        "Equal masses, momentum and energy kept: the velocities after are perpendicular (Pythagoras). Compression and rebound may lie "
-        "in two steps, between which the line of centres turns by v sin(a) h / 2R."
+        "Equal masses, momentum and energy kept: the velocities after are perpendicular (Pythagoras). Compression and rebound "
+        "may lie in two steps, between which the line of centres turns by v sin(a) h / 2R."
     )
     return Experiment(scene(cue, target, gravity=NO_GRAVITY), 0.5, claims, why)
 
@@ -106,13 +107,13 @@ def bowling_ball(tiles: int) -> Experiment:
         stays_straight("Ball"),
     )
     why = (
-        "It slides with mu g until v = w R, at 5/7 of its speed, after 12 v^2 / 49 mu g. A ball that rests an offset of 2e-4 R above "
-        "the floor has a lever that much longer. The step in which slip ends is off by mu g h^2 at most."
+        "It slides with mu g until v = w R, at 5/7 of its speed, after 12 v^2 / 49 mu g. A ball that rests an offset of 2e-4 "
+        "R above the floor has a lever that much longer. The step in which slip ends is off by mu g h^2 at most."
     )
-    return Experiment(scene(*lane, ball), seconds, claims, why, is_baked=tiles > 1)
+    return Experiment(scene(*lane, ball), seconds, claims, why)
 
 
-def down_a_ramp(kind: str, pieces: int, baked: bool = False) -> Experiment:
+def down_a_ramp(kind: str, pieces: int) -> Experiment:
     """A ball, a drum or a hoop rolls down a ramp of boards from rest."""
     slope, radius, seconds, material = math.radians(20.0), 0.1, 0.9, surface(0.8)
     gravity = G * np.array([math.sin(slope), 0.0, -math.cos(slope)])
@@ -135,10 +136,10 @@ def down_a_ramp(kind: str, pieces: int, baked: bool = False) -> Experiment:
         stays_straight("Roller"),
     )
     why = (
-        "What rolls has the inertia m + I / R^2: g sin a / (1 + I / m R^2). It rolls an offset of 2e-4 R above the floor, so its "
-        "lever is so much longer and I / R^2 smaller by twice that."
+        "What rolls has the inertia m + I / R^2: g sin a / (1 + I / m R^2). It rolls an offset of 2e-4 R above the floor, so "
+        "its lever is so much longer and I / R^2 smaller by twice that."
     )
-    return Experiment(scene(*ramp, body, gravity=gravity), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(*ramp, body, gravity=gravity), seconds, claims, why)
 
 
 def marble_run(pieces: int) -> Experiment:
@@ -161,10 +162,10 @@ def marble_run(pieces: int) -> Experiment:
         stays_straight("Marble"),
     )
     why = (
-        "It turns about the line through its two points of contact, R / sqrt 2 below its centre: 5/9 g sin a. Rest offsets lengthen "
-        "that lever by 2e-4 of it."
+        "It turns about the line through its two points of contact, R / sqrt 2 below its centre: 5/9 g sin a. Rest offsets "
+        "lengthen that lever by 2e-4 of it."
     )
-    return Experiment(scene(*bodies, marble, gravity=gravity), seconds, claims, why, is_baked=pieces > 1)
+    return Experiment(scene(*bodies, marble, gravity=gravity), seconds, claims, why)
 
 
 def bent_duct(facets: int) -> Experiment:
@@ -190,11 +191,11 @@ def bent_duct(facets: int) -> Experiment:
         stays_straight("Ball", 2),
     )
     why = (
-        "Each piece of the wall takes the part of the velocity that points into it and leaves cos(a) of the rest: no friction and no "
-        "gravity do anything between, so neither the radius nor the step matters."
+        "Each piece of the wall takes the part of the velocity that points into it and leaves cos(a) of the rest: no friction "
+        "and no gravity do anything between, so neither the radius nor the step matters."
     )
     seconds = (0.5 + 0.5 * math.pi * bend) / kept + 0.1
-    return Experiment(scene(*bodies, ball, gravity=NO_GRAVITY), seconds, claims, why, is_baked=False)
+    return Experiment(scene(*bodies, ball, gravity=NO_GRAVITY), seconds, claims, why)
 
 
 SCENES: Catalog = {
@@ -207,8 +208,8 @@ SCENES: Catalog = {
     "bowling ball on one board": partial(bowling_ball, 1),
     "bowling ball on ten boards": partial(bowling_ball, 10),
     "ball down a ramp": partial(down_a_ramp, "ball", 1),
-    "ball down a ramp of boards": partial(down_a_ramp, "ball", 8, baked=True),
-    "drum down a ramp of boards": partial(down_a_ramp, "drum", 8, baked=True),
+    "ball down a ramp of boards": partial(down_a_ramp, "ball", 8),
+    "drum down a ramp of boards": partial(down_a_ramp, "drum", 8),
     "hoop down a ramp": partial(down_a_ramp, "hoop", 1),
     "marble run in one piece": partial(marble_run, 1),
     "marble run in six pieces": partial(marble_run, 6),

@@ -3,12 +3,12 @@
 
 What the integrator itself leaves is the same for all experiments, and each claim says which of these it allows for:
 
-- **Leapfrog.** Positions under constant forces are exact. A body that friction stops does so within a step, so its way is off by
-  at most a h^2 / 8 for a deceleration a. Smooth motion is off by a multiple of h^2.
+- **Leapfrog.** Positions under constant forces are exact. A body that friction stops does so within a step, so its way is off
+  by at most a h^2 / 8 for a deceleration a. Smooth motion is off by a multiple of h^2.
 - **Velocities** belong to the middle of the last step, so they differ by g h / 2 from those at its end.
 - **Rest offset.** Bodies rest 2e-4 of the smaller one's half extent apart.
-- **Impacts** lie somewhere in a step. Velocities of bodies after one are off by what forces change in a step, and by what levers and
-  normals turn in a step: both are proportional to h.
+- **Impacts** lie somewhere in a step, and compression and rebound may lie in two. Velocities after one are off by what forces
+  change in a step, and by what levers and normals turn in a step: both are proportional to h.
 - **The solver** is asked for 1e-6 of the fastest velocity.
 """
 
@@ -35,9 +35,9 @@ FPS = 60  # frames a second; a frame has as many steps as the rate of the run as
 class Film:
     """What a run showed, in the axes in which the experiment was written.
 
-    names: of the bodies. step: s. times: (f,) s since the begin. poses: (f, bodies, 7). velocities: (f, bodies, 6), those of the
-    middle of the step before each time. broken: (joints,) of the last frame. reactions: (frames, joints, 6) N and N m, means over
-    whole frames. missed: steps that were not solved.
+    names: of the bodies. step: s. times: (f,) s since the begin. poses: (f, bodies, 7). velocities: (f, bodies, 6), those of
+    the middle of the step before each time. broken: (joints,) of the last frame. reactions: (frames, joints, 6) N and N m, means
+    over whole frames. missed: steps that were not solved.
     """
 
     names: tuple[str, ...]
@@ -143,16 +143,14 @@ class Claim:
 class Experiment:
     """A scene, how long it is filmed, and what has to hold.
 
-    why: where the expected values come from, and why a run may be so far off. is_baked: it is also saved as a .blend file and
-    baked by `stiction bake`. finest: s, the longest step at which the experiment makes sense, as for bodies that turn by radians
-    a step; infinite where any does.
+    why: where the expected values come from, and why a run may be so far off. longest_step: s, the longest step at which the
+    experiment makes sense, as for bodies that turn by radians a step; infinite where any does.
     """
 
     spec: SceneSpec
     seconds: float
     claims: tuple[Claim, ...]
     why: str
-    is_baked: bool = False
     longest_step: float = math.inf
 
 

@@ -23,17 +23,18 @@ UP = np.array([0.0, 0.0, 1.0])
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 WHY_OBLIQUE = (
     "Without friction the impulse is along the line of centres at the moment of contact, (1 + e) / 2 of the velocity along it "
-    "for equal masses. The impact lies somewhere in a step, in which that line turns by v sin(a) h / 2R. Momentum is kept exactly."
+    "for equal masses. The impact lies somewhere in a step, in which that line turns by v sin(a) h / 2R. Momentum is kept "
+    "exactly."
 )
 WHY_CORNER = (
-    "One corner meets the floor, so the impulse is (1 + e) u_n over the effective mass, with the lever of the moment of contact, "
-    "and -u_n' / u_n = e there. The impact lies somewhere in a step, between whose compression and rebound the body turns: the "
-    "margin is how fast the result changes with that moment."
+    "One corner meets the floor, so the impulse is (1 + e) u_n over the effective mass, with the lever of the moment of "
+    "contact, and -u_n' / u_n = e there. The impact lies somewhere in a step, between whose compression and rebound the body "
+    "turns: the margin is how fast the result changes with that moment."
 )
 
 
 def balls_collide(
-    degrees: float, speed: float, restitution: float = 0.95, *, mass: float = 1.0, phase: float = 0.0, baked: bool = False
+    degrees: float, speed: float, restitution: float = 0.95, *, mass: float = 1.0, phase: float = 0.0
 ) -> Experiment:
     """A ball meets one at rest at a cut angle; mass: of the one at rest over that of the other; phase: m farther away."""
     radius, angle, material = 0.0285, math.radians(degrees), surface(0.0, restitution)
@@ -68,7 +69,7 @@ def balls_collide(
     )  # fmt: skip
     longest = 0.5 / turn if turn else math.inf
     spec = scene(cue, target, gravity=NO_GRAVITY)
-    return Experiment(spec, 0.25 + 0.2, claims, WHY_OBLIQUE, is_baked=baked, longest_step=longest)
+    return Experiment(spec, 0.25 + 0.2, claims, WHY_OBLIQUE, longest_step=longest)
 
 
 def ball_meets_peg(degrees: float) -> Experiment:
@@ -139,13 +140,13 @@ def ball_bounces_off_floor(speed: tuple[float, float], spin: float, mu: float, r
     why = (
         "Garwin (1969): no impulse has a moment about the point of contact, so v + 2/5 R w is kept. Friction stops the slip, "
         "2/7 of it over the mass, or is mu (1 + e) of the downward speed if that is less. (A superball that also turns the "
-        "slip round is elastic along the surface, which is no part of Coulomb's law.) The impact begins somewhere in a step, up "
-        "to v h above the floor: its middle is a lever longer by v h / 2."
+        "slip round is elastic along the surface, which is no part of Coulomb's law.) The impact begins somewhere in a step, "
+        "up to v h above the floor: its middle is a lever longer by v h / 2."
     )
     return Experiment(scene(floor, ball, gravity=NO_GRAVITY), 0.3 / down + 0.1, claims, why)
 
 
-def cushion(degrees: float, mu: float, restitution: float, baked: bool = False) -> Experiment:
+def cushion(degrees: float, mu: float, restitution: float) -> Experiment:
     """A ball without spin slides over a smooth table into a rough cushion; degrees: from the normal."""
     radius, speed, angle = 0.0285, 1.5, math.radians(degrees)
     smooth, rough = surface(0.0), surface(mu, restitution)
@@ -165,10 +166,10 @@ def cushion(degrees: float, mu: float, restitution: float, baked: bool = False) 
     )
     why = (
         "Into the cushion e of the speed comes back; along it friction takes 2/7 of the speed, or mu (1 + e) times the normal "
-        "speed if that is less, and gives the ball side spin. The table has no friction. The impact begins somewhere in a step, up "
-        "to v h before the cushion: its middle is a lever longer by v h / 2."
+        "speed if that is less, and gives the ball side spin. The table has no friction. The impact begins somewhere in a "
+        "step, up to v h before the cushion: its middle is a lever longer by v h / 2."
     )
-    return Experiment(scene(table, rail, ball), 0.5 / into + 0.2, claims, why, is_baked=baked)
+    return Experiment(scene(table, rail, ball), 0.5 / into + 0.2, claims, why)
 
 
 def corner_twist(turn: Rotation, spin: Floats, speed: float, restitution: float) -> tuple[Floats, Floats, Floats]:
@@ -188,7 +189,7 @@ def lowest(turn: Rotation) -> float:
     return -float(turn.apply(CORNERS)[:, 2].min())
 
 
-def cube_on_a_corner(rate: float, quaternion: Sequence[float], restitution: float = 0.8, baked: bool = False) -> Experiment:
+def cube_on_a_corner(rate: float, quaternion: Sequence[float], restitution: float = 0.8) -> Experiment:
     """A cube of 1 m falls at 3 m/s without gravity while it spins about y, on a corner or an edge."""
     speed, height, material = 3.0, 1.2, surface(0.0, restitution)
     begin, spin = Rotation.from_quat(np.asarray(quaternion), scalar_first=True), np.array([0.0, rate, 0.0])
@@ -234,12 +235,14 @@ def cube_on_a_corner(rate: float, quaternion: Sequence[float], restitution: floa
     )
     why = f"{WHY_CORNER} A rest offset of 0.1 mm turns the cube by 1e-3 rad at most."
     spec = scene(floor, cube, gravity=NO_GRAVITY)
-    return Experiment(spec, look + 1.0 / 60.0, claims, why, is_baked=baked, longest_step=(look - meets) / 3.0)
+    return Experiment(spec, look + 1.0 / 60.0, claims, why, longest_step=(look - meets) / 3.0)
 
 
 def impact_changes(turn: Rotation, spin: Floats, speed: float, restitution: float) -> tuple[float, float]:
-    """How fast the velocity and the spin after an impact change with the time at which it is taken: the cube turns with the spin
-    that it has before, and between compression and rebound with the one that a plastic impact leaves."""
+    """How fast the velocity and the spin after an impact change with the time at which it is taken, m/s^2 and rad/s^2.
+
+    The cube turns with the spin that it has before, and between compression and rebound with the one after a plastic impact.
+    """
     short, changes = 1e-5, np.zeros(2)
     for rate in (spin, corner_twist(turn, spin, speed, 0.0)[1]):
         ends = [corner_twist(Rotation.from_rotvec(t * rate) * turn, spin, speed, restitution) for t in (-short, short)]
@@ -255,7 +258,7 @@ def next_contact(turn: Rotation, rise: float, spin: Floats, height: float) -> fl
     return 0.1
 
 
-def dice(restitution: float, baked: bool = False) -> Experiment:
+def dice(restitution: float) -> Experiment:
     """Twelve dice of 0.2 m are dropped by about a metre with spin: each meets the floor with one corner."""
     side, material, random = 0.2, surface(0.0, restitution), np.random.default_rng(4)
     bodies: list[BodySpec] = [slab("Floor", (-40.0, -40.0, -1.0), (40.0, 40.0, 0.0), material)]
@@ -308,9 +311,12 @@ def dice(restitution: float, baked: bool = False) -> Experiment:
             per_step=G + speed,
         ),
     )
-    why = f"{WHY_CORNER} Gravity acts for a step more or less, by g h. Each die has a margin of its own, the mean one of three of its standard deviations."
+    why = (
+        f"{WHY_CORNER} Gravity acts for a step more or less, by g h. Each die has a margin of its own, the mean one of three "
+        "of its standard deviations."
+    )
     latest = max(bounce.seconds for bounce in exact.values())
-    return Experiment(scene(*bodies), latest + 0.07, claims, why, is_baked=baked)
+    return Experiment(scene(*bodies), latest + 0.07, claims, why)
 
 
 @dataclass(frozen=True)
@@ -352,7 +358,7 @@ def first_bounce(begin: Rotation, spin: Floats, height: float, side: float, rest
     return Bounce(meets, velocity, spun, lever, closing, change / closing, side * changes[0])
 
 
-def dropped_flat(shape: ShapeSpec, half: float, restitution: float, baked: bool = False) -> Experiment:
+def dropped_flat(shape: ShapeSpec, half: float, restitution: float) -> Experiment:
     """Nine bodies are dropped flat from heights of their own: they leave flat and come up by e^2 of their height."""
     material = surface(0.3, restitution)
     heights = 0.3 + 0.1 * np.arange(9)
@@ -381,10 +387,10 @@ def dropped_flat(shape: ShapeSpec, half: float, restitution: float, baked: bool 
         "about the impact, g h of its speed v, which is e^2 v h of the height."
     )
     seconds = (1.0 + 2.0 * restitution) * math.sqrt(2.0 * heights[-1] / G)
-    return Experiment(scene(*bodies), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(*bodies), seconds, claims, why)
 
 
-def bouncing_ball(restitution: float, bounces: int, baked: bool = False) -> Experiment:
+def bouncing_ball(restitution: float, bounces: int) -> Experiment:
     """A ball bounces: the peaks are e^2n of its height."""
     material, radius, height = surface(0.3, restitution), 0.05, 1.0
     ball = active("Ball", sphere_shape(radius), (0.0, 0.0, radius + height), material)
@@ -402,11 +408,11 @@ def bouncing_ball(restitution: float, bounces: int, baked: bool = False) -> Expe
         claims.append(equals(f"peak {n}", "m", top, restitution ** (2 * n) * height, 2e-4, per_step=blur))
     claims += [stays_straight("Ball", 0), stays_straight("Ball", 1)]
     why = (
-        "Each bounce leaves e^2 of the height. Each impact lies somewhere in a step, so its speed is uncertain by g h, which adds "
-        "v h to the height with the speed v of that bounce, for each of the bounces so far."
+        "Each bounce leaves e^2 of the height. Each impact lies somewhere in a step, so its speed is uncertain by g h, which "
+        "adds v h to the height with the speed v of that bounce, for each of the bounces so far."
     )
     seconds = fall * (1.0 + 2.0 * sum(restitution**k for k in range(1, bounces + 1)))
-    return Experiment(scene(plane(material), ball), seconds, tuple(claims), why, is_baked=baked)
+    return Experiment(scene(plane(material), ball), seconds, tuple(claims), why)
 
 
 def between_walls() -> Experiment:
@@ -448,7 +454,7 @@ EDGE = tuple(axis_angle((0.0, 1.0, 0.0), math.radians(20.0)))
 CORNER = (0.85, 0.35, 0.3, 0.2)
 SCENES: Catalog = {
     **{f"balls collide at {degrees:.0f} degrees, 1 m/s": partial(balls_collide, degrees, 1.0) for degrees in (0.0, 15.0, 45.0)},
-    "balls collide at 30 degrees, 1 m/s": partial(balls_collide, 30.0, 1.0, baked=True),
+    "balls collide at 30 degrees, 1 m/s": partial(balls_collide, 30.0, 1.0),
     "balls collide at 30 degrees, 1 m/s, a little later": partial(balls_collide, 30.0, 1.0, phase=0.0031),
     "balls collide at 60 degrees, 0.5 m/s": partial(balls_collide, 60.0, 0.5),
     "balls collide at 45 degrees, 2 m/s": partial(balls_collide, 45.0, 2.0),
@@ -459,18 +465,18 @@ SCENES: Catalog = {
     "ball off a rough floor, sticks": partial(ball_bounces_off_floor, (1.0, 2.0), 0.0, 0.6, 0.8),
     "superball with backspin": partial(ball_bounces_off_floor, (2.0, 3.0), -80.0, 1.0, 1.0),
     "ball with topspin off a rough floor": partial(ball_bounces_off_floor, (1.0, 2.0), 100.0, 0.15, 0.9),
-    "cushion at 30 degrees, sticks": partial(cushion, 30.0, 0.2, 0.8, baked=True),
+    "cushion at 30 degrees, sticks": partial(cushion, 30.0, 0.2, 0.8),
     "cushion at 60 degrees, slips": partial(cushion, 60.0, 0.15, 0.8),
     "cube on its edge": partial(cube_on_a_corner, 0.0, EDGE),
     "cube on its corner": partial(cube_on_a_corner, 0.0, CORNER),
-    "cube on its corner, spinning": partial(cube_on_a_corner, 3.0, CORNER, baked=True),
+    "cube on its corner, spinning": partial(cube_on_a_corner, 3.0, CORNER),
     "cube on its corner, spinning fast": partial(cube_on_a_corner, 8.0, CORNER),
-    "twelve dice": partial(dice, 0.7, baked=True),
+    "twelve dice": partial(dice, 0.7),
     "cans dropped flat, e 1": partial(dropped_flat, cylinder_shape(0.1, 0.12), 0.06, 1.0),
-    "cans dropped flat, e 0.9": partial(dropped_flat, cylinder_shape(0.1, 0.12), 0.06, 0.9, baked=True),
+    "cans dropped flat, e 0.9": partial(dropped_flat, cylinder_shape(0.1, 0.12), 0.06, 0.9),
     "coins dropped flat, e 0.5": partial(dropped_flat, cylinder_shape(0.0116, 0.0023), 0.00115, 0.5),
     "boxes dropped flat, e 0.8": partial(dropped_flat, box_shape((0.2, 0.3, 0.1)), 0.05, 0.8),
-    "ball bounces, e 0.9": partial(bouncing_ball, 0.9, 3, baked=True),
+    "ball bounces, e 0.9": partial(bouncing_ball, 0.9, 3),
     "ball bounces, e 0.5": partial(bouncing_ball, 0.5, 3),
     "ball between two walls": between_walls,
     "row of five balls that touch": partial(row_of_balls, 5, 0.0),

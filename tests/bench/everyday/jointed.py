@@ -28,7 +28,7 @@ def swung(change: object, begin: list[float], seconds: float) -> Floats:
     return solve_ivp(change, (0.0, seconds), begin, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
 
 
-def pendulum(degrees: float, baked: bool = False) -> Experiment:
+def pendulum(degrees: float) -> Experiment:
     """A bar swings on a hinge from an angle."""
     length, angle, seconds = 1.0, math.radians(degrees), 1.6
     # of a bar with its middle half a length from the hinge, the depth included
@@ -54,7 +54,7 @@ def pendulum(degrees: float, baked: bool = False) -> Experiment:
         stays_straight("Bar"),
     )
     why = "A pendulum by scipy to 1e-10. Leapfrog is off by w^2 h^2 / 24 of the phase; a multiple of that is allowed."
-    return Experiment(scene(bar, joints=(hinge,)), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(bar, joints=(hinge,)), seconds, claims, why)
 
 
 def conical_pendulum() -> Experiment:
@@ -86,8 +86,8 @@ def conical_pendulum() -> Experiment:
         equals("angle off", "rad", around, 0.0, 1e-5, per_square=rate**3 * seconds),
     )
     why = (
-        "The weight has to be borne along the rod and turn the momentum: w^2 = g / L cos a, where the ball, whose inertia is the same "
-        "about any axis, turns about the vertical as the rod does. Leapfrog is of second order in w h."
+        "The weight has to be borne along the rod and turn the momentum: w^2 = g / L cos a, where the ball, whose inertia is "
+        "the same about any axis, turns about the vertical as the rod does. Leapfrog is of second order in w h."
     )
     return Experiment(scene(ball, joints=(pivot,)), seconds, claims, why)
 
@@ -137,7 +137,7 @@ def double_pendulum() -> Experiment:
     return Experiment(scene(*bodies, joints=joints), seconds, claims, why)
 
 
-def spring_and_mass(baked: bool = False) -> Experiment:
+def spring_and_mass() -> Experiment:
     """A mass on a spring swings about its equilibrium."""
     stiffness, mass, seconds = 100.0, 1.0, 1.4
     box = active("Mass", box_shape((0.1, 0.1, 0.1)), NO_GRAVITY, surface(0.5), mass=mass)
@@ -150,7 +150,7 @@ def spring_and_mass(baked: bool = False) -> Experiment:
         equals("lowest", "m", lambda film: float(film.places("Mass")[:, 2].min()), -2.0 * sag, 1e-5, per_square=sag * rate**2),
     )
     why = "Harmonic about m g / k below. The scheme is of second order in w h."
-    return Experiment(scene(box, joints=(spring,)), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(box, joints=(spring,)), seconds, claims, why)
 
 
 def cradle(count: int) -> Experiment:
@@ -182,8 +182,9 @@ def cradle(count: int) -> Experiment:
         at_most("way of the others", "m", others, 0.0, 2e-3, per_step=0.02 * speed),
     )
     why = (
-        "Equal masses exchange their velocities (e = 1), so the last ball rises as high as the first fell; balls that touch are parted "
-        "by rest offsets, so those between are pushed by some 1e-5 m. An impact lies in a step, in which gravity pulls little."
+        "Equal masses exchange their velocities (e = 1), so the last ball rises as high as the first fell; balls that touch "
+        "are parted by rest offsets, so those between are pushed by some 1e-5 m. An impact lies in a step, in which gravity "
+        "pulls little."
     )
     return Experiment(scene(*bodies, joints=tuple(joints)), 2.0 * quarter + 0.05, claims, why)
 
@@ -215,8 +216,9 @@ def glued_row(limit: float) -> Experiment:
         equals("momentum off", "N s", total, 0.0, 1e-4),
     )
     why = (
-        "A joint that breaks at p has passed on p at most in each of its three directions, so the nine other blocks have p sqrt(3) of "
-        "momentum at most; the second joint passes on less than the first. The ram and the first block share the rest."
+        "A joint that breaks at p has passed on p at most in each of its three directions, so the nine other blocks have p "
+        "sqrt(3) of momentum at most; the second joint passes on less than the first. The ram and the first block share the "
+        "rest."
     )
     return Experiment(scene(*bodies, gravity=NO_GRAVITY, joints=joints), 0.25, claims, why)
 
@@ -309,18 +311,18 @@ def ballistic() -> Experiment:
         stays_straight("Block"),
     )
     why = (
-        "The impact keeps the angular momentum about the hinge and leaves bullet and block with one velocity (e = 0). In the 0.02 s after "
-        "it gravity slows the swing by w^2 t^2 / 2 = 0.2 %, and the bullet's fall is no part of it."
+        "The impact keeps the angular momentum about the hinge and leaves bullet and block with one velocity (e = 0). In the "
+        "0.02 s after it gravity slows the swing by w^2 t^2 / 2 = 0.2 %, and the bullet's fall is no part of it."
     )
     return Experiment(scene(hung, shot, joints=(hinge,)), 0.06, claims, why)
 
 
 SCENES: Catalog = {
-    "pendulum from 20 degrees": partial(pendulum, 20.0, baked=True),
+    "pendulum from 20 degrees": partial(pendulum, 20.0),
     "pendulum from 120 degrees": partial(pendulum, 120.0),
     "conical pendulum": conical_pendulum,
     "double pendulum": double_pendulum,
-    "mass on a spring": partial(spring_and_mass, baked=True),
+    "mass on a spring": spring_and_mass,
     "cradle of five": partial(cradle, 5),
     "glued blocks are rammed": partial(glued_row, 10.0),
     "block glued to a still post": glued_to_a_post,

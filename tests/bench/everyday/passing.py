@@ -44,14 +44,14 @@ def unchanged(name: str, velocity: tuple[float, float, float], spin: tuple[float
     )
 
 
-def past_a_ledge(kind: str, speed: float, clearance: float, baked: bool = False) -> Experiment:
+def past_a_ledge(kind: str, speed: float, clearance: float) -> Experiment:
     """A body flies past the edge of a ledge, so far above it."""
     shape, half = SHAPES[kind]
     material, velocity = surface(0.5, 0.5), (speed, 0.0, 0.0)
     ledge = slab("Ledge", (0.9, -1.0, -0.5), (1.7, 1.0, 0.0), material)
     body = active("Body", shape, (0.0, 0.0, half + clearance), material, velocity=velocity)
     spec = scene(ledge, body, gravity=NO_GRAVITY)
-    return Experiment(spec, 2.6 / speed, unchanged("Body", velocity), WHY_MISS, is_baked=baked)
+    return Experiment(spec, 2.6 / speed, unchanged("Body", velocity), WHY_MISS)
 
 
 def turning_past_a_post(clearance: float) -> Experiment:
@@ -63,7 +63,7 @@ def turning_past_a_post(clearance: float) -> Experiment:
     return Experiment(scene(post, rod, gravity=NO_GRAVITY), 1.4, claims, WHY_MISS)
 
 
-def through_a_gap(clearance: float, baked: bool = False) -> Experiment:
+def through_a_gap(clearance: float) -> Experiment:
     """A tumbling ball flies through a square hole, that far from all four edges."""
     material, radius, velocity, spin = surface(0.5, 0.5), 0.1, (6.0, 0.0, 0.0), (3.0, 5.0, 7.0)
     hole = radius + clearance
@@ -75,7 +75,7 @@ def through_a_gap(clearance: float, baked: bool = False) -> Experiment:
     ]
     ball = active("Ball", sphere_shape(radius), NO_GRAVITY, material, velocity=velocity, angular_velocity=spin)
     spec = scene(*bars, ball, gravity=NO_GRAVITY)
-    return Experiment(spec, 0.35, unchanged("Ball", velocity, spin), WHY_MISS, is_baked=baked)
+    return Experiment(spec, 0.35, unchanged("Ball", velocity, spin), WHY_MISS)
 
 
 def two_trains() -> Experiment:
@@ -90,7 +90,7 @@ def two_trains() -> Experiment:
     return Experiment(scene(*bodies, gravity=NO_GRAVITY), 0.6, tuple(claims), WHY_MISS)
 
 
-def through_a_doorway(clearance: float, baked: bool = False) -> Experiment:
+def through_a_doorway(clearance: float) -> Experiment:
     """A crate is pushed through a doorway and slides on until it stops."""
     mu, speed, half = 0.3, 2.5, 0.3
     material = surface(mu)
@@ -109,7 +109,7 @@ def through_a_doorway(clearance: float, baked: bool = False) -> Experiment:
         stays_upright("Crate"),
     )
     why = f"{WHY_LEVEL} It touches neither jamb nor lintel."
-    return Experiment(scene(*bodies, crate), speed / (mu * G) + 0.1, claims, why, is_baked=baked)
+    return Experiment(scene(*bodies, crate), speed / (mu * G) + 0.1, claims, why)
 
 
 def drawer(clearance: float) -> Experiment:
@@ -135,7 +135,7 @@ def drawer(clearance: float) -> Experiment:
     return Experiment(scene(*bodies, drawn), seconds, claims, why)
 
 
-def piston(clearance: float, baked: bool = False) -> Experiment:
+def piston(clearance: float) -> Experiment:
     """A piston slides along the bore of a cylinder block of four walls, with play all around, past the seams of two blocks."""
     mu, speed = 0.2, 1.5
     material = surface(mu)
@@ -155,10 +155,10 @@ def piston(clearance: float, baked: bool = False) -> Experiment:
         does_not_rise("Piston", 0.06),
         stays_upright("Piston"),
     )
-    return Experiment(scene(*bodies, rod), speed / (mu * G) + 0.1, claims, WHY_LEVEL, is_baked=baked)
+    return Experiment(scene(*bodies, rod), speed / (mu * G) + 0.1, claims, WHY_LEVEL)
 
 
-def book_from_a_shelf(baked: bool = False) -> Experiment:
+def book_from_a_shelf() -> Experiment:
     """A book is pulled from between others that stand flush beside it on two boards; the others stay."""
     mu, speed, thick = 0.3, 1.2, 0.03
     material = surface(mu)
@@ -183,10 +183,10 @@ def book_from_a_shelf(baked: bool = False) -> Experiment:
         at_most("others moved", "m", others, 0.0, 4.0 * OFFSET * 0.12),
     )
     why = (
-        "Nothing presses the books together, so friction acts at the bottom alone: v^2 / 2 mu g. It does not tip: its height over "
-        "its depth times mu is 0.42. The books stand flush, so each may be parted from the next by a rest offset."
+        "Nothing presses the books together, so friction acts at the bottom alone: v^2 / 2 mu g. It does not tip: its height "
+        "over its depth times mu is 0.42. The books stand flush, so each may be parted from the next by a rest offset."
     )
-    return Experiment(scene(*bodies), speed / (mu * G) + 0.1, claims, why, is_baked=baked)
+    return Experiment(scene(*bodies), speed / (mu * G) + 0.1, claims, why)
 
 
 def peg_through_sleeves() -> Experiment:
@@ -221,14 +221,14 @@ SCENES: Catalog = {
         for kind in SHAPES
         for speed, clearance in ((2.0, 1e-3), (20.0, 1e-4))
     },
-    "box past a ledge at 20 m/s, 0.1 mm": partial(past_a_ledge, "box", 20.0, 1e-4, baked=True),
+    "box past a ledge at 20 m/s, 0.1 mm": partial(past_a_ledge, "box", 20.0, 1e-4),
     "rod turns past a post, 0.1 mm": partial(turning_past_a_post, 1e-4),
-    "ball through a hole, 1 mm": partial(through_a_gap, 1e-3, baked=True),
+    "ball through a hole, 1 mm": partial(through_a_gap, 1e-3),
     "two trains pass": two_trains,
-    "crate through a doorway, 5 mm": partial(through_a_doorway, 5e-3, baked=True),
+    "crate through a doorway, 5 mm": partial(through_a_doorway, 5e-3),
     "crate through a doorway, 0.5 mm": partial(through_a_doorway, 5e-4),
     "drawer with 0.2 mm of play": partial(drawer, 2e-4),
-    "piston with 0.1 mm of play": partial(piston, 1e-4, baked=True),
-    "book pulled from a shelf": partial(book_from_a_shelf, baked=True),
+    "piston with 0.1 mm of play": partial(piston, 1e-4),
+    "book pulled from a shelf": book_from_a_shelf,
     "peg through three sleeves": peg_through_sleeves,
 }

@@ -86,7 +86,6 @@ def slides(
     half: float = 0.05,
     yaw: float = 0.0,
     gap: float = 0.0,
-    baked: bool = False,
 ) -> Experiment:
     """A body slides over a level floor until it stops; half: m, of its height; yaw: degrees; gap: m between tiles."""
     material = surface(mu)
@@ -94,14 +93,12 @@ def slides(
     shape = shape or box_shape(CRATE)
     crate = active("Crate", shape, (0.0, 0.0, half), material, velocity=(speed, 0.0, 0.0), orientation=turn)
     claims = [stopping("Crate", speed, mu * G), stays_straight("Crate"), does_not_rise("Crate", 0.1), stays_upright("Crate")]
-    return Experiment(
-        scene(*floor(kind, material, gap), crate), speed / (mu * G) + 0.1, tuple(claims), WHY_LEVEL, is_baked=baked
-    )
+    return Experiment(scene(*floor(kind, material, gap), crate), speed / (mu * G) + 0.1, tuple(claims), WHY_LEVEL)
 
 
 def over_one_seam() -> Experiment:
     """A box of 0.3 m at 4 m/s meets the seam of two slabs."""
-    return slides("two slabs", 4.0, 0.25, shape=box_shape((0.3, 0.3, 0.3)), half=0.15, baked=True)
+    return slides("two slabs", 4.0, 0.25, shape=box_shape((0.3, 0.3, 0.3)), half=0.15)
 
 
 def down_boards() -> Experiment:
@@ -119,10 +116,10 @@ def down_boards() -> Experiment:
         stays_upright("Crate"),
     )
     why = "Constant acceleration g (sin a - mu cos a), which leapfrog integrates exactly. The slope is gravity that leans."
-    return Experiment(scene(*boards, crate, gravity=gravity), seconds, claims, why, is_baked=True)
+    return Experiment(scene(*boards, crate, gravity=gravity), seconds, claims, why)
 
 
-def glides(kind: str, speed: float, baked: bool = False) -> Experiment:
+def glides(kind: str, speed: float) -> Experiment:
     """A crate glides without friction over slats, fixed rollers or balls whose tops are level."""
     material, bed = surface(0.0), []
     size, count = (0.3, 0.2, 0.1), 26
@@ -144,7 +141,7 @@ def glides(kind: str, speed: float, baked: bool = False) -> Experiment:
         stays_upright("Crate"),
     )
     why = "Without friction nothing pushes along a level floor: the velocity is kept, to the solver's tolerance."
-    return Experiment(scene(*bed, crate), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(*bed, crate), seconds, claims, why)
 
 
 def film_time(seconds: float) -> float:
@@ -168,7 +165,7 @@ def along_a_wall() -> Experiment:
     return Experiment(scene(ground, *wall, crate, gravity=(0.0, 3.0, -G)), seconds, claims, why)
 
 
-def rolls_over_tiles(speed: float, baked: bool = False) -> Experiment:
+def rolls_over_tiles(speed: float) -> Experiment:
     """A ball rolls over sixteen seams."""
     material, radius = surface(0.8), 0.1
     tiles = [slab(f"Tile {i}", (0.25 * i - 0.125, -0.5, -0.1), (0.25 * i + 0.125, 0.5, 0.0), material) for i in range(24)]
@@ -191,7 +188,7 @@ def rolls_over_tiles(speed: float, baked: bool = False) -> Experiment:
         "A ball that rolls on a level floor has no reason to change its motion; friction does no work. 1e-4 is a hundred times "
         "the solver's tolerance, for some hundred steps."
     )
-    return Experiment(scene(*tiles, ball), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(*tiles, ball), seconds, claims, why)
 
 
 def wheel_over_tiles(sides: int, speed: float) -> Experiment:
@@ -230,7 +227,7 @@ def wheel_over_tiles(sides: int, speed: float) -> Experiment:
         "scene is its own mirror image, so nothing goes aside. A round wheel keeps its speed."
     )
     turns = 0.5 * radius / speed  # s in which it turns by half a radian, beyond which rims are coarse
-    return Experiment(scene(*slabs, wheel), seconds, tuple(claims), why, is_baked=sides == 0, longest_step=turns)
+    return Experiment(scene(*slabs, wheel), seconds, tuple(claims), why, longest_step=turns)
 
 
 def axle(sides: int) -> tuple[float, float, float]:
@@ -297,7 +294,7 @@ def curling_stone() -> Experiment:
         does_not_rise("Stone", 0.14),
         stays_upright("Stone"),
     )
-    return Experiment(scene(*ice, stone), speed / (mu * G) + 0.1, claims, WHY_LEVEL, is_baked=True)
+    return Experiment(scene(*ice, stone), speed / (mu * G) + 0.1, claims, WHY_LEVEL)
 
 
 def turning_on_tiles() -> Experiment:
@@ -332,7 +329,7 @@ def dealt_cards() -> Experiment:
         does_not_rise("Dealt", 0.044),
         at_most("turn", "rad", lambda film: film.most_turned("Dealt"), 0.0, 2.0 * OFFSET * 2.0),
     )
-    return Experiment(scene(table, *below, dealt), speed / (mu * G) + 0.1, claims, WHY_LEVEL, is_baked=True)
+    return Experiment(scene(table, *below, dealt), speed / (mu * G) + 0.1, claims, WHY_LEVEL)
 
 
 def domino_falls_on_tiles(where: str) -> Experiment:
@@ -379,25 +376,25 @@ def pendulum_angle(angle: float, rate: float, seconds: float) -> float:
 SCENES: Catalog = {
     "box over one seam": over_one_seam,
     "box on a slab": partial(slides, "slab"),
-    "box over tiles": partial(slides, "tiles", baked=True),
+    "box over tiles": partial(slides, "tiles"),
     "box over tiles, slowly": partial(slides, "tiles", 0.5, 0.05),
     "box over tiles, turned by 10 degrees": partial(slides, "tiles", yaw=10.0),
     "box over tiles 1 mm apart": partial(slides, "tiles", gap=1e-3),
-    "box over tiles of meshes": partial(slides, "meshes", baked=True),
+    "box over tiles of meshes": partial(slides, "meshes"),
     "box over a floor of parts": partial(slides, "compound"),
     "box over a sheet of faces": partial(slides, "sheet"),
     "box over loose bricks": partial(slides, "bricks"),
-    "can over tiles": partial(slides, "tiles", shape=cylinder_shape(0.1, 0.1), baked=True),
+    "can over tiles": partial(slides, "tiles", shape=cylinder_shape(0.1, 0.1)),
     "prism of 64 sides over tiles": partial(slides, "tiles", shape=PRISM),
     "mesh crate over tiles": partial(slides, "tiles", shape=mesh_box(CRATE)),
     "crate down twelve boards": down_boards,
-    "crate over slats, 2 m/s": partial(glides, "slats", 2.0, baked=True),
+    "crate over slats, 2 m/s": partial(glides, "slats", 2.0),
     "crate over slats, 0.5 m/s": partial(glides, "slats", 0.5),
-    "crate over rollers, 2 m/s": partial(glides, "rollers", 2.0, baked=True),
+    "crate over rollers, 2 m/s": partial(glides, "rollers", 2.0),
     "crate over balls, 2 m/s": partial(glides, "balls", 2.0),
     "crate along a wall of blocks": along_a_wall,
     "ball over tiles, 1 m/s": partial(rolls_over_tiles, 1.0),
-    "ball over tiles, 5 m/s": partial(rolls_over_tiles, 5.0, baked=True),
+    "ball over tiles, 5 m/s": partial(rolls_over_tiles, 5.0),
     "round wheel over slabs, 10 m/s": partial(wheel_over_tiles, 0, 10.0),
     "wheel of 64 sides, 5 m/s": partial(wheel_over_tiles, 64, 5.0),
     "wheel of 64 sides, 20 m/s": partial(wheel_over_tiles, 64, 20.0),

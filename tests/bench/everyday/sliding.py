@@ -32,7 +32,7 @@ from .parts import (
 )
 
 
-def on_slope(share: float, baked: bool = False) -> Experiment:
+def on_slope(share: float) -> Experiment:
     """A crate on a slope whose tangent is 0.5; share: of the friction that it needs."""
     tangent, seconds = 0.5, 1.0
     mu, angle = share * tangent, math.atan(tangent)
@@ -48,7 +48,7 @@ def on_slope(share: float, baked: bool = False) -> Experiment:
     )
     why = "Coulomb: it stays where mu >= tan a, and slides with g (sin a - mu cos a) where it is less. Leapfrog is exact."
     floor = slab("Slope", (-1.0, -1.0, -0.1), (3.0, 1.0, 0.0), material)
-    return Experiment(scene(floor, crate, gravity=gravity), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(floor, crate, gravity=gravity), seconds, claims, why)
 
 
 def up_a_slope() -> Experiment:
@@ -87,7 +87,7 @@ def steady_path(size: int, begin: tuple[float, float, float], velocity: tuple[fl
     return np.concatenate([places, np.tile([1.0, 0.0, 0.0, 0.0], (size, 1))], axis=1)
 
 
-def onto_a_belt(plates: int, baked: bool = False) -> Experiment:
+def onto_a_belt(plates: int) -> Experiment:
     """A box that rests is put on a belt of plates that run at 1.2 m/s: it lags by v^2 / 2 mu g."""
     mu, speed, seconds = 0.4, 1.2, 0.6
     material, frames = surface(mu), 1 + round(FPS * seconds)
@@ -105,7 +105,7 @@ def onto_a_belt(plates: int, baked: bool = False) -> Experiment:
         stays_upright("Box"),
     )
     why = "Friction accelerates it by mu g up to the belt's speed; the step in which it sticks is off by mu g h^2 / 8."
-    return Experiment(scene(*belt, box), seconds, claims, why, is_baked=baked)
+    return Experiment(scene(*belt, box), seconds, claims, why)
 
 
 def plank_on_rollers() -> Experiment:
@@ -136,9 +136,10 @@ def plank_on_rollers() -> Experiment:
         at_most("turn", "rad", lambda film: film.most_turned("Plank"), 0.0, 4.0 * OFFSET),
     )
     why = (
-        "The scene is its own mirror image. (Forces towards the middle let a plank that is askew turn on, by cosh 1.75 t, ten times as "
-        "far in 1.5 s: 1e-5 of a metre becomes 1e-4.) The rollers always slip towards the middle, and the nearer one bears more: x'' = -mu g x / (a - mu h), a harmonic motion. "
-        "Leapfrog is off by the order of (w h)^2; rest offsets of 2e-4 of a size turn the loads by as much."
+        "The scene is its own mirror image. (Forces towards the middle let a plank that is askew turn on, by cosh 1.75 t, ten "
+        "times as far in 1.5 s: 1e-5 of a metre becomes 1e-4.) The rollers always slip towards the middle, and the nearer one "
+        "bears more: x'' = -mu g x / (a - mu h), a harmonic motion. Leapfrog is off by the order of (w h)^2; rest offsets of "
+        "2e-4 of a size turn the loads by as much."
     )
     return Experiment(scene(*bodies, plank), seconds, claims, why)
 
@@ -165,7 +166,7 @@ def box_on_a_sled() -> Experiment:
         stays_straight("Box"),
     )
     why = "Momentum is kept; the relative velocity decays with mu g (1 + m / M). The step in which it sticks is off by its h^2."
-    return Experiment(scene(floor, lower, upper), seconds, claims, why, is_baked=True)
+    return Experiment(scene(floor, lower, upper), seconds, claims, why)
 
 
 def wedge_on_ice() -> Experiment:
@@ -196,8 +197,8 @@ def wedge_on_ice() -> Experiment:
         stays_straight("Box"),
     )
     why = (
-        "Lagrange: the wedge goes back with m g sin a cos a / (M + m sin^2 a), the momentum along the ice is kept. A rest offset of "
-        "2e-5 m each adds to the heights."
+        "Lagrange: the wedge goes back with m g sin a cos a / (M + m sin^2 a), the momentum along the ice is kept. A rest "
+        "offset of 2e-5 m each adds to the heights."
     )
     seconds = round(seconds * FPS) / FPS
     return Experiment(scene(floor, wedge, box), seconds, claims, why)
@@ -235,8 +236,8 @@ def tips_or_slides(share: float) -> Experiment:
         else at_least("turn", "rad", lambda film: film.most_turned("Box"), 1.2, 0.0),
     )
     why = (
-        "It stands where the tangent is below its width over its height, and falls over above. At 1.03 of it, it turns with the rate "
-        "sqrt(3g / 2L) from an angle of 0.03 of 0.25, so it lies after 1.5 s."
+        "It stands where the tangent is below its width over its height, and falls over above. At 1.03 of it, it turns with "
+        "the rate sqrt(3g / 2L) from an angle of 0.03 of 0.25, so it lies after 1.5 s."
     )
     return Experiment(scene(floor, box, gravity=gravity), 1.8 if share > 1.0 else 1.0, claims, why)
 
@@ -270,7 +271,8 @@ def ladder(share: float) -> Experiment:
     floor = slab("Floor", (-2.0, -1.0, -0.2), (3.0, 1.0, 0.0), rough)
     # a sphere at each end, so that it touches at points
     ball = sphere_shape(0.5 * thick)
-    shape = compound([(box_shape((length, thick, 0.2 * thick)), NO_GRAVITY), (ball, (-0.5 * length, 0.0, 0.0)), (ball, (0.5 * length, 0.0, 0.0))])  # fmt: skip
+    ends = [(ball, (side * 0.5 * length, 0.0, 0.0)) for side in (-1.0, 1.0)]
+    shape = compound([(box_shape((length, thick, 0.2 * thick)), NO_GRAVITY), *ends])
     foot = np.array([0.0, 0.0, 0.5 * thick])
     along = np.array([math.cos(angle), 0.0, math.sin(angle)])
     middle = foot + 0.5 * length * along
@@ -284,15 +286,15 @@ def ladder(share: float) -> Experiment:
         else at_least("turn", "rad", lambda film: film.most_turned("Ladder"), 0.05, 0.0),
     )
     why = (
-        "Moments about the foot: the wall pushes with half the weight over the tangent, which friction has to bear, so mu >= 1 / 2 tan a, "
-        "but for the radius of the round ends. "
-        "With 4 % less it slides down, 0.04 g for a second and a half is far more than 0.05 rad."
+        "Moments about the foot: the wall pushes with half the weight over the tangent, which friction has to bear, so mu >= "
+        "1 / 2 tan a, but for the radius of the round ends. With 4 % less it slides down, 0.04 g for a second and a half is "
+        "far more than 0.05 rad."
     )
     return Experiment(scene(floor, wall, leaning), 1.0 if share > 1.0 else 1.5, claims, why)
 
 
 def tipped_can(share: float) -> Experiment:
-    """A can that already turns about its edge falls over if its energy lifts its centre over that edge; share: of that speed."""
+    """A can that turns about its edge falls over if its energy lifts its centre over that edge; share: of that speed."""
     radius, tall, material = 0.033, 0.12, surface(1.0)
     floor = slab("Floor", (-1.0, -1.0, -0.1), (1.0, 1.0, 0.0), material)
     # about the lowest point of the rim, in a mirror-symmetric fall
@@ -317,8 +319,8 @@ def tipped_can(share: float) -> Experiment:
         stays_straight("Can"),
     )
     why = (
-        "About its edge the can has I w^2 / 2 and has to lift its centre to the length of its half diagonal. 6 % less speed falls "
-        "back, 6 % more falls over; half a step of gravity is 1 % of it at 240 steps a second."
+        "About its edge the can has I w^2 / 2 and has to lift its centre to the length of its half diagonal. 6 % less speed "
+        "falls back, 6 % more falls over; half a step of gravity is 1 % of it at 240 steps a second."
     )
     return Experiment(scene(floor, can), 1.2, claims, why, longest_step=1.0 / 200.0)
 
@@ -350,14 +352,14 @@ def rocking_block(share: float) -> Experiment:
         stays_straight("Block"),
     )
     why = (
-        "The angular momentum about the edge that it comes down on is kept. Gravity acts for up to a step about the impact, at half a "
-        "width: 3g sin / 2L of h over the spin."
+        "The angular momentum about the edge that it comes down on is kept. Gravity acts for up to a step about the impact, "
+        "at half a width: 3g sin / 2L of h over the spin."
     )
     floor = plane(material)
     return Experiment(scene(floor, block), 1.3, claims, why)
 
 
-def dominoes(count: int, tiled: bool, baked: bool = False) -> Experiment:
+def dominoes(count: int, tiled: bool) -> Experiment:
     """A row of dominoes: all fall, in the plane of the row."""
     size, pitch, material = (0.008, 0.024, 0.048), 0.024, surface(0.6)
     bodies: list[BodySpec] = []
@@ -398,19 +400,20 @@ def dominoes(count: int, tiled: bool, baked: bool = False) -> Experiment:
         at_most("energy gained", "share", energy, 0.0, 1e-3, per_step=3.0),
     )
     why = (
-        "A tilt of 0.25 is beyond the angle of balance, 0.165, so the first one falls, and each falls onto the next. Parallel slabs of "
-        "this thickness and pitch lie at acos(1/3) = 1.23; friction may keep them a little steeper. The row is its own mirror image. "
-        "Energy never grows; velocities belong to mid-step, which is g v h / 2 of the energy of each one that falls."
+        "A tilt of 0.25 is beyond the angle of balance, 0.165, so the first one falls, and each falls onto the next. Parallel "
+        "slabs of this thickness and pitch lie at acos(1/3) = 1.23; friction may keep them a little steeper. The row is its "
+        "own mirror image. Energy never grows; velocities belong to mid-step, which is g v h / 2 of the energy of each one "
+        "that falls."
     )
-    return Experiment(scene(*bodies), 1.0, claims, why, is_baked=baked)
+    return Experiment(scene(*bodies), 1.0, claims, why)
 
 
 SCENES: Catalog = {
     "crate holds on a slope": partial(on_slope, 1.02),
-    "crate slides down a slope": partial(on_slope, 0.9, baked=True),
+    "crate slides down a slope": partial(on_slope, 0.9),
     "crate up a slope and back": up_a_slope,
     "box put on a belt": partial(onto_a_belt, 1),
-    "box put on a belt of plates": partial(onto_a_belt, 12, baked=True),
+    "box put on a belt of plates": partial(onto_a_belt, 12),
     "plank on two turning rollers": plank_on_rollers,
     "box on a sled on ice": box_on_a_sled,
     "box down a wedge on ice": wedge_on_ice,
@@ -425,5 +428,5 @@ SCENES: Catalog = {
     "can tips and falls over": partial(tipped_can, 1.06),
     "rocking block": partial(rocking_block, 0.5),
     "ten dominoes on a slab": partial(dominoes, 10, False),
-    "ten dominoes on tiles": partial(dominoes, 10, True, baked=True),
+    "ten dominoes on tiles": partial(dominoes, 10, True),
 }

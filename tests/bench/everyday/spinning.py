@@ -52,8 +52,9 @@ def tumbling(spin: tuple[float, float, float]) -> Experiment:
         keeps("Box", "velocity", "m/s", NO_GRAVITY, 1e-9),
     )
     why = (
-        "Euler's equations by scipy to 1e-11. The integrator is of second order: (w h)^2 / 24 of the angle, grown by what an unstable "
-        "axis makes of it. The momentum is exact, but spins belong to mid-step and orientations to its end, w h apart."
+        "Euler's equations by scipy to 1e-11. The integrator is of second order: (w h)^2 / 24 of the angle, grown by what an "
+        "unstable axis makes of it. The momentum is exact, but spins belong to mid-step and orientations to its end, w h "
+        "apart."
     )
     return Experiment(scene(box, gravity=NO_GRAVITY), seconds, claims, why)
 
@@ -73,8 +74,8 @@ def top_on_its_tip(rate: float, tilt: float) -> Experiment:
         at_most("tip moved", "m", lambda film: tip_moved(film), 0.0, 4.0 * OFFSET * 0.5, per_square=0.5 * rate * rate * 0.02),
     )
     why = (
-        "Newton and Euler with the tip fixed, by scipy to 1e-9. The integrator is of second order in the turn of a step, w h: for a "
-        "tilt of 0.15 rad that is w^2 h^2 of it."
+        "Newton and Euler with the tip fixed, by scipy to 1e-9. The integrator is of second order in the turn of a step, w h: "
+        "for a tilt of 0.15 rad that is w^2 h^2 of it."
     )
     return Experiment(spec, seconds, claims, why, longest_step=0.5 / rate)
 
@@ -108,8 +109,10 @@ def coin_on_its_edge() -> Experiment:
 
 
 def unbalanced(rate: float, radius: float, around: float, lean: float) -> float:
-    """What is missing of the moment about the direction of motion, for a mass of 1, that turns the angular momentum of a thin disc
-    which rolls with its centre on a circle, leaning inwards by `lean` from the vertical (Routh 1884)."""
+    """The moment about the direction of motion less the one that a thin disc of mass 1 needs to roll on a circle (Routh 1884).
+
+    radius: m, of the disc; around: m, of the circle of its centre; lean: rad, inwards from the vertical; rate: rad/s.
+    """
     # the centre goes along x, the middle of the circle is at +y; axle and the way from the centre to the contact
     axle, arm = np.array([0.0, -math.cos(lean), math.sin(lean)]), radius * np.array([0.0, -math.sin(lean), -math.cos(lean)])
     spin = disc_spin(rate, axle, arm, around)
@@ -158,9 +161,9 @@ def disc_in_a_circle(degrees: float) -> Experiment:
         at_most("place off", "m", off, 0.0, 0.02, per_square=4.0 * turning**2 * around),
     )
     why = (
-        "A thin disc that rolls steadily (Routh): friction and weight turn its angular momentum at the rate of the circle. The disc "
-        "is 1 mm thick, 0.7 % of its radius, which shifts its contact and its balance by as much; the integrator is of second order "
-        "in the turn of a step."
+        "A thin disc that rolls steadily (Routh): friction and weight turn its angular momentum at the rate of the circle. "
+        "The disc is 1 mm thick, 0.7 % of its radius, which shifts its contact and its balance by as much; the integrator is "
+        "of second order in the turn of a step."
     )
     return Experiment(scene(plane(material), disc), seconds, claims, why, longest_step=0.3 / turning)
 
@@ -185,8 +188,8 @@ def puck_spins_to_rest() -> Experiment:
         keeps("Puck", "velocity", "m/s", NO_GRAVITY, 1e-4),
     )
     why = (
-        "Three feet bear a third each at one distance, whatever the direction: the torque is mu m g r, the angle w^2 / 2a. The step in "
-        "which it stops is off by a h^2 / 8; levers turn by w h in a step, to second order."
+        "Three feet bear a third each at one distance, whatever the direction: the torque is mu m g r, the angle w^2 / 2a. "
+        "The step in which it stops is off by a h^2 / 8; levers turn by w h in a step, to second order."
     )
     floor = slab("Floor", (-1.0, -1.0, -0.1), (1.0, 1.0, 0.0), material)
     return Experiment(scene(floor, puck), seconds, claims, why)

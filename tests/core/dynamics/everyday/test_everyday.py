@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The everyday scenes that take no more than half a second, as they are and at 240 steps a second: physics holds in each.
+
+The benchmark has them mirrored, turned and at other step lengths, and those that take longer: python -m tests.bench.everyday.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ....bench.everyday.catalog import BAKED, SUBJECTS, Entry, find
+from ....bench.everyday.experiment import Claim, Film, at_most, equals
+from ....bench.everyday.running import USUAL_RATE, film, judged, placement
+
+# They take longer: left to the benchmark.
+LONG = frozenset[str]()
+SCENES = [entry for entry in find(SUBJECTS) if entry.name not in LONG]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", SCENES, ids=lambda entry: entry.name)
+def test_what_is_seen_is_what_physics_says(entry: Entry):
+    experiment = entry.made()
+    seen = film(experiment, placement("as it is", entry.name), USUAL_RATE, "staggered")
+    wrong = [
+        f"{verdict.claim.what}: {verdict.seen:.6g} {verdict.claim.unit}, not {verdict.claim.low:.6g} to {verdict.claim.high:.6g} "
+        f"within {verdict.margin:.2g}"
+        for verdict in judged(experiment, seen)
+        if not verdict.holds
+    ]
+    assert not wrong, "; ".join(wrong) + f". {experiment.why}"
+
+
+def test_names_say_one_scene_each_and_those_to_bake_exist():
+    names = [entry.name for entry in find(SUBJECTS)]
+    assert len(set(names)) == len(names) >= 60
+    assert set(names) >= BAKED | LONG and 3 * len(BAKED) >= len(names)
+
+
+@pytest.mark.parametrize("entry", find(SUBJECTS), ids=lambda entry: entry.name)
+def test_every_scene_has_claims_with_margins_that_shrink_with_the_step(entry: Entry):
+    experiment = entry.made()
+    assert experiment.why and experiment.claims and experiment.seconds > 0.0
+    for claim in experiment.claims:
+        assert math.isfinite(claim.margin(1.0 / 60.0)) and 0.0 <= claim.margin(1.0 / 960.0) <= claim.margin(1.0 / 60.0)
+        assert claim.low <= claim.high and not (math.isinf(claim.low) and math.isinf(claim.high))
+
+
+def test_a_claim_is_held_to_its_margin():
+    def measure(film: Film) -> float:
+        return float(film.times[-1])
+
+    claim = equals("way", "m", measure, 2.0, 0.1, per_step=1.0)
+    assert claim.holds(2.19, 0.1) and not claim.holds(2.21, 0.1) and not claim.holds(1.79, 0.1)
+    assert not claim.holds(math.nan, 0.1) and claim.off(math.nan) == math.inf
+    bound = at_most("rise", "m", measure, 0.0, 1e-3)
+    assert bound.holds(-5.0, 0.1) and not bound.holds(2e-3, 0.1)
+    assert isinstance(bound, Claim)
+
+
+def test_a_film_is_measured_by_its_times():
+    poses = np.zeros((3, 1, 7))
+    poses[:, 0, 0], poses[:, 0, 3] = (0.0, 0.5, 1.5), 1.0
+    seen = Film(("Box",), 0.1, np.array([0.0, 0.1, 0.2]), poses, np.zeros((3, 1, 6)), np.zeros(0), np.zeros((0, 0, 6)))
+    assert (seen.at(0.0), seen.at(0.05), seen.at(0.1), seen.at(9.0)) == (0, 1, 1, 2)
+    assert seen.way("Box") == 1.5 and seen.rise("Box") == 0.0 and seen.most_turned("Box") == 0.0
