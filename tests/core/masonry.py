@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.spatial import ConvexHull, HalfspaceIntersection
-from scipy.spatial.transform import Rotation
 
 from solver_core.scene.parts import block, ground, pair_material
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec

@@ -31,7 +31,7 @@ LOPSIDED = ShapeSpec(
 
 
 def lopsided_scene() -> SceneSpec:
-    """A compound that flies onto a slope, and a box on a hinge with a spring and a motor that swings through an animated one."""
+    """A compound that flies onto a slope, and a box that a spring, limits and a motor tie to an animated one."""
     first = BodySpec(
         "Compound",
         BodyKind.ACTIVE,
@@ -60,7 +60,8 @@ def lopsided_scene() -> SceneSpec:
     )
     slope = BodySpec("Slope", BodyKind.PASSIVE, ShapeSpec(ShapeKind.PLANE), material=material(0.4))
     gravity = np.array([1.0, -2.0, -9.0])
-    return SceneSpec((slope, first, box, mover), gravity=gravity, joints=(replace(joint, orientation=unit(joint.orientation)),))
+    joint = replace(joint, orientation=unit(joint.orientation))
+    return SceneSpec((slope, first, box, mover), gravity=gravity, joints=(joint,), frame_end=30)
 
 
 def unit(vector):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Experiments through a .blend file: built with Blender's own objects, saved, and baked by `stiction bake` in another process."""
+"""Experiments built with Blender's own objects, saved as .blend files, and baked by `stiction bake` in another process."""
 
 from __future__ import annotations
 

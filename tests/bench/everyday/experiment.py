@@ -36,8 +36,8 @@ class Film:
     """What a run showed, in the axes in which the experiment was written.
 
     names: of the bodies. step: s. times: (f,) s since the begin. poses: (f, bodies, 7). velocities: (f, bodies, 6), those of
-    the middle of the step before each time. broken: (joints,) of the last frame. reactions: (frames, joints, 6) N and N m, means
-    over whole frames. missed: steps that were not solved.
+    the middle of the step before each time. broken: (joints,) of the last frame. reactions: (frames, joints, 6) N and N m,
+    means over whole frames. missed: steps that were not solved.
     """
 
     names: tuple[str, ...]

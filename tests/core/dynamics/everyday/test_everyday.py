@@ -26,8 +26,8 @@ def test_what_is_seen_is_what_physics_says(entry: Entry):
     experiment = entry.made()
     seen = film(experiment, placement("as it is", entry.name), USUAL_RATE, "staggered")
     wrong = [
-        f"{verdict.claim.what}: {verdict.seen:.6g} {verdict.claim.unit}, not {verdict.claim.low:.6g} to {verdict.claim.high:.6g} "
-        f"within {verdict.margin:.2g}"
+        f"{verdict.claim.what}: {verdict.seen:.6g} {verdict.claim.unit}, not {verdict.claim.low:.6g} to "
+        f"{verdict.claim.high:.6g} within {verdict.margin:.2g}"
         for verdict in judged(experiment, seen)
         if not verdict.holds
     ]
