@@ -177,6 +177,24 @@ TABLES = {
         by=("line",),
         combine={"ok": true, "scale": count},
     ),
+    "everyday": Table(
+        {
+            "everyday scenes": text("variant"),
+            "right": pair(number("right"), number("scene"), "{} of {}"),
+            "missed steps": number("missed"),
+        },
+        by=("variant",),
+        combine={"right": true, "scene": count, "missed": total},
+    ),
+    "everyday_subjects": Table(
+        {
+            "subject": text("subject"),
+            "right": pair(number("right"), number("scene"), "{} of {}"),
+        },
+        by=("subject",),
+        combine={"right": true, "scene": count},
+        file="everyday",
+    ),
     "captured": Table(
         {
             "method": named("method", METHODS),

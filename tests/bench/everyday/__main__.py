@@ -8,7 +8,8 @@
     python -m tests.bench.everyday --baked                      through .blend files and `stiction bake`
     python -m tests.bench.everyday --list
 
-A line for each claim that does not hold, or for each with --all, and one for each run. The CSV has a row a run and claim.
+A line for each claim that does not hold, or for each with --all, and one for each run. The table of docs/measured.md is made of
+the CSV that has a row a run; another one has a row for each claim of each run.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from ..records import on_one_thread, write_rows
 from .catalog import SUBJECTS, Entry, find
 from .experiment import Experiment, Film
 from .running import METHODS, PLACINGS, RATES, USUAL_RATE, Verdict, film, judged, placement
+
+Row = dict[str, object]
 
 
 def parse() -> argparse.Namespace:
@@ -67,7 +70,7 @@ def runs(entry: Entry, experiment: Experiment, arguments: argparse.Namespace) ->
                 yield placing, rate, method, film(experiment, placement(placing, entry.name), rate, method)
 
 
-def row_of(verdict: Verdict) -> dict[str, object]:
+def row_of(verdict: Verdict) -> Row:
     claim = verdict.claim
     return {
         "claim": claim.what,
@@ -98,26 +101,28 @@ def catalog(entries: list[Entry]) -> None:
     print(f"{len(entries)} scenes, {sum(entry.is_baked for entry in entries)} of them with a .blend file")
 
 
-def rows_of(entry: Entry, arguments: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """Run an experiment in all ways that were asked for, tell what was seen, and yield a row a claim."""
-    own = {"subject": entry.subject, "scene": entry.name}
+def ran(entry: Entry, arguments: argparse.Namespace, claims: list[Row]) -> Iterator[Row]:
+    """Run an experiment in all ways that were asked for, tell what was seen, add a row for each claim and yield one a run."""
+    own: Row = {"subject": entry.subject, "scene": entry.name}
     begin = process_time()
     try:
         experiment = entry.made()
         for placing, rate, method, seen in runs(entry, experiment, arguments):
             verdicts, seconds = judged(experiment, seen), process_time() - begin
-            holds = all(verdict.holds for verdict in verdicts)
-            how = f"{placing}, {rate}/s" + (f", {method}" if method != METHODS[0] else "")
-            print(f"{'right' if holds else 'WRONG'} {entry.name} ({how}; missed {seen.missed}; {seconds:.2f} s)", flush=True)
-            run = own | {"placing": placing, "rate": rate, "method": method, "missed": seen.missed, "processor_s": seconds}
+            is_right = all(verdict.holds for verdict in verdicts)
+            how = f"{placing}, {rate} steps a second" + (f", {method}" if method != METHODS[0] else "")
+            print(f"{'right' if is_right else 'WRONG'} {entry.name} ({how}; missed {seen.missed}; {seconds:.2f} s)", flush=True)
+            run = own | {"variant": how}
             for verdict in verdicts:
                 if arguments.all or not verdict.holds:
                     print(told(verdict), flush=True)
-                yield run | row_of(verdict)
+                claims.append(run | row_of(verdict))
+            wrong = "; ".join(f"{v.claim.what} {v.seen:.4g} {v.claim.unit}" for v in verdicts if not v.holds)
+            yield run | {"right": is_right, "missed": seen.missed, "processor_s": seconds, "wrong": wrong}
             begin = process_time()
-    except Exception:  # a scene that ends the run is a finding too
+    except Exception as error:  # a scene that ends the run is a finding too
         print(f"WRONG {entry.name}: it ended with\n{traceback.format_exc()}", flush=True)
-        yield own | {"placing": "none", "rate": 0, "method": "", "claim": "runs", "holds": False}
+        yield own | {"variant": "none", "right": False, "missed": 0, "wrong": f"{type(error).__name__}: {error}"}
 
 
 def main() -> int:
@@ -127,12 +132,12 @@ def main() -> int:
         catalog(entries)
         return 0
     on_one_thread()
-    rows = [row for entry in entries for row in rows_of(entry, arguments)]
-    ran = {(row["scene"], row["placing"], row["rate"], row["method"]) for row in rows}
-    wrong = {(row["scene"], row["placing"], row["rate"], row["method"]) for row in rows if not row["holds"]}
-    print(f"{len(ran) - len(wrong)} of {len(ran)} runs are right")
-    if rows:
-        print(write_rows("everyday", rows))
+    claims: list[Row] = []
+    rows = [row for entry in entries for row in ran(entry, arguments, claims)]
+    print(f"{sum(bool(row['right']) for row in rows)} of {len(rows)} runs are right")
+    for name, table in (("everyday_claims", claims), ("everyday", rows)):
+        if table:
+            print(write_rows(name, table))
     if "bpy" in sys.modules:
         # Blender's own end waits for ever once it has opened a file
         sys.stdout.flush()

@@ -52,7 +52,7 @@ def shot(degrees: float, rolling: float, restitution: float = 0.94) -> Experimen
     taken = 0.5 * (1.0 + restitution) * speed * math.cos(angle)
     pushed, left = taken * normal, velocity - taken * normal
     turn = speed * math.sin(angle) / (2.0 * RADIUS)
-    blur = taken * turn + 2.0 * CLOTH * G
+    blur = 1.5 * taken * turn + 2.0 * CLOTH * G
     pairs = (PairSpec("Ball", "Cloth", CLOTH, CLOTH), PairSpec("Ball", "Ball", 0.0, 0.0))
     claims = (
         keeps("Target", "velocity", "m/s", tuple(final_roll(pushed, np.zeros(3))), 5e-4 * speed, per_step=blur),
@@ -79,8 +79,8 @@ def right_angle() -> Experiment:
 
     turn = speed * math.sin(angle) / (2.0 * radius)
     claims = (
-        equals("angle between the balls", "deg", between, 90.0, 0.01, per_step=math.degrees(turn)),
-        equals("energy left", "share", energy, 1.0, 1e-4, per_step=turn),
+        equals("angle between the balls", "deg", between, 90.0, 0.01, per_step=1.5 * math.degrees(turn)),
+        equals("energy left", "share", energy, 1.0, 1e-4, per_step=1.5 * turn),
     )
     why = (
         "Equal masses, momentum and energy kept: the velocities after are perpendicular (Pythagoras). Compression and rebound "

@@ -23,8 +23,8 @@ UP = np.array([0.0, 0.0, 1.0])
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 WHY_OBLIQUE = (
     "Without friction the impulse is along the line of centres at the moment of contact, (1 + e) / 2 of the velocity along it "
-    "for equal masses. The impact lies somewhere in a step, in which that line turns by v sin(a) h / 2R. Momentum is kept "
-    "exactly."
+    "for equal masses. The impact lies somewhere in a step, in which that line turns by v sin(a) h / 2R, while curvature opens "
+    "a gap that takes half as much to close. Momentum is kept exactly."
 )
 WHY_CORNER = (
     "One corner meets the floor, so the impulse is (1 + e) u_n over the effective mass, with the lever of the moment of "
@@ -58,10 +58,10 @@ def balls_collide(
     def energy(film: Film) -> float:
         return float((film.velocity("Cue")[-1] ** 2).sum() + mass * (film.velocity("Target")[-1] ** 2).sum()) / speed**2
 
-    blur = mass * taken * turn
+    blur = 1.5 * mass * taken * turn
     claims = (
-        equals("e", "", coefficient, restitution, 1e-4, per_step=(1.0 + restitution) * math.tan(angle) * turn),
-        keeps("Target", "velocity", "m/s", tuple(taken * normal), 1e-4 * speed, per_step=taken * turn),
+        equals("e", "", coefficient, restitution, 1e-4, per_step=1.5 * (1.0 + restitution) * math.tan(angle) * turn),
+        keeps("Target", "velocity", "m/s", tuple(taken * normal), 1e-4 * speed, per_step=1.5 * taken * turn),
         keeps("Cue", "velocity", "m/s", tuple(after), 1e-4 * speed, per_step=blur),
         at_most("momentum off", "m/s", momentum, 0.0, 1e-8 * speed),
         at_most("energy left", "share", energy, 1.0 - (1.0 - restitution**2) * mass / (1.0 + mass) * math.cos(angle) ** 2, 1e-4,
@@ -84,14 +84,14 @@ def ball_meets_peg(degrees: float) -> Experiment:
     turn = speed * math.sin(angle) / (radius + peg)
     kick = (1.0 + restitution) * speed * math.cos(angle)
     claims = (
-        keeps("Ball", "velocity", "m/s", tuple(after), 1e-4 * speed, per_step=kick * turn),
+        keeps("Ball", "velocity", "m/s", tuple(after), 1e-4 * speed, per_step=1.5 * kick * turn),
         equals(
             "e",
             "",
             lambda film: float(film.velocity("Ball")[-1] @ normal) / (speed * math.cos(angle)),
             restitution,
             1e-4,
-            per_step=(1.0 + restitution) * math.tan(angle) * turn,
+            per_step=1.5 * (1.0 + restitution) * math.tan(angle) * turn,
         ),
         stays_straight("Ball", 2),
     )

@@ -16,7 +16,8 @@ from .parts import OFFSET, active, convex, fixed, keeps, scene, slab, stays_stra
 WHY_KERB = (
     "The kerb and the floor push on the lower front edge alone, so the angular momentum about the kerb's edge is kept while "
     "the box begins to turn about it. It then tips as far as its energy lifts it, and as it falls back without friction it "
-    "leaves as fast as it turned. Until the impact is over gravity pulls for one step at half a length."
+    "leaves as fast as it turned. The impact begins in one step and may end in the next: for two steps gravity pulls at half "
+    "a length."
 )
 
 
@@ -43,8 +44,8 @@ def box_meets_kerb(height: float) -> Experiment:
 
     back = -spin * arm
     claims = (
-        equals("tip", "rad", tipped, tip, 2e-3, per_step=2.0 * blur * tip),
-        equals("speed back", "m/s", lambda film: float(film.velocity("Box")[-1, 0]), back, 5e-3, per_step=2.0 * blur * -back),
+        equals("tip", "rad", tipped, tip, 2e-3, per_step=4.0 * blur * tip),
+        equals("speed back", "m/s", lambda film: float(film.velocity("Box")[-1, 0]), back, 5e-3, per_step=4.0 * blur * -back),
         stays_straight("Box"),
     )
     return Experiment(scene(floor, kerb, box), 0.75, claims, WHY_KERB)
