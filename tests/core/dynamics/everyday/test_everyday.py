@@ -81,7 +81,7 @@ def test_names_say_one_scene_each_and_those_to_bake_exist():
     assert set(names) >= BAKED | LONG and 3 * len(BAKED) >= len(names)
 
 
-@pytest.mark.parametrize("entry", find(SUBJECTS), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", list(find(SUBJECTS)), ids=lambda entry: entry.name)
 def test_every_scene_has_claims_with_margins_that_shrink_with_the_step(entry: Entry):
     experiment = entry.made()
     assert experiment.why and experiment.claims and experiment.seconds > 0.0
