@@ -79,6 +79,7 @@ docs: environment
 
 bench: environment
 	$(RUN) -m tests.bench.known_answers
+	$(RUN) -m tests.bench.everyday
 	$(RUN) -m tests.bench.rates --seconds 2
 	$(RUN) -m tests.bench.collision
 	$(RUN) -m tests.bench.collision_against_mujoco

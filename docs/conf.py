@@ -27,7 +27,7 @@ PAGES = {
         "docs/limits",
     ),
     "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/interchange", "docs/contact-problems"),
-    "For the curious": ("docs/theory", "solver_core/README", "docs/measured", "docs/rivals"),
+    "For the curious": ("docs/theory", "solver_core/README", "docs/measured", "docs/everyday", "docs/rivals"),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (
         "docs/design/house",

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import solver_core as sc
 from solver_core.scene.spec import SceneSpec
 
-from ..core.masonry import mirrored, turned
+from ..core.placing import mirrored, turned
 
 G = 9.81
 Random = np.random.Generator

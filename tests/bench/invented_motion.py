@@ -14,7 +14,7 @@ from solver_core.scene.parts import box, cylinder_shape, ground, pair_material, 
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..core import spinning
-from ..core.masonry import turned
+from ..core.placing import turned
 from .invented import Floats, Found, G, Random, any_turn, film, scale_of
 
 
@@ -117,11 +117,7 @@ def anywhere(spec: SceneSpec, random: Random) -> tuple[SceneSpec, Rotation]:
     if not random.integers(2):
         return spec, Rotation.identity()
     turn = any_turn(random)
-    bodies = tuple(
-        replace(body, velocity=turn.apply(body.velocity), angular_velocity=turn.apply(body.angular_velocity))
-        for body in spec.bodies
-    )
-    return turned(replace(spec, bodies=bodies), turn), turn
+    return turned(spec, turn), turn
 
 
 def axes(frames: list, turn: Rotation) -> Floats:

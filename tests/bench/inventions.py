@@ -28,8 +28,8 @@ from solver_core.scene.parts import box, box_shape, cone_shape, cylinder_shape, 
 from solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..core.leaning import leaning, standing
-from ..core.masonry import mirrored, turned
 from ..core.meshes import CUBE, CUBE_TRIANGLES
+from ..core.placing import mirrored, turned
 from .invented import Floats, Found, G, Random, any_turn, anyhow, farthest, film, gap_of, scale_of
 from .invented_motion import bottles, edges, rocks, rolls, spins, tippe_tops, tops
 from .invented_problems import looser, warm

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of README.md, docs/measured.md, docs/rivals.md, docs/contact-problems.md and docs/flexible.md from
-docs/measured/*.csv.
+"""Write the tables of README.md, docs/measured.md, docs/rivals.md, docs/contact-problems.md, docs/flexible.md and
+docs/everyday.md from docs/measured/*.csv.
 
     python -m tests.bench.tables [--check]
 
@@ -19,7 +19,10 @@ from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio,
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("measured", "rivals", "contact-problems", "flexible")))
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("measured", "rivals", "contact-problems", "flexible", "everyday")),
+)
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
 METHODS = {"published": "plain", "accelerated": "default", "pivot": "pivoting"}
@@ -176,6 +179,24 @@ TABLES = {
         },
         by=("line",),
         combine={"ok": true, "scale": count},
+    ),
+    "everyday": Table(
+        {
+            "everyday scenes": text("variant"),
+            "right": pair(number("right"), number("scene"), "{} of {}"),
+            "missed steps": number("missed"),
+        },
+        by=("variant",),
+        combine={"right": true, "scene": count, "missed": total},
+    ),
+    "everyday_subjects": Table(
+        {
+            "subject": text("subject"),
+            "right": pair(number("right"), number("scene"), "{} of {}"),
+        },
+        by=("subject",),
+        combine={"right": true, "scene": count},
+        file="everyday",
     ),
     "captured": Table(
         {

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.spatial import ConvexHull, HalfspaceIntersection
-from scipy.spatial.transform import Rotation
 
 from solver_core.scene.parts import block, ground, pair_material
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
@@ -186,43 +185,12 @@ def inside(polygon: Floats, point: Floats) -> float:
     return float(-(ConvexHull(polygon).equations @ [*point, 1.0]).max())
 
 
-def mirrored(spec: SceneSpec) -> SceneSpec:
-    """The scene in a mirror, its left and right changed, along x."""
-    flip = np.array([-1.0, 1.0, 1.0])
-    bodies = []
-    for body in spec.bodies:
-        if body.shape.kind is ShapeKind.PLANE:
-            bodies.append(body)
-            continue
-        shape = replace(body.shape, vertices=body.shape.vertices * flip, triangles=body.shape.triangles[:, ::-1])
-        turn = body.orientation * np.array([1.0, 1.0, -1.0, -1.0])
-        bodies.append(replace(body, shape=shape, position=body.position * flip, orientation=turn))
-    return replace(spec, bodies=tuple(bodies), gravity=np.asarray(spec.gravity) * flip)
-
-
-def turned(spec: SceneSpec, rotation: Rotation) -> SceneSpec:
-    """The scene turned as a whole in space, gravity with it."""
-    turn = np.roll(rotation.as_quat(), 1)
-    bodies = tuple(
-        replace(body, position=rotation.apply(body.position), orientation=product(turn, body.orientation))
-        for body in spec.bodies
-    )
-    return replace(spec, gravity=rotation.apply(spec.gravity), bodies=bodies)
-
-
-def product(a: Floats, b: Floats) -> Floats:
-    """Of two quaternions (w, x, y, z)."""
-    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
-
-
 __all__ = [
     "THINNEST",
     "barrel_vault",
     "dry_stone_wall",
-    "mirrored",
     "spiral_stair",
     "stair_margin",
     "thrust",
     "timber_frame",
-    "turned",
 ]

@@ -15,13 +15,12 @@ from ..masonry import (
     THINNEST,
     barrel_vault,
     dry_stone_wall,
-    mirrored,
     spiral_stair,
     stair_margin,
     thrust,
     timber_frame,
-    turned,
 )
+from ..placing import mirrored, turned
 
 NARROW, WIDE = math.radians(25.0), math.radians(55.0)  # half angles of a stair's treads
 PITCH = math.radians(45.0)
