@@ -16,7 +16,8 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
    step begins, they pass: the contacts of the end take the place of those in doubt.
 5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
-   there is one, they meet along the direction that separated them last, the normal at that time.
+   there is one, they meet along the direction that separated them last, the normal at that time. Bodies that are clear at the
+   end and whose nearest contact is not in doubt need no such search.
 
 A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
 `look_ahead/later_contacts.py` does. Whatever the actual motion runs into is found there.
@@ -344,9 +345,9 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
         drop_doubtful(doubt, pair, out)
         return
-    is_clear, separates, all_separate = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
+    is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
     if pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
-        if pair.turns and is_convex and all_separate:
+        if pair.turns and is_convex and separates:
             drop_doubtful(doubt, pair, out)
             return
     elif is_clear and separates:
@@ -356,6 +357,8 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
                 # bodies that pass within the rest offset are not pushed apart on their way
                 ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
+    elif is_clear and is_convex and not doubt.in_doubt[nearest]:
+        drop_doubtful(doubt, pair, out)
     elif not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
@@ -371,13 +374,13 @@ def keeps_separated(shapes, poses, bodies, normal, offset):
 
 @leaf_kernel
 def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
-    """Whether a pair is clear at the end, and whether the direction of its least gap there, and all directions there, separate
-    it as the step begins; valid (k,): which of them do.
+    """Whether a pair is clear at the end, and whether the direction of its least gap there separates it as the step begins;
+    valid (k,): whether that of each contact there does.
 
     begin: `Poses`. offset: m, the rest offset of the pair. is_convex: whether both bodies consist of one convex collider.
     """
     found, deepest = ahead.contacts, least_gap(ahead.contacts, pair.first_ahead, pair.end_ahead)
-    is_clear, separates, all_separate = True, True, True
+    is_clear, separates = True, True
     for row in range(pair.first_ahead, pair.end_ahead):
         if is_convex:
             bodies = found.body_a[row], found.body_b[row]
@@ -386,10 +389,9 @@ def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
         else:
             valid[row] = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATES * offset
         is_clear &= found.gap[row] >= -CLEAR * offset
-        all_separate &= valid[row]
         if row == deepest:
             separates = valid[row]
-    return is_clear, separates, all_separate
+    return is_clear, separates
 
 
 @leaf_kernel
