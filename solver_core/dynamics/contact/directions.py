@@ -10,7 +10,8 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
-   is in doubt and bore in the last step, the pair goes on bearing along it, unless it turns far: all of its contacts stand.
+   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand, or those that bore if a
+   body turns. In all rules contacts that bore along the normal of the least gap stand.
 3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
    stand; of bodies that turn, those of the end have the better levers.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
@@ -339,26 +340,27 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
     nearest = least_gap(contacts, first, pair.end)
-    if is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest] and not pair.turns:
+    bears = is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest]
+    if bears and not pair.turns:
         return
     normal = vec(contacts.normal, nearest)
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
-        drop_doubtful(doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
     if pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
         if pair.turns and is_convex and separates:
-            drop_doubtful(doubt, pair, out)
+            drop_doubtful(contacts, doubt, pair, out)
             return
     elif is_clear and separates:
-        drop_doubtful(doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
             for row in range(pair.first_ahead, pair.end_ahead):
                 # bodies that pass within the rest offset are not pushed apart on their way
                 ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
     elif is_clear and is_convex and not doubt.in_doubt[nearest]:
-        drop_doubtful(doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, out)
     elif not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
@@ -405,10 +407,12 @@ def least_gap(contacts, first, end):
 
 
 @leaf_kernel
-def drop_doubtful(doubt, pair, out):
-    """Leave out the contacts in doubt of a pair."""
+def drop_doubtful(contacts, doubt, pair, out):
+    """Leave out the contacts in doubt of a pair, except those that bore in the last step along the normal of its least gap."""
+    normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        out.stands[row] = not doubt.in_doubt[row]
+        bears = doubt.bearing[row] and dot(normal, vec(contacts.normal, row)) > SAME_NORMAL
+        out.stands[row] = bears or not doubt.in_doubt[row]
 
 
 @leaf_kernel

@@ -71,7 +71,8 @@ def test_a_corner_that_turns_past_a_post_does_not_touch_it():
 
 
 def test_the_mirror_image_of_a_slide_over_seams_is_the_mirrored_slide():
-    surface = material(0.2)
+    """Without friction, for of a box on four points the pressures that make up friction are not unique."""
+    surface = material(0.0)
     found = []
     for side in (1.0, -1.0):
         turn = Rotation.from_euler("z", side * 0.3)

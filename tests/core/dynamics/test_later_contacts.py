@@ -287,7 +287,7 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     plate = parts.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), plate), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin = simulation._steps._begin(0.0, h)
+    begin = simulation._steps._begin(0.0, h)[0]
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
     state = simulation._steps.state
@@ -306,7 +306,7 @@ def test_what_contacts_foresaw_is_not_told_again_but_is_too_far_all_the_same():
     box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.105), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), box), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin, state = simulation._steps._begin(0.0, h), simulation._steps.state
+    begin, state = simulation._steps._begin(0.0, h)[0], simulation._steps.state
     twist = np.zeros((2, 6))
     twist[1, 2] = -0.006 / h
     moved = state._replace(position=state.position + h * twist[:, :3])
