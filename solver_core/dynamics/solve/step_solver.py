@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
@@ -32,7 +33,7 @@ from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
-from .islands import Again, Error, Requests, Totals, island_of_each, not_begun, solve_islands
+from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -59,6 +60,15 @@ Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (d
 Try = tuple[Begin, State, JointStep | None, ContactMemory, Known, Moved, ContactSet]
 # `Solved`, and (m,) which contacts with restitution push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A step with joints as it was solved: `Solved`, (m,) the island of each triple of rows, and what became of each island."""
+
+    solved: Solved
+    island: NDArray[np.int64]
+    outcomes: Outcomes
 
 
 class StepSolver:
@@ -129,6 +139,7 @@ class StepSolver:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
         blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
+        joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
         of_joints = joints, (held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         self._island_motion.stop_what_stands(begin, problem.system, v)
@@ -136,7 +147,9 @@ class StepSolver:
         remembered = problem.approach, taken(problem, v)
         problem.impulse[:] += blow.impulse
         box, bias = problem.system.box, problem.system.bias[len(contacts) :]
+        gave_way = np.zeros(len(self._joints), np.bool_)
         if joints is not None:
+            gave_way = joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box)
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
@@ -149,7 +162,7 @@ class StepSolver:
         before = problem.approach_before, problem.taken_before
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, contacts.normal, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
-        found = totals, worked_off, problem.axes, is_loose
+        found = totals, worked_off, problem.axes, is_loose, gave_way
         bounces_off = problem.restitution, pushes, blow.struck
         return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found)
 
@@ -210,9 +223,37 @@ class StepSolver:
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, known: Known, may_cut: bool, moved: Moved
     ) -> Solved:
+        """Solve the contact problem with joints in it.
+
+        Joints hold whatever they bear at first. Islands in which some would transmit more than their breaking thresholds are
+        solved again, with these as bounds on all their joints that can break. So a step in which no joint reaches its threshold
+        is what it would be if none could break, and costs no more.
+        """
+        of_try = begin, problem, known, may_cut, moved
+        joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
+        while (over := joints.exceeding(joined.solved[0].impulse[contacts:])).any():
+            impulse = joined.solved[0].impulse[contacts:]
+            island = joined.island[contacts:]
+            loaded = np.unique(island[over[joints.joint]])
+            chosen = np.zeros(len(over), np.bool_)
+            chosen[joints.joint[np.isin(island, loaded)]] = True
+            joints = joints.bounded(chosen, impulse)
+            joined = self._solve_about(of_try, joints, (joined, loaded))
+        return joined.solved
+
+    def _solve_about(
+        self,
+        of_try: tuple[Begin, StepProblem, Known, bool, Moved],
+        joints: JointStep,
+        before: tuple[Joined, NDArray[np.int64]] | None,
+    ) -> Joined:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
-        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
-        held, about = known
+        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way.
+
+        before: the step as it was solved already, and which of its islands are to be solved again; None for all islands, of a
+        step that was not.
+        """
+        begin, problem, (held, about), may_cut, moved = of_try
         limits = begin.force_time, self._settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         pulled, inertia = joints.in_line(held[joints.triples])
@@ -226,18 +267,27 @@ class StepSolver:
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
-        drift, factorisations, change, solves = np.full(count, np.inf), 0, np.inf, 0
+        factorisations = 0
+        if before is not None:
+            (solved, v, totals, _), out = before[0].solved, before[0].outcomes
+            which, factorisations = before[1], totals.factorisations
+            kept, first = ~np.isin(islands, which), len(contacts.mu)
+            bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
+            problem.impulse[kept] = solved.impulse[kept]
+            rows = rows._replace(bias=bias)
+            problem = problem._replace(system=with_joints(contacts, rows))
+        asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
         while True:
             v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
             totals = after(factorisations, totals)
-            factorisations, before = totals.factorisations, rows
+            factorisations, rows_before = totals.factorisations, rows
             change = min(change, np.abs(v - expected).max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
-            found = joints.drift(before, about_answer, island, count)
+            found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
             # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
-            again = (found > JOINT_DRIFT) & (solves < most) & (found < drift)
+            again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
             drift = found
             if not again.any():
                 break
@@ -247,18 +297,19 @@ class StepSolver:
             problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
-        gain = joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT)
+        gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
-            return problem, v, totals, is_loose
+            return Joined((problem, v, totals, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
-        v, totals = self._solve_islands(begin, problem, asked)
+        out = not_begun(count)
+        v, totals = self._solve_islands(begin, problem, asked, (np.arange(count), problem.system.velocity.copy(), out))
         totals = after(factorisations, totals)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
-        return problem, v, totals, may_cut and not contradict
+        return Joined((problem, v, totals, may_cut and not contradict), islands, out)
 
     def _solve_islands(
         self,
