@@ -195,6 +195,7 @@ class Stepper:
         contacts = self._without_passed(begin, contacts)
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
         memory, known = self.memory, (self.joints.memory.impulse, None)
+        self._solver.is_last_try = cuts == 0 or parts.misses >= MAX_MISSES
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))

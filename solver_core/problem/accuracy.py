@@ -197,7 +197,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     friction, slip = np.linalg.norm(impulse[:, 1:], axis=1), np.linalg.norm(velocity[:, 1:], axis=1)
 
     def residual(absolute: float, worst: int, over: float, unit: str) -> Residual:
-        relative = absolute / over if 0.0 < over < np.inf else (0.0 if absolute == 0.0 else np.inf)
+        relative = absolute / over if over > 0.0 else (0.0 if absolute == 0.0 else np.inf)
         return Residual(absolute, relative, worst, unit)
 
     def measured(which: int, over: float, unit: str) -> Residual:

@@ -25,7 +25,7 @@ from ..contact.memory import ContactMemory, remember
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints
-from ..joints.rows import JointStep
+from ..joints.rows import JointRows, JointStep
 from ..model.bodies import State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
@@ -34,6 +34,7 @@ from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
+from .kicked import solve_islands_with_kicks
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -50,6 +51,9 @@ JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too l
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
+# Times the compliance of rows with bounds, one after the other: which rows of stiff joints yield is hard to find at once, and
+# follows from softer ones, as in the continuation of Madsen and Nielsen (1990) for Huber's function.
+SOFTENED = 1e6, 1e4, 1e2
 IMPACT_TOLERANCE = 1e-8  # of impacts that follow each other: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
@@ -74,7 +78,8 @@ class Joined:
 class StepSolver:
     """Solves the contact problems of a scene's steps, one after the other, each within its effort.
 
-    time_limit: s that solving a step may take, 0 for as long as it needs; it may be set between steps.
+    time_limit: s that solving a step may take, 0 for as long as it needs; it may be set between steps. is_last_try: whether
+    what is missed now stays missed, since the step is not cut for it any more; it may be set between tries.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class StepSolver:
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
         self._deadline, self.time_limit = np.inf, settings.step_time_limit
+        self.is_last_try = False
         self._is_staggered = settings.method is ContactMethod.STAGGERED
         self._options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
 
@@ -276,6 +282,7 @@ class StepSolver:
             problem.impulse[kept] = solved.impulse[kept]
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
+            factorisations = self._soften(begin, problem, rows, asked, (which, v, out), factorisations)
         asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
         while True:
             v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
@@ -311,6 +318,29 @@ class StepSolver:
         contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
         return Joined((problem, v, totals, may_cut and not contradict), islands, out)
 
+    def _soften(
+        self,
+        begin: Begin,
+        problem: StepProblem,
+        rows: JointRows,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        again: Again,
+        factorisations: int,
+    ) -> int:
+        """Bring the impulses of a problem near its answer by solving it with ever stiffer rows of joints that have bounds.
+
+        Returns how many factorisations there were, with those before. Other methods than Staggered Projections need no start.
+        """
+        if not self._is_staggered:
+            return factorisations
+        at = np.isfinite(rows.box[..., :2]).all(axis=2)
+        for times in SOFTENED:
+            box = rows.box.copy()
+            box[at, 2] *= times
+            softer = problem._replace(system=problem.system._replace(box=box))
+            factorisations += self._solve_islands(begin, softer, asked, again)[1].factorisations
+        return factorisations
+
     def _solve_islands(
         self,
         begin: Begin,
@@ -325,7 +355,8 @@ class StepSolver:
         if self._see is not None:
             self._see(system, impulse)
         if self._is_staggered:
-            return solve_islands(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
+            solve = solve_islands_with_kicks if self.is_last_try else solve_islands
+            return solve(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
