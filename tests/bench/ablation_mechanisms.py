@@ -134,6 +134,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ),
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
+    "kicks": Mechanism(
+        (Edit(STEP_SOLVER, "solve_islands_with_kicks if self.is_last_try else solve_islands", "solve_islands"),),
+        ("Voronoi pieces",),
+    ),
+    "bounded rows from softer ones": Mechanism(
+        (Edit(STEP_SOLVER, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram",)
+    ),
     "joints corrected by islands": Mechanism(
         (Edit(STEP_SOLVER, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
     ),

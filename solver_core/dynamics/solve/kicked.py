@@ -4,8 +4,8 @@
 In a crowd of pieces that fit exactly, most contacts can be at the edges of their cones: of 200 Voronoi pieces that settle,
 1,051 of 1,760 loaded contacts. There J^T D J of Newton's method (`solvers/coulomb/newton.py`) is nearly singular and
 unsymmetric, so that a solution does not attract: errors stay at twice the tolerance while multipliers drift along redundant
-contacts, from any penalty. A solution is nevertheless near. From the answer with its impulses off by a part in a thousand the same methods find
-one, since another set of contacts then slides at first.
+contacts, from any penalty. A solution is nevertheless near. From the answer with its impulses off by a part in a thousand the
+same methods find one, since another set of contacts then slides at first.
 
 Kicks have fixed seeds, so that a bake repeats, and the best answer is kept. What is solved is never kicked.
 """
