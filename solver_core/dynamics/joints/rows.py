@@ -163,7 +163,7 @@ class JointStep:
         if self._thresholds is None or not impulse.any():
             return self
         out, load = copy(self), self._thresholds.load + self.held(impulse).by_coordinate
-        out._thresholds = self._Thresholds(self._thresholds.breaking, load)
+        out._thresholds = Thresholds(self._thresholds.breaking, load)
         return out
 
     def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:

@@ -143,7 +143,7 @@ class StepSolver:
         problem = self._posed(begin, state, contacts, memory, least_bounce, moved)
         if not self._settings.warm_start:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
-        blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        blow, gave_way = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
         joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
         of_joints = joints, (held, about)
@@ -153,9 +153,8 @@ class StepSolver:
         remembered = problem.approach, taken(problem, v)
         problem.impulse[:] += blow.impulse
         box, bias = problem.system.box, problem.system.bias[len(contacts) :]
-        gave_way = np.zeros(len(self._joints), np.bool_)
         if joints is not None:
-            gave_way = joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box)
+            gave_way |= joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box)
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
@@ -189,6 +188,19 @@ class StepSolver:
         beyond = Beyond(drift if modes is None else drift + bent, *turning)
         problem = build_system(begin, state, contacts, beyond, *known)
         return with_modes(problem, begin, contacts, modes, bent)
+
+    def _pass_on_to_thresholds(
+        self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
+    ) -> tuple[Blow, NDArray[np.bool_]]:
+        """The impacts of bodies that touch, in which joints transmit no more than their thresholds; and (j,) which of them
+        transmit these."""
+        blow, m = self._pass_on(begin, joints, contacts, problem, least_bounce), len(contacts)
+        if joints is None or not joints.exceeding(blow.impulse[m:]).any():
+            return blow, np.zeros(len(self._joints), np.bool_)
+        joints = joints.bounded(np.ones(len(self._joints), np.bool_), blow.impulse[m:])
+        blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        box = joints.straight_rows(begin.force_time, self._settings.recovery_speed).box
+        return blow, joints.giving_way(blow.impulse[m:], box)
 
     def _pass_on(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float

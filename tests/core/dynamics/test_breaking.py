@@ -10,8 +10,8 @@ import pytest
 
 import solver_core as sc
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
-from solver_core.scene.parts import box, ground
-from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
+from solver_core.scene.parts import box, ground, sphere_shape
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
 
 ROUGH = MaterialSpec(0.7, 0.7)
 G, MASS, LIMIT, STEP = 9.81, 50.0, 10.0, 1.0 / 240.0
@@ -132,6 +132,30 @@ def test_a_joint_below_its_threshold_holds_with_the_bits_of_one_that_cannot_brea
     for frame, one, other in zip(frames, expected, both, strict=True):
         assert frame.poses.tobytes() == one.poses.tobytes() == other.poses[:5].tobytes()
         assert frame.velocities.tobytes() == one.velocities.tobytes() == other.velocities[:5].tobytes()
+
+
+@pytest.mark.parametrize(("threshold", "breaks"), [(3.0, True), (100.0, False)])
+def test_a_blow_that_is_passed_on_through_a_row_leaves_a_joint_with_its_threshold(threshold, breaks):
+    """Balls that touch hand on 10 N s; the last one is held to the world."""
+    bouncy = MaterialSpec(0.0, 0.0, 1.0)
+    balls = [
+        BodySpec(f"Ball {i}", BodyKind.ACTIVE, sphere_shape(0.1), position=np.array([x, 0.0, 0.0]), mass=5.0, material=bouncy)
+        for i, x in enumerate((-0.205, 0.0, 0.2, 0.4))
+    ]
+    balls[0] = replace(balls[0], velocity=np.array([2.0, 0.0, 0.0]))
+    joint = JointSpec("Nail", "", "Ball 3", balls[3].position, breaking_impulse=threshold)
+    simulation = sc.Simulation(scene(balls, [joint]), substeps=1)
+    loads, frames = [], [simulation.first_frame()]
+    for _ in range(12):
+        frames.append(simulation.advance())
+        loads.append(np.abs(simulation.held_in_step).max())
+    assert frames[-1].broken.all() == breaks
+    momentum = 5.0 * frames[-1].velocities[:, 0].sum()
+    if breaks:
+        assert max(loads) <= threshold * (1.0 + 1e-9)
+        assert momentum >= 10.0 - 2.0 * threshold - 1e-6
+    else:
+        assert momentum == pytest.approx(-10.0, abs=0.01)
 
 
 def test_blocks_whose_glue_breaks_under_pressure_bear_each_other_in_the_same_step():
