@@ -45,7 +45,7 @@ def solve_islands_with_kicks(
         missed = np.intersect1d(np.flatnonzero(failed), which)
         if not missed.size or effort[OVERDUE] > 0 or is_worked_off(effort, len(system.mu)):
             break
-        kept = impulse.copy(), v.copy(), Outcomes(*(array.copy() for array in out))
+        kept = impulse.copy(), v.copy(), Outcomes._make(array.copy() for array in out)
         off = size * np.random.default_rng(seed).normal(size=(len(impulse), 1))
         impulse[:] = np.where(np.isin(island, missed)[:, None], (1.0 + off) * impulse, impulse)
         v, found = solve_islands(system, impulse, requests, effort, threads, (missed, v, out))
