@@ -53,6 +53,7 @@ See = Callable[[int, System, Floats], object]
 
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution: for what else goes on in the scene
+MAX_CASCADES = 32  # times that a step is attempted anew because glue gave way whose bodies can collide from then on
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
@@ -110,6 +111,7 @@ class Stepper:
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)
+        self._cascades = 0
 
     def advance(self, number: int) -> dict[str, Any]:
         """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
@@ -168,6 +170,7 @@ class Stepper:
         parts = Parts(self.step)
         # every attempt advances or is refused, and only so many are
         while parts.left > 0.0:
+            self._cascades = 0
             if self.joints.hold_again():
                 self.follow_joints()
             outcome = self._attempt(step + 1.0 - parts.left / self.step, parts)
@@ -195,7 +198,6 @@ class Stepper:
         contacts = self._without_passed(begin, contacts)
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
         memory, known = self.memory, (self.joints.memory.impulse, None)
-        self._solver.is_last_try = cuts == 0 or parts.misses >= MAX_MISSES
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
@@ -239,7 +241,8 @@ class Stepper:
             return False
         before = self.together.excluded
         self.follow_joints()
-        return not np.array_equal(before, self.together.excluded)
+        self._cascades += 1
+        return self._cascades <= MAX_CASCADES and not np.array_equal(before, self.together.excluded)
 
     def _without_passed(self, begin: Begin, contacts: ContactSet) -> ContactSet:
         """The contacts without those that bodies on axles will have turned past as the step ends."""

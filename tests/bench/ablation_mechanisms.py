@@ -135,7 +135,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
     "kicks": Mechanism(
-        (Edit(STEP_SOLVER, "solve_islands_with_kicks if self.is_last_try else solve_islands", "solve_islands"),),
+        (Edit(STEP_SOLVER, "solve_islands if is_start else solve_islands_with_kicks", "solve_islands"),),
         ("Voronoi pieces",),
     ),
     "bounded rows from softer ones": Mechanism(

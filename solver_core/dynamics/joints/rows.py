@@ -240,7 +240,7 @@ class JointStep:
         """The rows with a bias (t, 3) and laws (t, 3, 3)."""
         fixed = self._fixed
         if self._bounds is not None:
-            # a law of [0, B] or [-B, 0] stays what it is where the bounds leave nothing of it
+            # what a limit or a motor may do is narrowed by a threshold, never widened
             box[..., :2] = np.clip(box[..., :2], self._bounds[..., :1], self._bounds[..., 1:])
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 

@@ -25,7 +25,7 @@ __all__ = ["Thresholds", "bounds_of_rows", "exceeding", "scaled_to_thresholds", 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
+SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
 
 
@@ -45,7 +45,7 @@ def exceeding(thresholds: Thresholds, by_coordinate: Floats, are_bounded: bool) 
     bounds counts as soon as it reaches its threshold. Returns (j, 6).
     """
     total, breaking = np.abs(thresholds.load + by_coordinate), thresholds.breaking[:, None]
-    return total > (1.0 + ROUNDING) * breaking if are_bounded else total >= breaking
+    return total > (1.0 + SUM_ROUNDING) * breaking if are_bounded else total >= breaking
 
 
 def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) -> Flags:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Islands that were missed, solved again from kicked impulses: the last thing that is tried for a step.
+"""Islands that were missed, solved again from kicked impulses: the last thing that is tried before a step is cut.
 
 In a crowd of pieces that fit exactly, most contacts can be at the edges of their cones: of 200 Voronoi pieces that settle,
 1,051 of 1,760 loaded contacts. There J^T D J of Newton's method (`solvers/coulomb/newton.py`) is nearly singular and

@@ -51,6 +51,7 @@ JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too l
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
+MOST_BOUNDED = 6  # times that a step is solved with bounds on rows: once, and for coordinates with several rows again
 # Times the compliance of rows with bounds, one after the other: which rows of stiff joints yield is hard to find at once, and
 # follows from softer ones, as in the continuation of Madsen and Nielsen (1990) for Huber's function.
 SOFTENED = 1e6, 1e4, 1e2
@@ -78,8 +79,7 @@ class Joined:
 class StepSolver:
     """Solves the contact problems of a scene's steps, one after the other, each within its effort.
 
-    time_limit: s that solving a step may take, 0 for as long as it needs; it may be set between steps. is_last_try: whether
-    what is missed now stays missed, since the step is not cut for it any more; it may be set between tries.
+    time_limit: s that solving a step may take, 0 for as long as it needs; it may be set between steps.
     """
 
     def __init__(
@@ -99,7 +99,6 @@ class StepSolver:
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
         self._deadline, self.time_limit = np.inf, settings.step_time_limit
-        self.is_last_try = False
         self._is_staggered = settings.method is ContactMethod.STAGGERED
         self._options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
 
@@ -249,8 +248,11 @@ class StepSolver:
         """
         of_try = begin, problem, known, may_cut, moved
         joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
-        while (over := joints.exceeding(joined.solved[0].impulse[contacts:])).any():
+        for _ in range(MOST_BOUNDED):
             impulse = joined.solved[0].impulse[contacts:]
+            over = joints.exceeding(impulse)
+            if not over.any():
+                break
             island = joined.island[contacts:]
             loaded = np.unique(island[over[joints.joint]])
             chosen = np.zeros(len(over), np.bool_)
@@ -268,8 +270,9 @@ class StepSolver:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
         did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way.
 
-        before: the step as it was solved already, and which of its islands are to be solved again; None for all islands, of a
-        step that was not.
+        before: the step as it was solved already, and which of its islands are to be solved again, with bounds on their rows;
+        None for all islands, of a step that was not. Bounds are met at the tolerance of what stands: an error that motion hides
+        would break a joint.
         """
         begin, problem, (held, about), may_cut, moved = of_try
         limits = begin.force_time, self._settings.recovery_speed
@@ -285,7 +288,7 @@ class StepSolver:
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
-        factorisations = 0
+        factorisations, exactly = 0, asked
         if before is not None:
             (solved, v, totals, _), out = before[0].solved, before[0].outcomes
             which, factorisations = before[1], totals.factorisations
@@ -295,9 +298,13 @@ class StepSolver:
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
             factorisations = self._soften(begin, problem, rows, asked, (which, v, out), factorisations)
+            exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
         asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
         while True:
-            v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
+            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked)
+            if exactly is not asked and totals.status != Status.SOLVED:
+                factorisations += totals.factorisations
+                v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
             totals = after(factorisations, totals)
             factorisations, rows_before = totals.factorisations, rows
             change = min(change, np.abs(v - expected).max(initial=0.0))
@@ -350,7 +357,7 @@ class StepSolver:
             box = rows.box.copy()
             box[at, 2] *= times
             softer = problem._replace(system=problem.system._replace(box=box))
-            factorisations += self._solve_islands(begin, softer, asked, again)[1].factorisations
+            factorisations += self._solve_islands(begin, softer, asked, again, True)[1].factorisations
         return factorisations
 
     def _solve_islands(
@@ -359,15 +366,16 @@ class StepSolver:
         problem: StepProblem,
         asked: tuple[Floats, NDArray[np.bool_]],
         again: Again | None = None,
+        is_start: bool = False,
     ) -> tuple[Floats, Totals]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
-        already."""
+        already. is_start: whether another solve begins with what comes out, so that nothing is kicked."""
         settings, system, impulse = self._settings, problem.system, problem.impulse
         if self._see is not None:
             self._see(system, impulse)
         if self._is_staggered:
-            solve = solve_islands_with_kicks if self.is_last_try else solve_islands
+            solve = solve_islands if is_start else solve_islands_with_kicks
             return solve(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
