@@ -135,7 +135,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
     "kicks": Mechanism(
-        (Edit(STEP_SOLVER, "solve_islands if is_start else solve_islands_with_kicks", "solve_islands"),),
+        (Edit(STEP_SOLVER, "            if is_start:", "            if is_start or self._threads:"),),
         ("Voronoi pieces",),
     ),
     "bounded rows from softer ones": Mechanism(

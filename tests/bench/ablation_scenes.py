@@ -28,10 +28,10 @@ from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 from solver_core.scenes import flexible, jointed, plain, published, published_bending
 
+from ..core import breaking_scenes as breaking
 from ..core.contact_problems import any_friction
 from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
-from . import breaking_scenes as breaking
 from . import heap_scenes as heaps
 from . import mesh_scenes as meshes
 from .random_contacts import given_number

@@ -12,33 +12,43 @@ Kicks have fixed seeds, so that a bake repeats, and the best answer is kept. Wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...problem.result import WORST_FIRST, Status
 from ...problem.system import System
 from ...solvers.effort import OVERDUE, is_worked_off
-from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands, totals
+from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, totals
 
-__all__ = ["solve_islands_with_kicks"]
+__all__ = ["SolveIslands", "solve_with_kicks"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+SolveIslands = Callable[[System, Floats, Requests, Indices, int, Again | None], tuple[Floats, Totals]]
 
 # Of the impulses of a contact or a triple of rows, one after the other. From larger kicks a large island begins cold.
 KICKS = (1e-3, 1e-4, 3e-3)
 
 
-def solve_islands_with_kicks(
-    system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
+def solve_with_kicks(
+    solve: SolveIslands,
+    system: System,
+    impulse: Floats,
+    requests: Requests,
+    effort: Indices,
+    threads: int,
+    again: Again | None,
 ) -> tuple[Floats, Totals]:
-    """Solve islands as `solve_islands` does, and those that are missed again from kicked impulses.
+    """Solve islands, and those that are missed again from kicked impulses.
 
-    All arguments and results are those of `solve_islands`.
+    solve: `solve_islands`. All other arguments and results are those of it.
     """
     island, count = island_of_each(system)
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
-    v, found = solve_islands(system, impulse, requests, effort, threads, (which, v, out))
+    v, found = solve(system, impulse, requests, effort, threads, (which, v, out))
     factorisations = found.factorisations
     for seed, size in enumerate(KICKS):
         failed = (out.status == Status.MAX_ITERATIONS) | (out.status == Status.UNCONFIRMED)
@@ -48,7 +58,7 @@ def solve_islands_with_kicks(
         kept = impulse.copy(), v.copy(), Outcomes._make(array.copy() for array in out)
         off = size * np.random.default_rng(seed).normal(size=(len(impulse), 1))
         impulse[:] = np.where(np.isin(island, missed)[:, None], (1.0 + off) * impulse, impulse)
-        v, found = solve_islands(system, impulse, requests, effort, threads, (missed, v, out))
+        v, found = solve(system, impulse, requests, effort, threads, (missed, v, out))
         factorisations += found.factorisations
         worse = [i for i in missed if out.status[i] != Status.SOLVED and not _is_nearer(out, kept[2], i)]
         if worse:

@@ -34,7 +34,7 @@ from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
-from .kicked import solve_islands_with_kicks
+from .kicked import solve_with_kicks
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -375,8 +375,10 @@ class StepSolver:
         if self._see is not None:
             self._see(system, impulse)
         if self._is_staggered:
-            solve = solve_islands if is_start else solve_islands_with_kicks
-            return solve(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
+            requests = Requests(*asked, *self._options)
+            if is_start:
+                return solve_islands(system, impulse, requests, self._effort, self._threads, again)
+            return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h

@@ -13,6 +13,8 @@ from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box, ground, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
 
+from ..breaking_scenes import framed_building
+
 ROUGH = MaterialSpec(0.7, 0.7)
 G, MASS, LIMIT, STEP = 9.81, 50.0, 10.0, 1.0 / 240.0
 METHODS = ["staggered", pytest.param("pivot", marks=pytest.mark.slow), pytest.param("energy", marks=pytest.mark.slow)]
@@ -198,3 +200,14 @@ def test_a_block_glued_to_an_animated_post_slides_over_the_floor_with_it():
     assert not frames[-1].broken.any()
     way = np.array([frame.poses[2, :3] for frame in frames]) - frames[0].poses[2, :3]
     np.testing.assert_allclose(way, path[:121, :3] - path[0, :3], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_building_whose_column_is_rammed_breaks_at_that_column():
+    """Of the 156 constraints of two storeys 153 broke in one step."""
+    spec = framed_building(storeys=1, counts=(2, 2))
+    frames = list(sc.Simulation(spec, substeps=10).frames(22))
+    broken = [joint.name for joint, is_broken in zip(spec.joints, frames[-1].broken, strict=True) if is_broken]
+    assert sum("column 0 0 0" in name and "shear" in name for name in broken) == 2
+    assert len(broken) <= 6
+    assert solved(frames)

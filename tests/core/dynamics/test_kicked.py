@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import solver_core as sc
 from solver_core.dynamics.solve.islands import Requests, solve_islands
-from solver_core.dynamics.solve.kicked import solve_islands_with_kicks
+from solver_core.dynamics.solve.kicked import solve_with_kicks
 from solver_core.problem.system import relative_velocities
 from solver_core.solvers.effort import OVERDUE, effort_of_a_step
 
@@ -16,6 +18,7 @@ from ..contact_problems import random_bodies
 from .test_islands import together
 
 SOLVED = sc.Status.SOLVED
+WITH_KICKS = partial(solve_with_kicks, solve_islands)
 
 
 def hard(seed):
@@ -43,7 +46,7 @@ def measured(system, impulse, v):
 def test_a_missed_island_is_solved_from_kicked_impulses(seed):
     system = hard(seed)
     assert solve(solve_islands, system)[2].status == sc.Status.MAX_ITERATIONS
-    impulse, v, found = solve(solve_islands_with_kicks, system)
+    impulse, v, found = solve(WITH_KICKS, system)
     assert found.status == SOLVED
     assert measured(system, impulse, v) <= 1e-6
 
@@ -51,22 +54,22 @@ def test_a_missed_island_is_solved_from_kicked_impulses(seed):
 def test_kicks_move_no_bit_of_islands_that_are_solved_and_repeat():
     system = together([random_bodies(1).system, hard(254), random_bodies(2).system])
     impulse, _, found = solve(solve_islands, system)
-    kicked, _, after = solve(solve_islands_with_kicks, system)
+    kicked, _, after = solve(WITH_KICKS, system)
     assert found.status != SOLVED and after.status == SOLVED
     others = np.r_[0 : len(random_bodies(1).system.mu), len(system.mu) - len(random_bodies(2).system.mu) : len(system.mu)]
     assert kicked[others].tobytes() == impulse[others].tobytes()
-    assert kicked.tobytes() == solve(solve_islands_with_kicks, system)[0].tobytes()
+    assert kicked.tobytes() == solve(WITH_KICKS, system)[0].tobytes()
     easy = random_bodies(3).system
-    for one, other in zip(solve(solve_islands, easy)[:2], solve(solve_islands_with_kicks, easy)[:2], strict=True):
+    for one, other in zip(solve(solve_islands, easy)[:2], solve(WITH_KICKS, easy)[:2], strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_what_no_kick_solves_keeps_its_best_answer_and_nothing_is_kicked_when_time_is_over():
     system = hard(254)
     before = measured(system, *solve(solve_islands, system, 1e-15)[:2])
-    impulse, v, found = solve(solve_islands_with_kicks, system, 1e-15)
+    impulse, v, found = solve(WITH_KICKS, system, 1e-15)
     assert found.status != SOLVED
     assert measured(system, impulse, v) <= before
-    late = solve(solve_islands_with_kicks, system, overdue=1)
+    late = solve(WITH_KICKS, system, overdue=1)
     assert late[2].status == sc.Status.TIME_LIMIT
     assert late[0].tobytes() == solve(solve_islands, system, overdue=1)[0].tobytes()
