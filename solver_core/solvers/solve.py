@@ -141,7 +141,7 @@ def _at_other_tolerances(
     """
     failed = Status.MAX_ITERATIONS, Status.UNCONFIRMED
     tighter = [one for one in TIGHTER if one < tolerance]
-    if not tighter or result.status not in failed or proved_infeasible(problem, result, tolerance).status not in failed:
+    if result.status not in failed or proved_infeasible(problem, result, tolerance).status not in failed:
         return result
     stats, best, least = result.stats, result, error_of(result)
     for one in (*tighter, *(one for one in TIGHTER if one > tolerance)):

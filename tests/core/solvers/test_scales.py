@@ -122,3 +122,11 @@ def test_a_warm_start_whose_squares_are_not_finite_is_refused():
         start = np.zeros((6, 3))
         start[2, 1] = 1e300
         sc.solve(problem, warm_start=start)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_who_asks_for_more_than_there_is_gets_no_worse_an_answer(seed):
+    """One of 402 as a coefficient of friction: asked for 1e-6 the answer was off by 24, asked for 1e-3 by 4e-3."""
+    problem = random_bodies(seed, contacts=30, bodies=4, mu=(0.1, 400.0))
+    errors = [sc.residuals(problem, sc.solve(problem, tolerance=tolerance)).coulomb for tolerance in (1e-3, 1e-16)]
+    assert errors[1] <= errors[0]
