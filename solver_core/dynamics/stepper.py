@@ -56,6 +56,7 @@ See = Callable[[int, System, Floats], object]
 
 KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
 FEW_TRIES = 2  # where contact has no solution: for what else goes on in the scene
+MAX_CASCADES = 32  # times that a step is attempted anew because glue gave way whose bodies can collide from then on
 MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 
 
@@ -116,6 +117,7 @@ class Stepper:
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)
+        self._cascades = 0
 
     def advance(self, number: int) -> dict[str, Any]:
         """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
@@ -127,8 +129,6 @@ class Stepper:
         with self._solver.one_step():
             rows = [row_at_rest()] if self._rests(number) else self._rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
-        if len(self.joints) and self.joints.break_by(self.held):
-            self.follow_joints()
         moving = int(np.count_nonzero(self.island_motion.members))
         joined = self.joints.pairs, self.joints.driven
         self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._met_asleep)
@@ -176,6 +176,9 @@ class Stepper:
         parts = Parts(self.step)
         # every attempt advances or is refused, and only so many are
         while parts.left > 0.0:
+            self._cascades = 0
+            if self.joints.hold_again():
+                self.follow_joints()
             outcome = self._attempt(step + 1.0 - parts.left / self.step, parts)
             if isinstance(outcome, Cut):
                 parts.refuse(outcome)
@@ -201,12 +204,14 @@ class Stepper:
             # those that are met will be found once more, with the direction that they are met from
             contacts = contacts.without(distant)
         contacts = self._without_passed(begin, contacts)
-        joints = self.joints.step(begin, self.state) if len(self.joints) else None
+        joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
         memory, known = self.memory, (self.joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
             solution = solve(contacts, cuts > 0)
+            if self._let_go(solution):
+                return self._attempt(at, parts)
             refused = self._refused(begin, solution, parts) or self._turn(begin, solution, parts, solve)
             if refused is not None:
                 return refused
@@ -236,6 +241,16 @@ class Stepper:
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _let_go(self, solution: Solution) -> bool:
+        """Let bodies collide whose joints transmit their thresholds in this step, since what presses them together then is not
+        borne by the joints; whether some could not before."""
+        if not self.joints.give_way(solution.gave_way):
+            return False
+        before = self.together.excluded
+        self.follow_joints()
+        self._cascades += 1
+        return self._cascades <= MAX_CASCADES and not np.array_equal(before, self.together.excluded)
 
     def _without_passed(self, begin: Begin, contacts: ContactSet) -> ContactSet:
         """The contacts without those that bodies on axles will have turned past as the step ends."""
@@ -339,6 +354,8 @@ class Stepper:
         joined = None if joints is None else joints.bodies
         row = step_row(begin, solution, joined, solved, best.later.deepest, chosen)
         self._standstill.take(row, begin, solution)
+        if len(self.joints) and self.joints.break_by(self.held, solution.gave_way):
+            self.follow_joints()
         return row
 
     def follow_modes(self) -> None:

@@ -7,7 +7,8 @@ It is the same problem, row by row:
   that is at rest and takes part in it: u + v = 0, v = gamma lam.
 - A row that lets go to one side is a contact without friction, and may give way in the same manner.
 - A row with as much force to both sides is the friction of a contact whose normal force is known: mu = 1, and another particle,
-  of mass 1, comes down on it with as much momentum.
+  of mass 1, comes down on it with as much momentum. It may give way in the same manner.
+- A row with any other two bounds is that as well, about the mean of its bounds, which is applied beforehand.
 
 All is dense, in coordinates of mass 1, as those algorithms are.
 """
@@ -35,7 +36,8 @@ class JointsAsContacts:
     """A problem of c contacts and j triples of rows of joints, and the one that it is without joints.
 
     held, limits, driven: (.., 2) triples, from 0, and rows of which kind each row is, in the order of the bilateral constraints
-    and of the contacts that they have become. side: 1 where a limit is a lower one, -1 where an upper.
+    and of the contacts that they have become. side: 1 where a limit is a lower one, -1 where an upper. mean: (j, 3) N s, of the
+    bounds of driven rows, and of rows whose bounds are equal.
     """
 
     whole: ContactProblem
@@ -44,6 +46,7 @@ class JointsAsContacts:
     limits: Indices
     side: Floats
     driven: Indices
+    mean: Floats
 
     def start(self, impulse: Floats | None) -> Floats | None:
         """Impulses of the contacts of `problem` that are those (c + j, 3) of the whole, if any are given."""
@@ -54,12 +57,13 @@ class JointsAsContacts:
         out[:contacts], of_joints = impulse[:contacts], impulse[contacts:]
         past = contacts + len(self.limits)
         out[contacts:past, 0] = self.side * of_joints[tuple(self.limits.T)]
-        out[past:, 0] = self.whole.system.box[(*self.driven.T, 1)]
-        out[past:, 1] = of_joints[tuple(self.driven.T)]
+        mean = self.mean[tuple(self.driven.T)]
+        out[past:, 0] = self.whole.system.box[(*self.driven.T, 1)] - mean
+        out[past:, 1] = of_joints[tuple(self.driven.T)] - mean
         return out
 
     def impulse(self, impulse: Floats, bilateral: Floats) -> Floats:
-        """Impulses (c + j, 3) of the whole that are those of `problem`."""
+        """Impulses (c + j, 3) of the whole that are those of `problem`, without the mean of bounds."""
         contacts = self.whole.system.mu.size
         out = np.zeros((self.whole.contacts, 3))
         out[:contacts], of_joints = impulse[:contacts], out[contacts:]
@@ -75,6 +79,7 @@ class JointsAsContacts:
             return result
         given = len(self.whole.bilateral[1])
         impulse, own = self.impulse(result.impulse, result.bilateral), result.bilateral[:given]
+        impulse[self.whole.system.mu.size :] += self.mean
         v = self.whole.velocity_after(impulse, own)
         ray = None if result.ray is None else self.impulse(result.ray, np.zeros(given + len(self.held)))
         velocity = relative_velocities(self.whole.system, v)
@@ -87,31 +92,46 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
     Raises ValueError that names a row whose law is neither of these.
     """
     system = problem.system
-    low, high, give = (system.box[..., i] for i in range(3))
+    low, high = system.box[..., 0], system.box[..., 1]
     held = (low == -np.inf) & (high == np.inf)
     limits = ((low == 0.0) & (high == np.inf)) | ((low == -np.inf) & (high == 0.0))
-    driven = (give == 0.0) & (low == -high) & (high > 0.0) & (high < np.inf)
-    nothing = (low == 0.0) & (high == 0.0)
-    strange = np.argwhere(~(held | limits | driven | nothing))
+    bounded = np.isfinite(low) & np.isfinite(high)
+    driven = bounded & (low < high)
+    strange = np.argwhere(~(held | limits | bounded))
     if len(strange):
         joint, row = strange[0]
         raise ValueError(
             f"box[{joint}, {row}] = {system.box[joint, row]}: contacts can stand for rows that hold, let go to one side, or "
-            "pull alike to both, which may not give way; choose the method staggered"
+            "have two bounds; choose the method staggered"
         )
+    mean = np.zeros_like(low)
+    mean[bounded] = 0.5 * (low[bounded] + high[bounded])
     rows = np.argwhere(held), np.argwhere(limits), np.argwhere(driven)
     side = np.where(low[tuple(rows[1].T)] == 0.0, 1.0, -1.0)
-    without = _translated(problem, *rows, side) if problem.joints else problem
-    return JointsAsContacts(problem, without, rows[0], rows[1], side, rows[2])
+    without = _translated(_begun(problem, mean), *rows, side, mean) if problem.joints else problem
+    return JointsAsContacts(problem, without, rows[0], rows[1], side, rows[2], mean)
 
 
-def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven: Indices, side: Floats) -> ContactProblem:
+def _begun(problem: ContactProblem, mean: Floats) -> ContactProblem:
+    """A problem that begins after its rows of joints have had impulses (j, 3) N s."""
+    if not mean.any():
+        return problem
+    impulse = np.zeros((problem.contacts, 3))
+    impulse[problem.system.mu.size :] = mean
+    velocity = problem.velocity_after(impulse, np.zeros(len(problem.bilateral[1])))
+    return replace(problem, system=problem.system._replace(velocity=velocity))
+
+
+def _translated(
+    problem: ContactProblem, held: Indices, limits: Indices, driven: Indices, side: Floats, mean: Floats
+) -> ContactProblem:
     system, contacts = problem.system, problem.system.mu.size
     n, more = system.velocity.size, (held, limits, driven)
-    give, give_way = system.box[(*held.T, 2)], system.box[(*limits.T, 2)]
-    giving, giving_way = np.flatnonzero(give > 0.0), np.flatnonzero(give_way > 0.0)
+    give, give_way, give_in = (system.box[(*which.T, 2)] for which in more)
+    giving, giving_way, giving_in = (np.flatnonzero(some > 0.0) for some in (give, give_way, give_in))
     past_held = n + len(giving)
-    size = past_held + len(giving_way) + len(driven)
+    past_limits = past_held + len(giving_way)
+    size = past_limits + len(giving_in) + len(driven)
     # v = v_hat + C x, x of mass 1
     C = np.linalg.cholesky(problem.inverse_mass)
     every = (problem.jacobian @ C).reshape(problem.contacts, 3, n)
@@ -125,9 +145,11 @@ def _translated(problem: ContactProblem, held: Indices, limits: Indices, driven:
     slack[:contacts], mu[:contacts] = system.slack, system.mu
     jacobian[contacts:past, 0, :n], velocity[contacts:past, 0] = side[:, None] * of_limits, side * free_limits
     jacobian[contacts + giving_way, 0, past_held + np.arange(len(giving_way))] = np.sqrt(give_way[giving_way])
+    of_mean = mean[tuple(driven.T)]
     jacobian[np.arange(past, m), 0, size - len(driven) + np.arange(len(driven))] = 1.0
-    velocity[past:, 0] = -system.box[(*driven.T, 1)]
-    jacobian[past:, 1, :n], velocity[past:, 1], mu[past:] = of_driven, free_driven, 1.0
+    velocity[past:, 0] = of_mean - system.box[(*driven.T, 1)]
+    jacobian[past:, 1, :n], velocity[past:, 1], mu[past:] = of_driven, free_driven + give_in * of_mean, 1.0
+    jacobian[past + giving_in, 1, past_limits + np.arange(len(giving_in))] = np.sqrt(give_in[giving_in])
     bilateral = np.zeros((len(problem.bilateral[1]) + len(held), size))
     bilateral[:, :n] = np.vstack([problem.bilateral[0] @ C, of_held])
     bilateral[len(problem.bilateral[1]) + giving, n + np.arange(len(giving))] = np.sqrt(give[giving])

@@ -58,6 +58,7 @@ __all__ = ["METHODS", "Limits", "solve"]
 Floats = NDArray[np.float64]
 
 STAGGERED_ITERATIONS = 200
+LARGEST_IMPULSE = 1e150  # N s: the square of a larger one is not finite
 TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances: what is missed at one may be solved on the way to another
 
 
@@ -118,27 +119,41 @@ def _solve_staggered(
     result = attempt(limits.tolerance)
     if not accelerated or limits.max_iterations is not None:
         return result
-    return _at_tighter_tolerances(problem, limits.tolerance, result, attempt)
+
+    def error_of(result: Result) -> float:
+        return coulomb_error(problem, result, int(polygon_sides))
+
+    return _at_other_tolerances(problem, limits.tolerance, result, attempt, error_of)
 
 
-def _at_tighter_tolerances(
-    problem: ContactProblem, tolerance: float, result: Result, attempt: Callable[[float], Result]
+def _at_other_tolerances(
+    problem: ContactProblem,
+    tolerance: float,
+    result: Result,
+    attempt: Callable[[float], Result],
+    error_of: Callable[[Result], float],
 ) -> Result:
-    """The result, or where it is none that of an attempt at a tighter tolerance: which of several ways leads to a solution
-    depends on how far each is gone, and one that keeps to a tighter tolerance keeps to this."""
+    """The result; or, where it is none, that of an attempt at a tighter tolerance: which of several ways leads to a solution
+    depends on how far each is gone, and one that keeps to a tighter tolerance keeps to this.
+
+    Where none of these is solved, looser tolerances are tried too, and the answer with the least residual is returned, so that
+    who asks for less gets no better answer.
+    """
     failed = Status.MAX_ITERATIONS, Status.UNCONFIRMED
     tighter = [one for one in TIGHTER if one < tolerance]
-    if not tighter or result.status not in failed or proved_infeasible(problem, result, tolerance).status not in failed:
+    if result.status not in failed or proved_infeasible(problem, result, tolerance).status not in failed:
         return result
-    stats = result.stats
-    for one in tighter:
+    stats, best, least = result.stats, result, error_of(result)
+    for one in (*tighter, *(one for one in TIGHTER if one > tolerance)):
         other = attempt(one)
-        if other.status is Status.SOLVED:
+        if other.status is Status.SOLVED and one < tolerance:
             return replace(other, stats=together(stats, other.stats, other.stats.found))
         if other.status is Status.TIME_LIMIT:
             break
-        stats = together(stats, other.stats, None)
-    return replace(result, stats=stats)
+        stats, error = together(stats, other.stats, None), error_of(other)
+        if error < least:
+            best, least = other, error
+    return replace(best, status=result.status, stats=stats)
 
 
 def _staggered_contacts(
@@ -359,6 +374,12 @@ def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
     array = finite_array("warm_start", values)
     if array.shape != wanted:
         raise ValueError(f"warm_start must have shape {wanted}, not {array.shape}")
+    if array.size and np.abs(array).max() > LARGEST_IMPULSE:
+        at = tuple(map(int, np.unravel_index(np.argmax(np.abs(array)), array.shape)))
+        raise ValueError(
+            f"warm_start[{at[0]}, {at[1]}] = {array[at]:.3g} N s: the squares of impulses beyond {LARGEST_IMPULSE:.0e} are not "
+            "finite; leave warm_start out"
+        )
     impulse = np.zeros((problem.contacts, 3))
     impulse[:, : problem.dim] = array
     into_cones(problem.system, impulse)
@@ -367,8 +388,10 @@ def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
 
 def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
     """The result, its status withdrawn where the outside measure of its own law does not bear it out."""
-    if not (np.isfinite(result.impulse).all() and np.isfinite(result.velocity).all()):
-        return replace(result, status=Status.NOT_FINITE)
+    numbers = np.abs(result.impulse).max(initial=0.0), np.abs(result.velocity).max(initial=0.0)
+    if not all(number <= LARGEST_IMPULSE for number in numbers):
+        # residuals relative to the square of a number that has none are 0 whatever the answer is
+        return replace(result, status=Status.NOT_FINITE, stats=replace(result.stats, found=None))
     if result.status == Status.SOLVED and not measured <= limits.tolerance:
         return replace(result, status=Status.UNCONFIRMED, stats=replace(result.stats, found=None))
     return result

@@ -134,6 +134,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ),
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
+    "kicks": Mechanism(
+        (Edit(STEP_SOLVER, "            if is_start:", "            if is_start or self._threads:"),),
+        ("Voronoi pieces",),
+    ),
+    "bounded rows from softer ones": Mechanism(
+        (Edit(STEP_SOLVER, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram",)
+    ),
     "joints corrected by islands": Mechanism(
         (Edit(STEP_SOLVER, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
     ),

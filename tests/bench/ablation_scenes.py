@@ -28,6 +28,7 @@ from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 from solver_core.scenes import flexible, jointed, plain, published, published_bending
 
+from ..core import breaking_scenes as breaking
 from ..core.contact_problems import any_friction
 from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
@@ -147,6 +148,8 @@ SCENES |= {
     "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
     "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
     "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
+    "building and ram": Scene("jointed", breaking.framed_building, 24),
+    "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
     "woven square": Scene("bends", partial(published_bending.composites, (0.5,), (6e7,)), 16),

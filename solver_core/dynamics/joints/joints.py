@@ -23,6 +23,7 @@ from .attached import attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table
+from .thresholds import Thresholds
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
@@ -66,6 +67,7 @@ class Joints:
         # of the others no angle is asked for, or none that turns far
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
+        self._gives_way = np.zeros(count, dtype=bool)
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
         self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count)))
         self.memory = self.memory._replace(off=self._off(state))
@@ -80,7 +82,8 @@ class Joints:
         hold = body[holds]
         bound = np.bincount(rows.joint[rows.kind <= AT_MOST], minlength=len(body)) > 0
         locked = np.bincount(rows.joint[rows.kind == HOLD], minlength=len(body)) == len(COORDINATES)
-        self.links, self.is_rigid = body[holds & bound], locked[holds & bound]
+        links = holds & bound & ~self._gives_way
+        self.links, self.is_rigid = body[links], locked[links]
         self.pairs = hold[(hold >= 0).all(axis=1)]
         self.held = np.isin(np.arange(len(memory.twist)), hold)
         driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
@@ -157,12 +160,16 @@ class Joints:
         twist = begin.bodies.twist
         return twist + (begin.h / begin.last_step if begin.last_step > 0.0 else 0.0) * (twist - self.memory.twist)
 
-    def step(self, begin: Begin, state: State) -> JointStep:
-        """Those that hold as a step begins."""
+    def step(self, begin: Begin, state: State, load: Floats | None = None) -> JointStep:
+        """The joints that hold as a step begins. load: (j, 6) N s and N m s, what they have transmitted in the time step so
+        far, None for nothing."""
         held = moved_by_solver(self._table.frames.body, begin.model.dof) & self._holds
         if not np.array_equal(held, self._chosen.held):
             self._chosen = choose(self._table, held)
-        return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state)
+        thresholds = None
+        if self._may_break:
+            thresholds = Thresholds(self._table.breaking, np.zeros((len(self), 6)) if load is None else load.copy())
+        return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
@@ -189,12 +196,34 @@ class Joints:
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
-    def break_by(self, impulse: Floats) -> bool:
-        """Break those that had to hold a coordinate with a breaking impulse in a time step, (j, 6) N s and N m s; whether there
-        are any."""
+    def give_way(self, which: NDArray[np.bool_]) -> bool:
+        """Let some joints (j,), which transmit their thresholds in the step that is being solved, hold their bodies together no
+        longer; whether any of them did. They break when the step is accepted."""
+        new = which & ~self._gives_way
+        if new.any():
+            self._gives_way = self._gives_way | which
+            self.restore(self.memory)
+        return bool(new.any())
+
+    def hold_again(self) -> bool:
+        """Take back what `give_way` did, for a step that is solved anew; whether it did anything."""
+        any_does = bool(self._gives_way.any())
+        if any_does:
+            self._gives_way = np.zeros(len(self), dtype=bool)
+            self.restore(self.memory)
+        return any_does
+
+    def break_by(self, impulse: Floats, which: NDArray[np.bool_]) -> bool:
+        """Break the joints that reached their thresholds; whether there are any.
+
+        impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
+        at their thresholds in the step that was just accepted.
+        """
         if not self._may_break:
             return False
-        breaks = self._holds & (np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking)
+        reached = np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking
+        breaks = self._holds & (which | self._gives_way | reached)
+        self._gives_way = np.zeros(len(self), dtype=bool)
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
         return bool(breaks.any())

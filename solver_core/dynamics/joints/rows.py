@@ -23,6 +23,7 @@ all impulses in N s.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from .coordinates import farthest_off, measured
 from .laws import JOINT_COMPLIANCE, laws, laws_about, weigh
 from .table import AT_MOST, SPRING, Chosen, Frames
 from .tension import FOLLOWED, held_in_line
+from .thresholds import Thresholds, bounds_of_rows, exceeding, scaled_to_thresholds, within
 
 __all__ = ["Held", "JointRows", "JointStep"]
 
@@ -104,10 +106,21 @@ def empty(r: int, t: int, widest: int) -> Fixed:
 class JointStep:
     """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off:
     lengths, how far one of them is from where it may be as the step begins;
-    are_driven: whether one has an end that moves and not by the solver."""
+    are_driven: whether one has an end that moves and not by the solver. joint: (t,) the joint of each triple."""
 
-    def __init__(self, frames: Frames, ends: Attached, chosen: Chosen, angle: Floats, begin: Begin, state: State):
-        """ends: of joints on bodies that bend. angle: (j, 3) as they last were, of all joints."""
+    def __init__(
+        self,
+        frames: Frames,
+        ends: Attached,
+        chosen: Chosen,
+        angle: Floats,
+        begin: Begin,
+        state: State,
+        thresholds: Thresholds | None = None,
+    ):
+        """ends: of joints on bodies that bend. angle: (j, 3) as they last were, of all joints. thresholds: of all joints, None
+        where no joint can break."""
+        self._thresholds, self._bounds = thresholds, None
         self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
         bent = bent_frames(frames, ends, state.modal)
@@ -125,6 +138,8 @@ class JointStep:
         bends[ends.body] = True
         weigh(frames, chosen.rows, begin.h, bends, fixed)
         self.triples, self.bodies = chosen.triples, fixed.bodies
+        self.joint = np.zeros(t, np.int64)
+        self.joint[chosen.rows.triple] = chosen.rows.joint
         self.are_driven = bool(fixed.known.any())
 
     def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
@@ -142,6 +157,51 @@ class JointStep:
         """The joints whose springs swing faster than the step can follow."""
         springs = (self._rows.kind == SPRING) & (self._rows.stiffness > 0.0)
         return np.unique(self._rows.joint[springs & (self._fixed.first < self._fixed.last)])
+
+    def after(self, impulse: Floats) -> JointStep:
+        """The same joints after they have transmitted impulses (t, 3) of the rows in this time step."""
+        if self._thresholds is None or not impulse.any():
+            return self
+        out, load = copy(self), self._thresholds.load + self.held(impulse).by_coordinate
+        out._thresholds = Thresholds(self._thresholds.breaking, load)
+        return out
+
+    def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:
+        """(j,) the joints that would transmit more than they may with impulses (t, 3) of the rows; also those that reach their
+        thresholds, where the rows have no bounds yet."""
+        if self._thresholds is None:
+            return np.zeros(len(self._frames.body), np.bool_)
+        by_coordinate = self.held(impulse).by_coordinate
+        return exceeding(self._thresholds, by_coordinate, self._bounds is not None).any(axis=1)
+
+    def bounded(self, chosen: NDArray[np.bool_], impulse: Floats) -> JointStep:
+        """The same joints with bounds on the rows of some (j,), so that no coordinate transmits more than its threshold.
+
+        A coordinate with several rows, such as a spring and a limit, can exceed its threshold although each row keeps its
+        bounds. Such rows transmit the impulses (t, 3) of the last solution, reduced to the threshold.
+        """
+        assert self._thresholds is not None
+        out = copy(self)
+        if self._bounds is None:
+            out._bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, chosen, len(self.triples))
+        else:
+            by_coordinate = self.held(impulse).by_coordinate
+            out._bounds = scaled_to_thresholds(self._thresholds, self._rows, by_coordinate, impulse, self._bounds)
+        return out
+
+    def giving_way(self, impulse: Floats, box: Floats) -> NDArray[np.bool_]:
+        """(j,) the joints that transmit their thresholds with impulses (t, 3) under laws (t, 3, 3)."""
+        if self._thresholds is None:
+            return np.zeros(len(self._frames.body), np.bool_)
+        bounds = self._bounds
+        if bounds is None:
+            every = np.ones(len(self._frames.body), np.bool_)
+            bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, every, len(self.triples))
+        law = box[..., :2]
+        is_bounded = ((law == np.clip(law, bounds[..., :1], bounds[..., 1:])) & np.isfinite(bounds)).all(axis=2)
+        of_joint = np.bincount(self.joint[is_bounded.any(axis=1)], minlength=len(self._frames.body)) > 0
+        by_coordinate = self.held(impulse).by_coordinate
+        return within(self._thresholds, by_coordinate, of_joint)
 
     def holding(self, box: Floats) -> Floats:
         """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
@@ -179,21 +239,30 @@ class JointStep:
     def _with(self, bias: Floats, box: Floats) -> JointRows:
         """The rows with a bias (t, 3) and laws (t, 3, 3)."""
         fixed = self._fixed
+        if self._bounds is not None:
+            # what a limit or a motor may do is narrowed by a threshold, never widened
+            box[..., :2] = np.clip(box[..., :2], self._bounds[..., :1], self._bounds[..., 1:])
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
-    def drift(self, before: JointRows, after: JointRows, island: Ints, islands: int) -> Floats:
+    def drift(self, before: JointRows, after: JointRows, impulse: Floats, island: Ints, islands: int) -> Floats:
         """(islands,) by how much, in lengths, coordinates that are held are off at the end of a step that was solved with one
-        bias, by the bias about its answer; island: (t,) whose the triples are."""
-        largest = np.zeros(islands)
-        largest_changes(self._rows, self._fixed, before.bias, after.bias, island, largest)
+        bias, by the bias about its answer. impulse: (t, 3) of that answer, with which joints that transmit their thresholds
+        hold nothing; island: (t,) whose the triples are."""
+        largest, bias = np.zeros(islands), before.bias
+        if self._bounds is not None:
+            bias = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], after.bias, bias)
+        largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
 
     def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
         """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those
         that it was solved with, beyond what is done along a drift in lengths that they may be off.
 
-        What is held where it is does no work, but for a step that is too long for how fast it turns.
+        What is held where it is does no work, but for a step that is too long for how fast it turns. Joints that transmit their
+        thresholds are left out, since they hold nothing.
         """
+        if self._bounds is not None:
+            impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
         return work(self._rows, self._fixed, impulse, straight.bias - before.bias, drift / self._begin.h)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:

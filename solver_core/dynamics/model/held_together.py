@@ -9,6 +9,9 @@ agree on the gap that these begin with, or each step solves the contradiction ex
 - others that begin nearer than their rest offset, as a door in its frame, rest at the gap that they begin with
   (`rest_gaps.py`).
 
+An animated body counts as immovable here, for joints hold its neighbors in place just as firmly; but who is fixed to one that
+moves, moves, and keeps its contacts.
+
 When the joints break, the bodies rest at the gap that they then have until they are farther apart. Who is held to each other
 but meets later, as the ends of a chain, has the rest offset of all others.
 """
@@ -42,6 +45,9 @@ class HeldTogether:
         # what never moves is one thing with the world, the last node; what deforms or bends is no rigid thing
         is_fixed = [body.kind is BodyKind.PASSIVE and body.deformation is None for body in spec.bodies]
         self._node = np.append(np.where(is_fixed, n, np.arange(n)), n)
+        # joints to what is animated hold as joints to the world do, whether it moves or not
+        is_led = [body.kind is BodyKind.ANIMATED and body.deformation is None for body in spec.bodies]
+        self._anchor = np.where(np.append(is_led, False), n, self._node)
         deforms = [body.deformation is not None or body.deformable is not None for body in spec.bodies]
         self._deforms = np.array([*deforms, False])
         # the first one of those that hold together, in all coordinates, and without the world
@@ -55,10 +61,10 @@ class HeldTogether:
         (j,); whether they hold bodies to each other that they did not hold before."""
         rigid = rigid & ~self._deforms[links].any(axis=1)
         before = self._touching, self._rigid
-        self._touching, self._rigid = self._sets(links), self._sets(links[rigid])
+        self._touching, self._rigid = sets(self._anchor, links), sets(self._node, links[rigid])
         a, b = self._node[links].T
         world = len(self._node) - 1
-        self._joined = self._sets(links[(a != world) & (b != world)])
+        self._joined = sets(self._node, links[(a != world) & (b != world)])
         grown = (before[0][a] != before[0][b]) | (rigid & (before[1][a] != before[1][b]))
         self.rest = self.rest._replace(held=self._are_held(*np.divmod(self.rest.pair, self.rest.bodies)))
         self._exclude()
@@ -128,12 +134,6 @@ class HeldTogether:
         self._neighbours = self._neighbours[:0]
         self._exclude()
 
-    def _sets(self, links: Ints) -> Ints:
-        """(n + 1,) for each node the first one of those that links hold together."""
-        a, b = self._node[links].T
-        found = connected(len(self._node), np.ones(len(self._node), np.bool_), a.copy(), b.copy())
-        return found[self._node]
-
     def _are_held(self, a: Ints, b: Ints) -> Flags:
         return self._touching[a] == self._touching[b]
 
@@ -141,3 +141,13 @@ class HeldTogether:
         a, b = self._neighbours.T
         still = self._neighbours[self._rigid[a] == self._rigid[b]]
         self.excluded = np.unique(np.concatenate([self._of_scene, still]), axis=0) if len(still) else self._of_scene
+
+
+def sets(node: Ints, links: Ints) -> Ints:
+    """(n + 1,) for each body, and the world, the first node of those that links (k, 2) hold together.
+
+    node: (n + 1,) the node of each body and of the world.
+    """
+    a, b = node[links].T
+    found = connected(len(node), np.ones(len(node), np.bool_), a.copy(), b.copy())
+    return found[node]

@@ -77,6 +77,7 @@ class Solution(NamedTuple):
     worked_off: bool
     axes: Floats
     is_loose: bool
+    gave_way: NDArray[np.bool_]
 
     @property
     def may_improve(self) -> bool:

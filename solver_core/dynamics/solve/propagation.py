@@ -29,7 +29,7 @@ from ..contact.build import StepProblem
 from ..model.predict import Begin
 from .separation import left_to_limits
 
-__all__ = ["Blow", "have_no_order", "in_rows", "islands_of", "pass_on"]
+__all__ = ["Blow", "have_no_order", "in_rows", "islands_of", "left_to_thresholds", "pass_on"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -142,7 +142,8 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
         # what supports gives way to no more than it does already
         held = np.maximum(law.room / begin.h, -speed[:m, 0])
         held[hit] = slack[hit]
-        solved = solve(of_rows(problem._replace(taken_before=taken), system, some, held, v, speed))
+        left = system._replace(box=left_to_thresholds(system.box, impulse[m:]))
+        solved = solve(of_rows(problem._replace(taken_before=taken), left, some, held, v, speed))
         if solved is None:
             break
         v, pushed, spent = solved
@@ -243,6 +244,20 @@ def next_to_meet(touching: Touching, gap: Floats, closing: Floats, bounces: Flag
     gap[moving] = np.maximum(gap[moving] - passed[moving] * fastest[moving], 0.0)
     gap[due] = 0.0
     return due
+
+
+def left_to_thresholds(box: Floats, impulse: Floats) -> Floats:
+    """The laws (j, 3, 3) of rows of joints, of whose two bounds impulses (j, 3) N s have used up a part.
+
+    A bound of zero is that of a limit, and each impact has it anew.
+    """
+    used = np.isfinite(box[..., :2]).all(axis=2)[..., None] & (box[..., :2] != 0.0)
+    if not used.any():
+        return box
+    out = box.copy()
+    out[..., 0] = np.where(used[..., 0], np.minimum(box[..., 0] - impulse, 0.0), box[..., 0])
+    out[..., 1] = np.where(used[..., 1], np.maximum(box[..., 1] - impulse, 0.0), box[..., 1])
+    return out
 
 
 def of_rows(problem: StepProblem, system: System, rows: Indices, slack: Floats, v: Floats, speed: Floats) -> StepProblem:

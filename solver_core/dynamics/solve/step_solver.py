@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
@@ -24,7 +25,7 @@ from ..contact.memory import ContactMemory, remember
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
 from ..joints.joints import Joints, with_inertia, with_joints
-from ..joints.rows import JointStep
+from ..joints.rows import JointRows, JointStep
 from ..model.bodies import State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
@@ -32,7 +33,8 @@ from ..model.predict import Begin
 from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
-from .islands import Again, Error, Requests, Totals, island_of_each, not_begun, solve_islands
+from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
+from .kicked import solve_with_kicks
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -49,6 +51,10 @@ JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too l
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
+MOST_BOUNDED = 6  # times that a step is solved with bounds on rows: once, and for coordinates with several rows again
+# Times the compliance of rows with bounds, one after the other: which rows of stiff joints yield is hard to find at once, and
+# follows from softer ones, as in the continuation of Madsen and Nielsen (1990) for Huber's function.
+SOFTENED = 1e6, 1e4, 1e2
 IMPACT_TOLERANCE = 1e-8  # of impacts that follow each other: each begins with what those before it left over
 CALM = 0.1  # of a motion: where joints that give way need no more than that, they contradict each other
 
@@ -59,6 +65,15 @@ Moved = Callable[[Floats], State]  # the state at a step's end, of velocities (d
 Try = tuple[Begin, State, JointStep | None, ContactMemory, Known, Moved, ContactSet]
 # `Solved`, and (m,) which contacts with restitution push at the rebounds that were asked for
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A step with joints as it was solved: `Solved`, (m,) the island of each triple of rows, and what became of each island."""
+
+    solved: Solved
+    island: NDArray[np.int64]
+    outcomes: Outcomes
 
 
 class StepSolver:
@@ -127,8 +142,9 @@ class StepSolver:
         problem = self._posed(begin, state, contacts, memory, least_bounce, moved)
         if not self._settings.warm_start:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
-        blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        blow, gave_way = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
+        joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
         of_joints = joints, (held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         self._island_motion.stop_what_stands(begin, problem.system, v)
@@ -137,6 +153,7 @@ class StepSolver:
         problem.impulse[:] += blow.impulse
         box, bias = problem.system.box, problem.system.bias[len(contacts) :]
         if joints is not None:
+            gave_way |= joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box)
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
@@ -149,7 +166,7 @@ class StepSolver:
         before = problem.approach_before, problem.taken_before
         kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, contacts.normal, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
-        found = totals, worked_off, problem.axes, is_loose
+        found = totals, worked_off, problem.axes, is_loose, gave_way
         bounces_off = problem.restitution, pushes, blow.struck
         return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found)
 
@@ -170,6 +187,19 @@ class StepSolver:
         beyond = Beyond(drift if modes is None else drift + bent, *turning)
         problem = build_system(begin, state, contacts, beyond, *known)
         return with_modes(problem, begin, contacts, modes, bent)
+
+    def _pass_on_to_thresholds(
+        self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
+    ) -> tuple[Blow, NDArray[np.bool_]]:
+        """The impacts of bodies that touch, in which joints transmit no more than their thresholds; and (j,) which of them
+        transmit these."""
+        blow, m = self._pass_on(begin, joints, contacts, problem, least_bounce), len(contacts)
+        if joints is None or not joints.exceeding(blow.impulse[m:]).any():
+            return blow, np.zeros(len(self._joints), np.bool_)
+        joints = joints.bounded(np.ones(len(self._joints), np.bool_), blow.impulse[m:])
+        blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        box = joints.straight_rows(begin.force_time, self._settings.recovery_speed).box
+        return blow, joints.giving_way(blow.impulse[m:], box)
 
     def _pass_on(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
@@ -210,9 +240,41 @@ class StepSolver:
     def _solve_joined(
         self, begin: Begin, joints: JointStep, problem: StepProblem, known: Known, may_cut: bool, moved: Moved
     ) -> Solved:
+        """Solve the contact problem with joints in it.
+
+        Joints hold whatever they bear at first. Islands in which some would transmit more than their breaking thresholds are
+        solved again, with these as bounds on all their joints that can break. So a step in which no joint reaches its threshold
+        is what it would be if none could break, and costs no more.
+        """
+        of_try = begin, problem, known, may_cut, moved
+        joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
+        for _ in range(MOST_BOUNDED):
+            impulse = joined.solved[0].impulse[contacts:]
+            over = joints.exceeding(impulse)
+            if not over.any():
+                break
+            island = joined.island[contacts:]
+            loaded = np.unique(island[over[joints.joint]])
+            chosen = np.zeros(len(over), np.bool_)
+            chosen[joints.joint[np.isin(island, loaded)]] = True
+            joints = joints.bounded(chosen, impulse)
+            joined = self._solve_about(of_try, joints, (joined, loaded))
+        return joined.solved
+
+    def _solve_about(
+        self,
+        of_try: tuple[Begin, StepProblem, Known, bool, Moved],
+        joints: JointStep,
+        before: tuple[Joined, NDArray[np.int64]] | None,
+    ) -> Joined:
         """Solve the contact problem with joints in it, about velocities that come nearer to the answer each time; whether they
-        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way."""
-        held, about = known
+        did not, which a shorter step could mend. Where it may not be cut, joints are then straight, and give way.
+
+        before: the step as it was solved already, and which of its islands are to be solved again, with bounds on their rows;
+        None for all islands, of a step that was not. Bounds are met at the tolerance of what stands: an error that motion hides
+        would break a joint.
+        """
+        begin, problem, (held, about), may_cut, moved = of_try
         limits = begin.force_time, self._settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         pulled, inertia = joints.in_line(held[joints.triples])
@@ -226,18 +288,32 @@ class StepSolver:
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
-        drift, factorisations, change, solves = np.full(count, np.inf), 0, np.inf, 0
+        factorisations, exactly = 0, asked
+        if before is not None:
+            (solved, v, totals, _), out = before[0].solved, before[0].outcomes
+            which, factorisations = before[1], totals.factorisations
+            kept, first = ~np.isin(islands, which), len(contacts.mu)
+            bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
+            problem.impulse[kept] = solved.impulse[kept]
+            rows = rows._replace(bias=bias)
+            problem = problem._replace(system=with_joints(contacts, rows))
+            factorisations = self._soften(begin, problem, rows, asked, (which, v, out), factorisations)
+            exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
+        asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
         while True:
-            v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
+            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked)
+            if exactly is not asked and totals.status != Status.SOLVED:
+                factorisations += totals.factorisations
+                v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
             totals = after(factorisations, totals)
-            factorisations, before = totals.factorisations, rows
+            factorisations, rows_before = totals.factorisations, rows
             change = min(change, np.abs(v - expected).max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
-            found = joints.drift(before, about_answer, island, count)
+            found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
             # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
-            again = (found > JOINT_DRIFT) & (solves < most) & (found < drift)
+            again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
             drift = found
             if not again.any():
                 break
@@ -247,18 +323,42 @@ class StepSolver:
             problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         straight = joints.straight_rows(*limits)
-        gain = joints.gain(problem.impulse[len(contacts.mu) :], before, straight, JOINT_DRIFT)
+        gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
-            return problem, v, totals, is_loose
+            return Joined((problem, v, totals, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
-        v, totals = self._solve_islands(begin, problem, asked)
+        out = not_begun(count)
+        v, totals = self._solve_islands(begin, problem, asked, (np.arange(count), problem.system.velocity.copy(), out))
         totals = after(factorisations, totals)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
-        return problem, v, totals, may_cut and not contradict
+        return Joined((problem, v, totals, may_cut and not contradict), islands, out)
+
+    def _soften(
+        self,
+        begin: Begin,
+        problem: StepProblem,
+        rows: JointRows,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        again: Again,
+        factorisations: int,
+    ) -> int:
+        """Bring the impulses of a problem near its answer by solving it with ever stiffer rows of joints that have bounds.
+
+        Returns how many factorisations there were, with those before. Other methods than Staggered Projections need no start.
+        """
+        if not self._is_staggered:
+            return factorisations
+        at = np.isfinite(rows.box[..., :2]).all(axis=2)
+        for times in SOFTENED:
+            box = rows.box.copy()
+            box[at, 2] *= times
+            softer = problem._replace(system=problem.system._replace(box=box))
+            factorisations += self._solve_islands(begin, softer, asked, again, True)[1].factorisations
+        return factorisations
 
     def _solve_islands(
         self,
@@ -266,15 +366,19 @@ class StepSolver:
         problem: StepProblem,
         asked: tuple[Floats, NDArray[np.bool_]],
         again: Again | None = None,
+        is_start: bool = False,
     ) -> tuple[Floats, Totals]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
-        already."""
+        already. is_start: whether another solve begins with what comes out, so that nothing is kicked."""
         settings, system, impulse = self._settings, problem.system, problem.impulse
         if self._see is not None:
             self._see(system, impulse)
         if self._is_staggered:
-            return solve_islands(system, impulse, Requests(*asked, *self._options), self._effort, self._threads, again)
+            requests = Requests(*asked, *self._options)
+            if is_start:
+                return solve_islands(system, impulse, requests, self._effort, self._threads, again)
+            return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = float(np.linalg.norm(begin.model.gravity)) * begin.h

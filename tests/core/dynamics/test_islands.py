@@ -11,12 +11,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
-from solver_core.dynamics.solve.islands import Requests, not_begun, solve_islands, totals
+from solver_core.dynamics.solve.islands import Requests, island_of_each, not_begun, solve_islands, totals
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System
 from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
-from solver_core.solvers.effort import effort_of_a_step
+from solver_core.solvers.effort import OVERDUE, effort_of_a_step
+
+from ..contact_problems import random_bodies
 
 ROUGH = MaterialSpec(0.7, 0.7)
 
@@ -108,3 +110,112 @@ def test_a_step_has_the_status_of_its_worst_island_in_whatever_order(ends, worst
         outcomes = not_begun(len(order))
         outcomes.status[:] = order
         assert totals(outcomes).status == worst
+
+
+def together(systems):
+    """Systems of contacts alone as one, of which each is an island or more."""
+    bodies = np.cumsum([0, *(len(system.offset) - 1 for system in systems)])
+    rows = np.cumsum([0, *(system.offset[-1] for system in systems)])
+    blocks = np.cumsum([0, *(system.block_start[-1] for system in systems)])
+
+    def joined(name):
+        return np.concatenate([getattr(system, name) for system in systems])
+
+    def shifted(name, by):
+        return np.concatenate(
+            [getattr(system, name)[:-1] + first for system, first in zip(systems, by, strict=False)] + [by[-1:]]
+        )
+
+    ends = {
+        name: np.concatenate(
+            [
+                np.where(getattr(system, name) < 0, -1, getattr(system, name) + first)
+                for system, first in zip(systems, bodies, strict=False)
+            ]
+        )
+        for name in ("body_a", "body_b")
+    }
+    same = ("mass", "inverse_mass", "velocity", "jacobian_a", "jacobian_b", "bias", "slack", "mu")
+    return systems[0]._replace(
+        offset=shifted("offset", rows),
+        block_start=shifted("block_start", blocks),
+        **ends,
+        **{name: joined(name) for name in same},
+    )
+
+
+def measured_by_hand(system, impulse, island, count):
+    """The velocities (n,) that impulses (m, 3) lead to, and (count,) the worst relative residual of Coulomb's law in each
+    island, by dense matrices."""
+    n, m = system.offset[-1], len(system.mu)
+    jacobian, inverse = np.zeros((m, 3, n)), np.zeros((n, n))
+    for body, (first, last) in enumerate(itertools.pairwise(system.offset)):
+        block = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]]
+        inverse[first:last, first:last] = block.reshape(last - first, last - first)
+        for ends, rows in ((system.body_a, system.jacobian_a), (system.body_b, system.jacobian_b)):
+            jacobian[ends == body, :, first:last] += rows[ends == body, :, : last - first]
+    v = system.velocity + inverse @ np.einsum("mri,mr->i", jacobian, impulse)
+    u, free = (np.einsum("mri,i->mr", jacobian, one) + system.bias for one in (v, system.velocity))
+    u[:, 0] += system.slack
+    free[:, 0] += np.minimum(system.slack, 0.0)
+    worst = np.zeros(count)
+    for i in range(count):
+        at = island == i
+        f, w, fastest = impulse[at], u[at], np.linalg.norm(free[at], axis=1).max()
+        largest = np.linalg.norm(f, axis=1).max()
+        bound = system.mu[at] * np.maximum(f[:, 0], 0.0)
+        slides, pulls = np.linalg.norm(w[:, 1:], axis=1), np.linalg.norm(f[:, 1:], axis=1)
+        found = [
+            np.maximum(-w[:, 0], 0.0).max() / fastest,
+            np.maximum(pulls - bound, np.maximum(-f[:, 0], 0.0)).max() / (largest or 1.0),
+            np.abs(f[:, 0] * w[:, 0]).max() / ((largest or 1.0) * fastest),
+            np.abs(bound * slides + (f[:, 1:] * w[:, 1:]).sum(axis=1)).max() / ((largest or 1.0) * fastest),
+        ]
+        worst[i] = max(found)
+    return v, worst
+
+
+def near_answers(system, random, off):
+    """Impulses of a solved system, each off by a part of itself."""
+    impulse = np.zeros((len(system.mu), 3))
+    requests = Requests(np.full(len(system.offset) - 1, 1e-10), np.zeros(len(system.offset) - 1, np.bool_), 50, 0, 0)
+    solve_islands(system, impulse, requests, effort_of_a_step())
+    return impulse * (1.0 + off * random.normal(size=impulse.shape))
+
+
+@pytest.mark.parametrize("variant", [0, 1])
+@pytest.mark.parametrize(
+    ("iterations", "overdue", "off"), [(50, 0, None), (1, 0, None), (50, 1, None), (50, 0, 1e-4), (50, 0, 1e-8), (1, 1, 1e-4)]
+)
+def test_what_is_called_solved_is_by_residuals_that_the_test_computes_itself(variant, iterations, overdue, off):
+    """Many islands in one step, cold and from starts nearly right, within few iterations, and where time is over."""
+    tolerance, random = 1e-6, np.random.default_rng(7)
+    system = together([random_bodies(seed, contacts=6, bodies=2, mu=(0.2, 0.9)).system for seed in range(12)])
+    impulse = np.zeros((len(system.mu), 3)) if off is None else near_answers(system, random, off)
+    bodies, (island, count) = len(system.offset) - 1, island_of_each(system)
+    requests = Requests(np.full(bodies, tolerance), np.zeros(bodies, np.bool_), iterations, 0, variant)
+    effort = effort_of_a_step()
+    effort[OVERDUE] = overdue
+    v, found = np.zeros(system.offset[-1]), not_begun(count)
+    v, all_of_them = solve_islands(system, impulse, requests, effort, 1, (np.arange(count), v, found))
+    expected, worst = measured_by_hand(system, impulse, island, count)
+    np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(system.velocity).max())
+    is_solved = found.status == sc.Status.SOLVED
+    assert (worst[is_solved] <= tolerance * (1.0 + 1e-6)).all()
+    assert (all_of_them.status == sc.Status.SOLVED) == is_solved.all()
+    assert all_of_them.errors[5] >= worst.max() * (1.0 - 1e-6)
+    assert is_solved.any() == (iterations > 1 and not overdue) or off is not None
+
+
+def test_only_the_islands_that_are_asked_for_are_solved_and_the_others_keep_what_they_had():
+    system = together([random_bodies(seed, contacts=6, bodies=2, mu=(0.2, 0.9)).system for seed in range(8)])
+    bodies, (island, count) = len(system.offset) - 1, island_of_each(system)
+    requests = Requests(np.full(bodies, 1e-6), np.zeros(bodies, np.bool_), 50, 0, 0)
+    impulse, found, which = np.zeros((len(system.mu), 3)), not_begun(count), np.arange(0, count, 2)
+    found.status[1::2] = sc.Status.MAX_ITERATIONS
+    v, all_of_them = solve_islands(system, impulse, requests, effort_of_a_step(), 1, (which, system.velocity.copy(), found))
+    expected, worst = measured_by_hand(system, impulse, island, count)
+    assert not impulse[np.isin(island, np.arange(1, count, 2))].any()
+    np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(system.velocity).max())
+    assert (worst[which] <= 1e-6).all() and worst[1::2].max() > 1e-3
+    assert all_of_them.status != sc.Status.SOLVED

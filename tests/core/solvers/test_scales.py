@@ -105,3 +105,28 @@ def test_what_rests_is_measured_as_without_a_least_scale(monkeypatch):
     sc.Simulation(sc.scenes.card_house(levels=2)).run(3)
     assert len(seen) > 3
     assert all(floored == pytest.approx(bare, rel=1e-3) for floored, bare in seen)
+
+
+def test_impulses_whose_squares_are_not_finite_are_no_solution():
+    """With G times 1e-155 impulses come to 1e155 N s, and residuals relative to their squares were 0: it was called solved."""
+    problem = random_bodies(0, contacts=6, bodies=2)
+    for scale, status in ((1e-140, sc.Status.SOLVED), (1e-155, sc.Status.NOT_FINITE)):
+        scaled = sc.ContactProblem.from_delassus(scale * problem.delassus, problem.free_velocity, problem.mu)
+        assert sc.solve(scaled).status is status
+
+
+def test_a_warm_start_whose_squares_are_not_finite_is_refused():
+    """It came back as infinite impulses."""
+    problem = random_bodies(0, contacts=6, bodies=2)
+    with pytest.raises(ValueError, match=r"warm_start\[2, 1\] = 1e\+300 N s"):
+        start = np.zeros((6, 3))
+        start[2, 1] = 1e300
+        sc.solve(problem, warm_start=start)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_who_asks_for_more_than_there_is_gets_no_worse_an_answer(seed):
+    """One of 402 as a coefficient of friction: asked for 1e-6 the answer was off by 24, asked for 1e-3 by 4e-3."""
+    problem = random_bodies(seed, contacts=30, bodies=4, mu=(0.1, 400.0))
+    errors = [sc.residuals(problem, sc.solve(problem, tolerance=tolerance)).coulomb for tolerance in (1e-3, 1e-16)]
+    assert errors[1] <= errors[0]
