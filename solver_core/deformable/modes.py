@@ -6,10 +6,14 @@ modes are orthogonal to them: the frame of q has the body's momentum (a mean-axi
 
 A free body's modes have no moment at its ends, and give way too little where something turns it there. So where loads are
 applied, the shapes that bodies take under them take the place of the highest modes: what is left of them beside the lower ones
-(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness.
+(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness. The
+loads are those of joints, or, where there are none, of pressing (`pressing.py`), if the body is so soft that its own weight
+squashes it visibly.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .statics import Statics
 
-__all__ = ["elastic_modes"]
+__all__ = ["Loads", "elastic_modes"]
 
 Array = NDArray[np.float64]
 
@@ -26,18 +30,36 @@ Array = NDArray[np.float64]
 LEAST_SQUARE = 1e-14
 # Of the work that loads do: of what is left of it beside the modes, less makes no shape.
 NO_GIVE = 1e-4
+# Of the longest side: what a load of the body's weight squashes by less is not seen.
+UNSEEN = 1e-4
+USUAL_GRAVITY = 9.81
 # Unknowns, up to which a dense solver is quicker.
 DENSE = 300
 
 
-def elastic_modes(statics: Statics, count: int, loads: Array | None = None) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class Loads:
+    """forces: (v, 3, a) N on nodes. pressing: whether they press a body, which may be too hard for their shapes to be seen."""
+
+    forces: Array
+    pressing: bool
+
+    def least_work(self, statics: Statics, answer: Array) -> float:
+        """J of work beside the modes, below which there is no shape. answer: (3 v, a) m, of the body to the forces."""
+        if self.pressing:
+            weight = USUAL_GRAVITY * float(statics.weights.sum()) / 3.0
+            return UNSEEN * float(np.ptp(statics.points, axis=0).max()) / weight
+        return NO_GIVE * float(np.sum(self.forces.reshape(answer.shape) * answer))
+
+
+def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> tuple[Array, Array]:
     """The lowest modes of a body.
 
     Parameters
     ----------
     statics : the body's matrices and factors
     count : how many modes
-    loads : (v, 3, a) N on nodes, of equal weight, whose shapes may be up to half of the modes
+    loads : those whose shapes may be up to half of the modes
 
     Returns
     -------
@@ -59,23 +81,23 @@ def elastic_modes(statics: Statics, count: int, loads: Array | None = None) -> t
             "its first bend is so soft beside its bricks that rounding exceeds it: the body is too thin for its length, or its "
             "parts hang on each other by an edge or a corner only"
         )
-    if loads is not None and loads.size:
-        squares, shapes = _with_shapes_of(loads.reshape(3 * len(points), -1), statics, squares, shapes)
+    if loads is not None and loads.forces.size:
+        squares, shapes = _with_shapes_of(loads, statics, squares, shapes)
     modes = shapes * np.sign(shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)])
     return np.sqrt(squares), modes.reshape(-1, 3, count)
 
 
-def _with_shapes_of(loads: Array, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
-    """The same number of modes, the highest of which make room for shapes under loads (3 v, a)."""
-    answer = statics.answer(loads)
-    whole = np.trace(loads.T @ answer)
-    left = np.linalg.eigvalsh(_symmetric(loads.T @ statics.without(shapes, answer)))
-    count = min(int((left > NO_GIVE * whole).sum()), len(squares) // 2)
+def _with_shapes_of(loads: Loads, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
+    """The same number of modes, the highest of which make room for shapes under loads."""
+    forces = loads.forces.reshape(len(shapes), -1)
+    answer = statics.answer(forces)
+    left = np.linalg.eigvalsh(_symmetric(forces.T @ statics.without(shapes, answer)))
+    count = min(int((left > loads.least_work(statics, answer)).sum()), len(squares) // 2)
     if not count:
         return squares, shapes
     kept = shapes[:, : len(squares) - count]
     rest = statics.without(kept, answer)
-    rest = rest @ np.linalg.eigh(_symmetric(loads.T @ rest))[1][:, -count:]
+    rest = rest @ np.linalg.eigh(_symmetric(forces.T @ rest))[1][:, -count:]
     rest /= np.sqrt((rest * (statics.weights @ rest)).sum(axis=0))
     rest = statics.without(np.concatenate([statics.rigid, kept], axis=1), rest)
     more, turn = eigh(rest.T @ (statics.stiffness @ rest), rest.T @ (statics.weights @ rest))

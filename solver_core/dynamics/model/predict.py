@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
+
+if TYPE_CHECKING:
+    from .spinning import SpunModes
 
 __all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", "predicted_step"]
 
@@ -50,7 +53,8 @@ class Bend:
     """The modes of the bodies that bend and are awake, in a step.
 
     row: (k,) of each in the state's `modal`, unknown: (k,) among the degrees of freedom. velocity, predicted: (k,) as the step
-    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block.
+    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block. spun: the steps of
+    bodies whose fast spin couples their modes.
     """
 
     row: NDArray[np.int64]
@@ -58,6 +62,7 @@ class Bend:
     velocity: Floats
     predicted: Floats
     mass: Floats
+    spun: tuple[SpunModes, ...]
 
 
 class Begin(NamedTuple):
