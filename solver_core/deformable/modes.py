@@ -8,7 +8,8 @@ A free body's modes have no moment at its ends, and give way too little where so
 applied, the shapes that bodies take under them take the place of the highest modes: what is left of them beside the lower ones
 (residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness. The
 loads are those of joints, or, where there are none, of pressing (`pressing.py`), if the body is so soft that its own weight
-squashes it visibly.
+squashes it visibly. Then the modes make room that these loads do the least work on, as the twists of a ball. The lowest third
+stays.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .statics import Statics
 __all__ = ["Loads", "elastic_modes"]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 # Of the mean stiffness over mass of a node: squares of frequencies below are those of rounding.
 LEAST_SQUARE = 1e-14
@@ -33,6 +35,8 @@ NO_GIVE = 1e-4
 # Of the longest side: what a load of the body's weight squashes by less is not seen.
 UNSEEN = 1e-4
 USUAL_GRAVITY = 9.81
+# Of the shapes of a body that is pressed.
+SQUASHES = 3
 # Unknowns, up to which a dense solver is quicker.
 DENSE = 300
 
@@ -51,6 +55,22 @@ class Loads:
             return UNSEEN * float(np.ptp(statics.points, axis=0).max()) / weight
         return NO_GIVE * float(np.sum(self.forces.reshape(answer.shape) * answer))
 
+    def most_shapes(self, modes: int) -> int:
+        """How many of so many modes may make room: half; of a pressed body a quarter, or one for each axis."""
+        return min(max(modes // 4, SQUASHES), modes // 2) if self.pressing else modes // 2
+
+    def order(self, squares: Array, work: Array) -> Indices:
+        """(r,) modes in the order in which they make room.
+
+        The highest are first. Of a pressed body those are first that the loads do the least work on, and the lowest third is
+        last. squares: (r,) 1/s^2. work: (a, r) of the loads on the modes.
+        """
+        if not self.pressing:
+            return np.arange(len(squares))[::-1]
+        taken = (work**2).sum(axis=0) / squares
+        taken[: len(squares) // 3] = np.inf
+        return np.argsort(taken, kind="stable")
+
 
 def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> tuple[Array, Array]:
     """The lowest modes of a body.
@@ -59,7 +79,7 @@ def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> t
     ----------
     statics : the body's matrices and factors
     count : how many modes
-    loads : those whose shapes may be up to half of the modes
+    loads : those whose shapes take the place of some modes, at most of half of them
 
     Returns
     -------
@@ -88,20 +108,21 @@ def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> t
 
 
 def _with_shapes_of(loads: Loads, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
-    """The same number of modes, the highest of which make room for shapes under loads."""
+    """The same number of modes, some of which make room for shapes under loads."""
     forces = loads.forces.reshape(len(shapes), -1)
     answer = statics.answer(forces)
     left = np.linalg.eigvalsh(_symmetric(forces.T @ statics.without(shapes, answer)))
-    count = min(int((left > loads.least_work(statics, answer)).sum()), len(squares) // 2)
+    count = min(int((left > loads.least_work(statics, answer)).sum()), loads.most_shapes(len(squares)))
     if not count:
         return squares, shapes
-    kept = shapes[:, : len(squares) - count]
+    own = np.sort(loads.order(squares, forces.T @ shapes)[count:])
+    kept = shapes[:, own]
     rest = statics.without(kept, answer)
     rest = rest @ np.linalg.eigh(_symmetric(forces.T @ rest))[1][:, -count:]
     rest /= np.sqrt((rest * (statics.weights @ rest)).sum(axis=0))
     rest = statics.without(np.concatenate([statics.rigid, kept], axis=1), rest)
     more, turn = eigh(rest.T @ (statics.stiffness @ rest), rest.T @ (statics.weights @ rest))
-    squares, shapes = np.concatenate([squares[: len(kept.T)], more]), np.concatenate([kept, rest @ turn], axis=1)
+    squares, shapes = np.concatenate([squares[own], more]), np.concatenate([kept, rest @ turn], axis=1)
     order = np.argsort(squares, kind="stable")
     return squares[order], shapes[:, order]
 
