@@ -88,6 +88,9 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         # a ProblemFileError names the file, what solve refuses the argument
         tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
+    except MemoryError:
+        tell(f"{arguments.problem}: it needs more memory than this computer has free", sys.stderr)
+        return ExitStatus.BAD_INPUT
     except SystemExit:
         # argparse ends like this after --help
         return ExitStatus.BAKED

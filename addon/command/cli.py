@@ -129,7 +129,7 @@ def import_scene(file: Path) -> None:
     try:
         _, found = take_in(bpy.context, file)
     except SceneError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{file}: nothing is imported\n{error}") from error
     own = bpy.context.scene.stiction
     own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
     say_warnings(found.warnings)
