@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .problem.contact_problem import ContactProblem
     from .problem.result import Result
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["add_arguments", "main", "run"]
 
 METHODS = ("staggered", "pivot", "lemke", "energy")
 # of `Residuals`, in the order in which they are said; those of joints and constraints where there are some
@@ -132,14 +132,19 @@ def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterat
     yield f"{law}: {worst:.1e}"
 
 
-if __name__ == "__main__":
+def run(argv: Sequence[str]) -> int:
+    """Solve as `main` does, in a process of its own, which signals end at once; returns the exit status."""
     prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     # there is nothing to finish in between
     asked_to_end.hasten()
     end_by_force(asked_to_end, ExitStatus.FAILED)
-    status = main(sys.argv[1:], asked_to_end)
+    status = main(argv, asked_to_end)
     asked_to_end.done()
     flush_output()
-    sys.exit(status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -34,12 +34,12 @@ CHILD = Path(__file__).with_name("usd_child.py")
 PACKAGES = Path(__file__).resolve().parents[2]
 # s without a sign of life. Every prim that is read is one; the longest silence is the composition of the stage.
 LONGEST_SILENCE = 120.0
-SECONDS_BETWEEN_LOOKS = 0.02
+SECONDS_BETWEEN_CHECKS = 0.02
 # Bytes that a process may have beside the content of the file, on a computer that has little memory or does not say how much.
 LEAST_MEMORY = 2**30
 # Of the memory that is free.
 SHARE_OF_MEMORY = 0.5
-SCENE, LOOKS, SAID = "scene.snapshot", "looks.npz", "said.json"
+ANSWER_SCENE, ANSWER_LOOKS, ANSWER = "scene.snapshot", "looks.npz", "answer.json"
 
 
 def python_command() -> tuple[str, ...]:
@@ -61,32 +61,32 @@ def read_in_process(file: Path, found: Found, command: Sequence[str]) -> Describ
         order = {"path": import_path(), "file": str(file.absolute()), "folder": folder, "memory": memory_for(file)}
         ended = run([*command, str(CHILD)], json.dumps(order), Path(folder))
         try:
-            said = json.loads(Path(folder, SAID).read_text(encoding="utf-8"))
+            said = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise SceneError((SceneProblem(str(file), "file", ended),)) from None
         problems = tuple(SceneProblem(**problem) for problem in said["problems"])
         if problems:
             raise SceneError(problems)
         found.warnings += [SceneWarning(tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
-        spec, settings = read_snapshot(Path(folder, SCENE))
-        return Described(spec, settings, read_looks(Path(folder, LOOKS), said["looks"]))
+        spec, settings = read_snapshot(Path(folder, ANSWER_SCENE))
+        return Described(spec, settings, read_looks(Path(folder, ANSWER_LOOKS), said["looks"]))
 
 
 def hand_over(folder: Path, scene: Described | None, found: Found, problems: Sequence[SceneProblem]) -> None:
     """Write what was read of a file into a folder, for the process that asked for it. Raises OSError."""
     looks: list[dict[str, Any]] = []
     if scene is not None:
-        write_snapshot(folder / SCENE, scene.spec, scene.settings)
+        write_snapshot(folder / ANSWER_SCENE, scene.spec, scene.settings)
         arrays: dict[str, Any] = {}
         for number, (name, look) in enumerate(scene.looks.items()):
             arrays |= {f"{part}_{number}": getattr(look, part) for part in ("points", "counts", "corners")}
             looks.append({"name": name, "colour": look.colour})
-        np.savez(folder / LOOKS, allow_pickle=False, **arrays)
+        np.savez(folder / ANSWER_LOOKS, allow_pickle=False, **arrays)
     said = {"problems": [asdict(one) for one in problems], "warnings": [asdict(one) for one in found.warnings], "looks": looks}
     # the last file, and whole or not at all: its presence says that the others are whole
-    temporary = folder / f"{SAID}.part"
+    temporary = folder / f"{ANSWER}.part"
     temporary.write_text(json.dumps(said), encoding="utf-8")
-    os.replace(temporary, folder / SAID)
+    os.replace(temporary, folder / ANSWER)
 
 
 def read_looks(file: Path, named: list[dict[str, Any]]) -> dict[str, Look]:
@@ -143,7 +143,7 @@ def wait(process: subprocess.Popen[bytes], life: IO[bytes]) -> bool:
     size, heard_at = 0, time.monotonic()
     while True:
         try:
-            process.wait(SECONDS_BETWEEN_LOOKS)
+            process.wait(SECONDS_BETWEEN_CHECKS)
             return False
         except subprocess.TimeoutExpired:
             now, new_size = time.monotonic(), os.fstat(life.fileno()).st_size
