@@ -48,14 +48,14 @@ def main_in_blender(argv: Sequence[str]) -> NoReturn:
         from . import cli
 
         extension = importlib.import_module(__name__.rpartition(".addon.")[0])
+        # An installed extension may have registered the same properties and operators already.
+        is_there = hasattr(bpy.types.Scene, "stiction")
+        if not is_there:
+            extension.register()
     except BaseException as error:
         tell(f"{PROGRAM}: error: Blender cannot be loaded: {type(error).__name__}: {error}\n{WITHOUT_BLENDER}", sys.stderr)
         # Blender's own end, as a module, would wait for ever
         os._exit(ExitStatus.FAILED)
-    # An installed extension may have registered the same properties and operators already.
-    is_there = hasattr(bpy.types.Scene, "stiction")
-    if not is_there:
-        extension.register()
     try:
         status = cli.run(argv)
     except Exception as error:
