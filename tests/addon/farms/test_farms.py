@@ -77,6 +77,7 @@ def test_an_openjd_template_passes_the_checks_of_its_own_tool(run, file):
 )
 def test_the_name_of_an_openjd_job_is_text_and_no_expression(extension, name, shown):
     from openjd.model import SymbolTable, decode_job_template
+
     from stiction.addon.farms.farm_job import FarmJob
     from stiction.addon.farms.openjd import openjd_template
 
