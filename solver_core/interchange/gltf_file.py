@@ -157,4 +157,6 @@ def numbers_at(document: Json, buffers: list[bytes], index: int) -> Array:
         raise GltfError(f"accessor {index} is not one that can be read ({error}); write the file anew") from error
     if "sparse" in accessor:
         raise GltfError(f"accessor {index} is sparse, which is not read; write the file without")
-    return array.astype(np.float64 if kind.kind == "f" else np.int64)
+    # what is not finite is refused where it is used
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64 if kind.kind == "f" else np.int64)
