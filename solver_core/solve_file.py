@@ -53,11 +53,13 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     from .problem.accuracy import residuals
     from .solvers.solve import solve
 
+    name = ""
     try:
         parser = Parser(prog="python -m solver_core.solve_file", description="Solves a contact problem in a file.")
         add_arguments(parser)
         parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
         arguments = parser.parse_args(argv)
+        name = arguments.problem
         if arguments.parent_pipe and ending is not None:
             hear_parent(ending)
         if arguments.output is not None:
@@ -89,7 +91,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
     except MemoryError:
-        tell(f"{arguments.problem}: it needs more memory than this computer has free", sys.stderr)
+        tell(f"{name}: it needs more memory than this computer has free", sys.stderr)
         return ExitStatus.BAD_INPUT
     except SystemExit:
         # argparse ends like this after --help

@@ -94,9 +94,15 @@ def read_looks(file: Path, named: list[dict[str, Any]]) -> dict[str, Look]:
     with np.load(file, allow_pickle=False) as arrays:
         for number, one in enumerate(named):
             points, counts, corners = (arrays[f"{part}_{number}"] for part in ("points", "counts", "corners"))
-            colour = None if one["colour"] is None else tuple(map(float, one["colour"]))
-            looks[one["name"]] = Look(points, counts, corners, colour)
+            looks[one["name"]] = Look(points, counts, corners, colour_of(one["colour"]))
     return looks
+
+
+def colour_of(given: list[float] | None) -> tuple[float, float, float] | None:
+    if given is None:
+        return None
+    red, green, blue = map(float, given)
+    return red, green, blue
 
 
 def import_path() -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Gf, Pcp, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 from ..io.foreign import words_of
 from ..scene.spec import FrictionCombine
@@ -195,7 +195,7 @@ def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
 
     Errors of references and payloads are kept with the index of each prim, those of sublayers with the stacks of layers in it.
     """
-    stacks: set[Pcp.LayerStackIdentifier] = set()
+    stacks: set[Any] = set()
     told: set[str] = set()
     every = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate))
     for prim in (stage.GetPseudoRoot(), *every):

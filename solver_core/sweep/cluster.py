@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..process.command_line import UsageError
-from .pool import Heard, Order, PoolLost
+from .pool import Baked, Heard, Order, PoolLost
 from .task import made_of, scene_digest
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class ClusterPool:
         self._client, self._topic = client, topic
         self._futures: list[Future] = []
 
-    def submit(self, order: Order) -> Future:
+    def submit(self, order: Order) -> Baked:
         """Bake a variation as soon as a worker is free."""
         from .cluster_worker import bake_on_cluster
 
         key = f"{self._topic}-{order.key}"
-        future = self._client.submit(bake_on_cluster, order, self._topic, key=key, pure=False, priority=-order.key)
+        future: Any = self._client.submit(bake_on_cluster, order, self._topic, key=key, pure=False, priority=-order.key)
         self._futures.append(future)
         return future
 
