@@ -62,8 +62,8 @@ class Baker:
         """Bake as the arguments of `worker` say, and call `heard` with each event; returns the exit status, a negative one for
         the signal that ended the process."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        # one that has just ended says so by its status
-        with suppress(OSError):
+        # one that has just ended, or was asked to on another thread, says so by its status
+        with suppress(OSError, ValueError):
             self._process.stdin.write(json.dumps(list(arguments)) + "\n")
             self._process.stdin.flush()
         for line in self._process.stdout:
