@@ -9,6 +9,7 @@ sign of life. The process ends when its standard input does.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
@@ -19,14 +20,14 @@ from typing import Any
 SECONDS_BETWEEN_SIGNS = 1.0
 
 
-def main(order: dict[str, Any]) -> None:
+def main(order: dict[str, Any], signs: Signs) -> None:
     """Read the file that an order names, and write the answer."""
     from solver_core.interchange.described import Found
     from solver_core.interchange.files import read_usd_here
     from solver_core.interchange.usd_process import hand_over
     from solver_core.validation.findings import SceneError, SceneProblem
 
-    found, file, folder = Found(signs=Signs().give), Path(order["file"]), Path(order["folder"])
+    found, file, folder = Found(signs=signs.give), Path(order["file"]), Path(order["folder"])
     limit_memory(order["memory"])
     try:
         scene = read_usd_here(file, found)
@@ -39,10 +40,12 @@ def main(order: dict[str, Any]) -> None:
 
 
 class Signs:
-    """Signs of life on standard output, one a second at most."""
+    """Signs of life on standard output, one a second at most. Where the system counts processor time, it ends the process that
+    works for so many seconds, `work`, without one."""
 
-    def __init__(self) -> None:
-        self._given_at = 0.0
+    def __init__(self, work: float) -> None:
+        self._work, self._given_at = work, 0.0
+        self.limit_work()
 
     def give(self) -> None:
         """Give one, if the last is a second old."""
@@ -50,6 +53,17 @@ class Signs:
         if now - self._given_at > SECONDS_BETWEEN_SIGNS:
             self._given_at = now
             os.write(1, b".")
+            self.limit_work()
+
+    def limit_work(self) -> None:
+        """Let the process work for so many seconds from now on."""
+        if sys.platform == "win32":
+            return
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit, (_, hard) = math.ceil(used.ru_utime + used.ru_stime + self._work), resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def limit_memory(more: int) -> None:
@@ -83,6 +97,6 @@ if __name__ == "__main__":
         asked = json.load(given)
     sys.path[:] = [*asked["path"], *sys.path]
     end_with_the_parent()
-    main(asked)
+    main(asked, Signs(asked["work"]))
     # Blender would go on, and libraries may not survive their own end after what they have read
     os._exit(0)

@@ -32,8 +32,11 @@ __all__ = ["CHILD", "hand_over", "python_command", "read_in_process"]
 
 CHILD = Path(__file__).with_name("usd_child.py")
 PACKAGES = Path(__file__).resolve().parents[2]
-# s without a sign of life. Every prim that is read is one; the longest silence is the composition of the stage.
-LONGEST_SILENCE = 120.0
+# Of processor time without a sign of life, s, where the system counts it. Every prim that is read is a sign; the longest work
+# between two is the composition of the stage. The load of the computer does not count.
+LONGEST_WORK = 60.0
+# s by the clock without a sign of life, of a computer that is busy, or of a drive that does not answer.
+LONGEST_SILENCE = 900.0
 SECONDS_BETWEEN_CHECKS = 0.02
 # Bytes that a process may have beside the content of the file, on a computer that has little memory or does not say how much.
 LEAST_MEMORY = 2**30
@@ -58,7 +61,13 @@ def read_in_process(file: Path, found: Found, command: Sequence[str]) -> Describ
     Raises SceneError with all that is wrong, and where the process was ended: by a limit, or by OpenUSD. Raises OSError.
     """
     with tempfile.TemporaryDirectory(prefix="stiction-usd-") as folder:
-        order = {"path": import_path(), "file": str(file.absolute()), "folder": folder, "memory": memory_for(file)}
+        order = {
+            "path": import_path(),
+            "file": str(file.absolute()),
+            "folder": folder,
+            "memory": memory_for(file),
+            "work": LONGEST_WORK,
+        }
         ended = run([*command, str(CHILD)], json.dumps(order), Path(folder))
         try:
             said = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
@@ -139,8 +148,9 @@ def run(command: Sequence[str], order: str, folder: Path) -> str:
             process.wait()
             assert process.stdin is not None
             process.stdin.close()
-    if silent:
-        return f"OpenUSD does not come to an end with it: it was ended after {LONGEST_SILENCE:g} s; the file is damaged"
+    if silent or process.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
+        spent = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
+        return f"OpenUSD does not come to an end with it: it was ended after {spent}; the file is damaged"
     return f"OpenUSD has not survived it ({ending_of(process.returncode)}), perhaps for want of memory; the file is damaged"
 
 

@@ -334,6 +334,23 @@ def test_a_reader_that_gives_no_sign_of_life_is_ended(bridge, monkeypatch, tmp_p
     assert time.monotonic() - begin < 60.0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count it here")
+def test_a_reader_that_works_on_and_on_is_ended_by_its_processor_time(bridge, monkeypatch, tmp_path):
+    works = usd_process.CHILD.read_text().replace('    main(asked, Signs(asked["work"]))\n', WORKS)
+    (tmp_path / "works.py").write_text(works)
+    monkeypatch.setattr(usd_process, "LONGEST_WORK", 1.0)
+    monkeypatch.setattr(usd_process, "CHILD", tmp_path / "works.py")
+    with pytest.raises(SceneError, match=r"bridge\.usdc: file: .* after 1 s of processor time"):
+        read(bridge, Found())
+
+
+WORKS = """
+    signs = Signs(asked["work"])
+    while True:
+        pass
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_reader_that_openusd_aborts_takes_nobody_with_it(bridge, monkeypatch, tmp_path):
     (tmp_path / "aborts.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGABRT)")
@@ -346,7 +363,7 @@ def test_a_reader_that_openusd_aborts_takes_nobody_with_it(bridge, monkeypatch, 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_the_process_that_reads_ends_with_the_one_that_asks(bridge, tmp_path):
     sleeps = tmp_path / "sleeps.py"
-    sleeps.write_text(usd_process.CHILD.read_text().replace("    main(asked)\n", "    time.sleep(600)\n"))
+    sleeps.write_text(usd_process.CHILD.read_text().replace('    main(asked, Signs(asked["work"]))\n', "    time.sleep(600)\n"))
     code = (
         "import sys; from pathlib import Path; from solver_core.interchange import usd_process as u; "
         f"u.CHILD = Path({str(sleeps)!r}); u.read_in_process(Path({str(bridge)!r}), None, u.python_command())"
