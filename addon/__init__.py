@@ -3,68 +3,73 @@
 
 from __future__ import annotations
 
-from . import demos
-from .bake import compiling, file_moves, find_frames, outdated, playback
-from .blender import libraries
-from .blender import sanitize_loaded_file as loaded
-from .command import cli
-from .farms import export as farm_jobs
-from .farms import wedge as wedges
-from .interchange import operators as interchange
-from .output import contact_points, pieces, reactions
-from .panels import check, manual, menu, operators, pairs, ui
-from .panels import wedge as wedge_panel
-from .settings import display, former_settings, materials, object_properties, properties
-from .settings import wedge as wedge_settings
-from .show import grid, overlay, play, statistics, statistics_overlay, timeline
+from types import ModuleType
 
 __all__ = ["register", "unregister"]
 
-PARTS = (
-    object_properties,
-    properties,
-    display,
-    wedge_settings,
-    loaded,
-    former_settings,
-    libraries,
-    materials,
-    operators,
-    demos,
-    ui,
-    overlay,
-    grid,
-    play,
-    contact_points,
-    pieces,
-    statistics,
-    statistics_overlay,
-    timeline,
-    pairs,
-    reactions,
-    farm_jobs,
-    wedges,
-    wedge_panel,
-    check,
-    manual,
-    menu,
-    playback,
-    outdated,
-    file_moves,
-    find_frames,
-    interchange,
-    compiling,
-    cli,
-)
+
+def parts() -> tuple[ModuleType, ...]:
+    """All that is registered, each after what it builds on; loaded here, so that the help of the command line needs no bpy."""
+    from . import demos
+    from .bake import compiling, file_moves, find_frames, outdated, playback
+    from .blender import libraries
+    from .blender import sanitize_loaded_file as loaded
+    from .command import cli
+    from .farms import export as farm_jobs
+    from .farms import wedge as wedges
+    from .interchange import operators as interchange
+    from .output import contact_points, pieces, reactions
+    from .panels import check, manual, menu, operators, pairs, ui
+    from .panels import wedge as wedge_panel
+    from .settings import display, former_settings, materials, object_properties, properties
+    from .settings import wedge as wedge_settings
+    from .show import grid, overlay, play, statistics, statistics_overlay, timeline
+
+    return (
+        object_properties,
+        properties,
+        display,
+        wedge_settings,
+        loaded,
+        former_settings,
+        libraries,
+        materials,
+        operators,
+        demos,
+        ui,
+        overlay,
+        grid,
+        play,
+        contact_points,
+        pieces,
+        statistics,
+        statistics_overlay,
+        timeline,
+        pairs,
+        reactions,
+        farm_jobs,
+        wedges,
+        wedge_panel,
+        check,
+        manual,
+        menu,
+        playback,
+        outdated,
+        file_moves,
+        find_frames,
+        interchange,
+        compiling,
+        cli,
+    )
 
 
 def register() -> None:
     """Register all parts, each after those it builds on."""
-    for part in PARTS:
+    for part in parts():
         part.register()
 
 
 def unregister() -> None:
     """Unregister all parts in the opposite order."""
-    for part in reversed(PARTS):
+    for part in reversed(parts()):
         part.unregister()

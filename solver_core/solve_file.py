@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .problem.contact_problem import ContactProblem
     from .problem.result import Result
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["add_arguments", "main", "run"]
 
 METHODS = ("staggered", "pivot", "lemke", "energy")
 # of `Residuals`, in the order in which they are said; those of joints and constraints where there are some
@@ -53,11 +53,13 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     from .problem.accuracy import residuals
     from .solvers.solve import solve
 
+    name = ""
     try:
         parser = Parser(prog="python -m solver_core.solve_file", description="Solves a contact problem in a file.")
         add_arguments(parser)
         parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
         arguments = parser.parse_args(argv)
+        name = arguments.problem
         if arguments.parent_pipe and ending is not None:
             hear_parent(ending)
         if arguments.output is not None:
@@ -87,6 +89,9 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     except (UsageError, ValueError) as error:
         # a ProblemFileError names the file, what solve refuses the argument
         tell(str(error), sys.stderr)
+        return ExitStatus.BAD_INPUT
+    except MemoryError:
+        tell(f"{name}: it needs more memory than this computer has free", sys.stderr)
         return ExitStatus.BAD_INPUT
     except SystemExit:
         # argparse ends like this after --help
@@ -129,14 +134,19 @@ def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterat
     yield f"{law}: {worst:.1e}"
 
 
-if __name__ == "__main__":
+def run(argv: Sequence[str]) -> int:
+    """Solve as `main` does, in a process of its own, which signals end at once; returns the exit status."""
     prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     # there is nothing to finish in between
     asked_to_end.hasten()
     end_by_force(asked_to_end, ExitStatus.FAILED)
-    status = main(sys.argv[1:], asked_to_end)
+    status = main(argv, asked_to_end)
     asked_to_end.done()
     flush_output()
-    sys.exit(status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

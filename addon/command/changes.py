@@ -17,7 +17,7 @@ from ...solver_core.process.command_line import UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
 from ..settings.properties import effective_frame_range
 
-__all__ = ["FIELDS", "set_body", "set_checked", "set_scene", "warnings_of"]
+__all__ = ["SETTERS", "set_body", "set_checked", "set_scene", "warnings_of"]
 
 
 def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
@@ -105,7 +105,7 @@ def set_blender(name: str) -> Callable[[Object, float, str], None]:
     return lambda ob, value, label: set_checked(ob.rigid_body, name, value, label)
 
 
-FIELDS: dict[str, Callable[[Object, float, str], None]] = {
+SETTERS: dict[str, Callable[[Object, float, str], None]] = {
     "friction": set_friction,
     "mu_static": set_own("mu_static"),
     "mu_dynamic": set_own("mu_dynamic"),
@@ -129,10 +129,10 @@ def set_body(assignment: str) -> None:
         raise UsageError(f"{label}: the scene has no object {match['object']!r}")
     if ob.rigid_body is None:
         raise UsageError(f"{label}: the object {match['object']!r} has no rigid body")
-    if match["field"] not in FIELDS:
-        raise UsageError(f"{label}: there is no field {match['field']!r}; the fields are {', '.join(FIELDS)}")
+    if match["field"] not in SETTERS:
+        raise UsageError(f"{label}: there is no field {match['field']!r}; the fields are {', '.join(SETTERS)}")
     try:
         value = float(match["value"])
     except ValueError:
         raise UsageError(f"{label}: {match['value']!r} is not a number") from None
-    FIELDS[match["field"]](ob, value, label)
+    SETTERS[match["field"]](ob, value, label)

@@ -65,7 +65,8 @@ def run(argv: Sequence[str]) -> int:
 
 def job(arguments: argparse.Namespace) -> int:
     """Write a job for a farm; returns the exit status. Raises UsageError."""
-    from ..farms.written import FARMS, job_of, surprises_of, write_job
+    from ..farms.kinds import FARMS
+    from ..farms.written import job_of, surprises_of, write_job
 
     if not 0 <= arguments.threads <= MOST_ASKED:
         raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
@@ -129,7 +130,7 @@ def import_scene(file: Path) -> None:
     try:
         _, found = take_in(bpy.context, file)
     except SceneError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{file}: nothing is imported\n{error}") from error
     own = bpy.context.scene.stiction
     own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
     say_warnings(found.warnings)

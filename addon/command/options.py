@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the command line."""
+"""The options of the command line. Loads no bpy, so that the help and what is refused need none."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ import os
 import tomllib
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...solver_core.bake.capture_steps import CAPTURE_FORMATS, steps_named
 from ...solver_core.process.command_line import Parser, UsageError
 from ...solver_core.scene.spec import ContactMethod, Staggering
 from ...solver_core.solve_file import add_arguments
 from ...solver_core.sweep.options import add_sweep_options
-from ..farms.written import FARMS
-from ..output.channel_tracks import Keys, Tolerance
-from .changes import FIELDS
+from ..farms.kinds import FARMS
 
-__all__ = ["PROGRAM", "capture_wanted", "keys_wanted", "make_parser"]
+if TYPE_CHECKING:
+    from ..output.channel_tracks import Keys
+
+__all__ = ["FIELDS", "PROGRAM", "capture_wanted", "keys_wanted", "make_parser"]
 
 PROGRAM = "stiction"
+# What `--set` changes of a body; `changes.SETTERS` do it.
+FIELDS = (
+    *("friction", "mu_static", "mu_dynamic", "restitution", "mass", "density", "young"),
+    *("linear_damping", "angular_damping"),
+)
 
 
 def make_parser() -> Parser:
@@ -81,7 +87,7 @@ def make_parser() -> Parser:
         "sweep",
         help="bake variations of a scene, and compare them",
         description="Bakes every combination of values of a .blend file's rigid bodies, several at once, and writes a sheet "
-        "with the bodies that stand and that fell. Needs the Python library distributed.",
+        "with the bodies that stand and that fell.",
     )
     add_scene_options(sweep_command)
     add_sweep_options(sweep_command)
@@ -227,6 +233,8 @@ def add_key_options(command: Parser) -> None:
 
 def keys_wanted(arguments: argparse.Namespace) -> Keys:
     """What the arguments say of keyframes. Raises UsageError."""
+    from ..output.channel_tracks import Keys, Tolerance
+
     for option in ("keys_step", "keys_a_frame"):
         if getattr(arguments, option) < 1:
             raise UsageError(f"--{option.replace('_', '-')}: {getattr(arguments, option)} is less than 1")

@@ -26,7 +26,7 @@ from ...solver_core.io.outputs import (
 )
 from ...solver_core.process.command_line import UsageError
 from ...solver_core.validation.findings import SceneError
-from ..farms.written import FARMS
+from ..farms.kinds import FARMS
 
 __all__ = ["refuse_blend", "refuse_outputs", "standard_output_kept", "why_not_saved"]
 

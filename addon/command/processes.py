@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import bpy
 
@@ -32,41 +31,35 @@ def compile_kernels(arguments: argparse.Namespace) -> int:
 
 def sweep(arguments: argparse.Namespace) -> int:
     """Read the open file, and bake variations of it in other processes; returns the exit status."""
-    from ...solver_core.io.snapshot import write_snapshot
     from ...solver_core.sweep.options import as_arguments
     from ...solver_core.validation.findings import SceneError
     from ..bake.runner import describe
     from ..bake.worker import WorkerError
     from ..blender.cooperative import at_once
-    from ..farms.sweep import MODULE, LibraryMissing, refuse_missing_library, sweep_environment
+    from ..farms.sweep import MODULE, TAKES, handed_over
     from ..read.extract import extracting
 
     try:
-        refuse_missing_library()
         extraction = at_once(extracting(bpy.context))
-    except (LibraryMissing, WorkerError) as error:
+    except WorkerError as error:
         say("ERROR", str(error))
-        return ExitStatus.BAD_INPUT if isinstance(error, LibraryMissing) else ExitStatus.FAILED
+        return ExitStatus.FAILED
     except SceneError as error:
         say("ERROR", describe(error.problems))
         return ExitStatus.BAD_INPUT
     for warning in extraction.warnings:
         say("WARNING", f"{first_few(warning.objects)}: {in_words(warning.field)}: {warning.message}")
-    with TemporaryDirectory(prefix="stiction-") as folder:
-        snapshot = Path(folder, "scene.snapshot")
-        write_snapshot(snapshot, extraction.spec, extraction.settings)
-        given = [str(snapshot), str(Path(arguments.output).resolve()), *as_arguments(arguments)]
-        return run_module(MODULE, *given, environment=sweep_environment)
+    with handed_over(extraction.spec, extraction.settings) as snapshot:
+        return run_module(MODULE, snapshot, str(Path(arguments.output).resolve()), *as_arguments(arguments), TAKES)
 
 
-def run_module(name: str, *arguments: str, environment: Callable[[], dict[str, str]] | None = None) -> int:
-    """Run a module of the solver as a process that ends with this one; returns its exit status. environment: the worker's
-    without it."""
+def run_module(name: str, *arguments: str) -> int:
+    """Run a module of the solver as a process that ends with this one; returns its exit status."""
     from ..bake.worker import WorkerError, find_python, worker_environment
 
     try:
         command = [find_python(), "-s", "-P", "-m", name, *arguments, "--parent-pipe"]
-        found = (environment or worker_environment)()
+        found = worker_environment()
     except WorkerError as error:
         say("ERROR", str(error))
         return ExitStatus.FAILED

@@ -11,7 +11,8 @@ from bpy.props import EnumProperty, StringProperty
 from bpy.types import Context, Operator, Scene
 
 from ..blender.export_operator import ExportOperator
-from .written import FARMS, job_of, surprises_of, write_job
+from .kinds import FARMS
+from .written import job_of, surprises_of, write_job
 
 __all__ = ["register", "unregister"]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ __all__ = ["openjd_template"]
 
 # From the farm's notice until it ends a bake by force: it needs five at most to keep its frames.
 SECONDS_OF_NOTICE = 30
+# Of a job's name, in the specification of 2023-09; control characters are those of the Unicode category Cc.
+LONGEST_JOB_NAME = 128
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def openjd_template(job: FarmJob, folder: Path) -> str:
@@ -24,7 +28,7 @@ def openjd_template(job: FarmJob, folder: Path) -> str:
     frames = f"{job.first}-{job.last}" + (f":{job.step}" if job.step > 1 else "")
     template: dict[str, Any] = {
         "specificationVersion": "jobtemplate-2023-09",
-        "name": job.name,
+        "name": literal(job.name),
         "parameterDefinitions": [
             path("Scene", from_folder(job.scene, folder), "IN", "The .blend file to bake"),
             path("Baked", from_folder(job.baked, folder), "OUT", "The .blend file with the keyframes, which is rendered"),
@@ -46,6 +50,13 @@ def openjd_template(job: FarmJob, folder: Path) -> str:
         template["parameterDefinitions"].append(kernels)
         template["jobEnvironments"] = [{"name": "Kernels", "variables": {"NUMBA_CACHE_DIR": "{{Param.Kernels}}"}}]
     return json.dumps(template, indent=1) + "\n"
+
+
+def literal(name: str) -> str:
+    """A job's name that OpenJD takes as it is: braces that would begin or end an expression stand apart, control characters are
+    spaces, and a long name is cut."""
+    apart = re.sub(r"(?<=\{)(?=\{)|(?<=\})(?=\})", " ", CONTROL.sub(" ", name))
+    return apart if len(apart) <= LONGEST_JOB_NAME else f"{apart[: LONGEST_JOB_NAME - 3]}..."
 
 
 def bake_step() -> dict[str, Any]:

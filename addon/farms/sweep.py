@@ -1,61 +1,42 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep in a process beside Blender, the one of `stiction sweep`, and where it finds dask.distributed."""
+"""A sweep in a process beside Blender, the one of `stiction sweep`."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shlex
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from tempfile import TemporaryDirectory
+from tempfile import mkstemp
 
 from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import SceneSpec, SolverSettings
 from ..bake.job import Event, WorkerEnded
 from ..bake.process import Events, MadeOf, Process
-from ..bake.worker import find_python, lasting_folder, program, worker_environment
+from ..bake.worker import program, worker_environment
 
-__all__ = ["MODULE", "LibraryMissing", "SweepProcess", "refuse_missing_library", "sweep_environment"]
+__all__ = ["MODULE", "TAKES", "SweepProcess", "handed_over"]
 
 MODULE = "solver_core.sweep"
-LIBRARY = "distributed"
+TAKES = "--take-snapshot"
 
 
-class LibraryMissing(RuntimeError):
-    """There is no dask.distributed; `command` installs it where sweeps find it."""
+@contextmanager
+def handed_over(spec: SceneSpec, settings: SolverSettings) -> Iterator[str]:
+    """A snapshot in a temporary file, for a process with the option TAKES.
 
-    def __init__(self, command: str):
-        super().__init__(
-            "a sweep needs the Python library dask.distributed, which the extension does not bring; install it by this "
-            f"command in a terminal:\n{command}"
-        )
-        self.command = command
-
-
-def libraries_folder() -> Path:
-    """Where a user installs it: Blender's own folder needs an administrator, and is another one with each version."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return lasting_folder(os.path.join("libraries", f"python{version}"))
-
-
-def refuse_missing_library() -> None:
-    """Raise LibraryMissing where neither Blender's Python nor that folder has it. Raises WorkerError as well."""
-    folder = libraries_folder()
-    if importlib.util.find_spec(LIBRARY) is None and not (folder / LIBRARY).is_dir():
-        parts = [find_python(), "-m", "pip", "install", "--target", str(folder), LIBRARY]
-        command = subprocess.list2cmdline(parts) if sys.platform == "win32" else shlex.join(parts)
-        raise LibraryMissing(command)
-
-
-def sweep_environment() -> dict[str, str]:
-    """The worker's, with the folder of the library after all others. Raises WorkerError."""
-    environment = worker_environment()
-    environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], str(libraries_folder())])
-    return environment
+    That process removes the file once it has read it, so that nothing is left of a sweep that is killed. The end of the block
+    removes it where no process has read it. Raises OSError.
+    """
+    handle, name = mkstemp(prefix="stiction-", suffix=".snapshot")
+    os.close(handle)
+    file = Path(name)
+    try:
+        write_snapshot(file, spec, settings)
+        yield name
+    finally:
+        file.unlink(missing_ok=True)
 
 
 class SweepProcess:
@@ -63,12 +44,11 @@ class SweepProcess:
 
     def __init__(self, spec: SceneSpec, settings: SolverSettings, folder: Path, arguments: Sequence[str]):
         """folder: for bakes and sheet; arguments: as `python -m solver_core.sweep` has them. Raises WorkerError and OSError."""
-        self._folder = TemporaryDirectory(prefix="stiction-")
-        snapshot = Path(self._folder.name, "scene.snapshot")
-        write_snapshot(snapshot, spec, settings)
-        command = program(MODULE, str(snapshot), str(folder), *arguments, "--parent-pipe", "--events")
+        self._temporary = ExitStack()
+        snapshot = self._temporary.enter_context(handed_over(spec, settings))
+        command = program(MODULE, snapshot, str(folder), *arguments, TAKES, "--parent-pipe", "--events")
         self._events: Events = SimpleQueue()
-        self._process = Process(MadeOf(command, sweep_environment()), self._events)
+        self._process = Process(MadeOf(command, worker_environment()), self._events)
 
     def new_events(self, wait: bool = False) -> Iterator[Event]:
         """What has happened since the last call; wait: for everything until the end."""
@@ -78,7 +58,7 @@ class SweepProcess:
             except Empty:
                 return
             if isinstance(event, WorkerEnded):
-                self._folder.cleanup()
+                self._temporary.close()
                 wait = False
             yield event
 

@@ -128,13 +128,12 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
     def beginning(self, context: Context) -> Steps[SweepProcess]:
         """The steps at whose end the sweep runs."""
         session, wedge = context.window_manager.stiction_wedge, context.scene.stiction_wedge
-        session.result = session.trouble = session.sheet = session.command = ""
+        session.result = session.trouble = session.sheet = ""
         variations_of(wedge)
         yield from load_what_reads()
         from ..read.extract import extracting
-        from .sweep import SweepProcess, refuse_missing_library
+        from .sweep import SweepProcess
 
-        refuse_missing_library()
         arguments = [f"--vary={axis}" for axis in axes_of(wedge)]
         arguments += [f"--workers={wedge.workers}"] if wedge.workers else []
         extraction = yield from extracting(context)
@@ -144,17 +143,12 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
         """Tell the user of what keeps a wedge from beginning; the block ends there."""
-        from .sweep import LibraryMissing
-
         try:
             yield
         except SceneError as error:
             from ..bake.runner import describe
 
             self.fail(context, describe(error.problems))
-        except LibraryMissing as missing:
-            context.window_manager.stiction_wedge.command = missing.command
-            self.fail(context, str(missing))
         except (UsageError, WorkerError, OSError) as error:
             self.fail(context, f"The wedge cannot begin: {error}")
         except ReferenceError:
@@ -249,18 +243,6 @@ class STICTION_OT_open_sheet(Operator):
         return {"FINISHED"}
 
 
-class STICTION_OT_copy_install_command(Operator):
-    """Copy the command that installs dask.distributed, for a terminal"""
-
-    bl_idname = "stiction.copy_install_command"
-    bl_label = "Copy Command"
-
-    def execute(self, context: Context) -> set[str]:
-        context.window_manager.clipboard = context.window_manager.stiction_wedge.command
-        self.report({"INFO"}, "Copied; paste it into a terminal")
-        return {"FINISHED"}
-
-
 class STICTION_OT_change_wedge_axes(Operator):
     """Add a varied value, or remove the selected one"""
 
@@ -289,7 +271,6 @@ CLASSES = (
     STICTION_OT_wedge,
     STICTION_OT_cancel_wedge,
     STICTION_OT_open_sheet,
-    STICTION_OT_copy_install_command,
     STICTION_OT_change_wedge_axes,
 )
 
@@ -302,7 +283,7 @@ def forget_session(_file: str) -> None:
     for manager in bpy.data.window_managers:
         session = manager.stiction_wedge
         session.is_running = False
-        session.result = session.trouble = session.sheet = session.command = ""
+        session.result = session.trouble = session.sheet = ""
 
 
 def register() -> None:

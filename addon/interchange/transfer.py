@@ -11,6 +11,7 @@ from bpy.types import Collection, Context
 
 from ...solver_core.interchange.described import Found
 from ...solver_core.interchange.files import read, write
+from ..bake.worker import WorkerError, find_python
 from .build import build
 from .describe import describe
 
@@ -26,11 +27,25 @@ def give_out(context: Context, file: Path, *, instances: bool = False) -> Found:
 
 
 def take_in(context: Context, file: Path, *, with_settings: bool = True) -> tuple[Collection, Found]:
-    """Add what the file has; returns it in its collection, and what is left out. Raises SceneError, and adds nothing then."""
+    """Add what the file has; returns it in its collection, and what is left out. Raises SceneError and OSError.
+
+    Nothing is added when something is raised.
+    """
     find_usd()
     found = Found()
-    made = build(context, read(file, found), file.stem, found, with_settings=with_settings)
+    made = build(context, read(file, found, script_command()), file.stem, found, with_settings=with_settings)
     return made, found
+
+
+def script_command() -> list[str]:
+    """The command that runs a script where this Blender's OpenUSD can be loaded: Blender itself, without its window, because
+    its libraries lie where its Python alone does not look; Python where Blender is a module of it. Raises OSError."""
+    if bpy.app.binary_path:
+        return [bpy.app.binary_path, "--background", "--factory-startup", "--python"]
+    try:
+        return [find_python(), "-s", "-P"]
+    except WorkerError as error:
+        raise FileNotFoundError(str(error)) from error
 
 
 def find_usd() -> None:

@@ -91,7 +91,6 @@ PLACES = {
     "cancel_wedge": f"{SWEEPS}#from-the-panel",
     "open_sheet": f"{SWEEPS}#from-the-panel",
     "change_wedge_axes": f"{SWEEPS}#what-can-be-varied",
-    "copy_install_command": f"{SWEEPS}#install",
     "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
     "bake": f"{BAKING}#bake-pause-and-resume",
     "pause": f"{BAKING}#bake-pause-and-resume",

@@ -97,10 +97,7 @@ def draw_run(layout: UILayout, wedge: bpy.types.PropertyGroup, session: bpy.type
     if session.trouble:
         box = layout.box().column(align=True)
         for line in session.trouble.splitlines():
-            if line != session.command:
-                draw_wrapped(box, line, "CANCEL", width)
-        if session.command:
-            box.operator("stiction.copy_install_command", icon="COPYDOWN")
+            draw_wrapped(box, line, "CANCEL", width)
 
 
 CLASSES = (STICTION_UL_wedge_axes, STICTION_PT_scene_wedge)

@@ -90,7 +90,6 @@ class SessionWedge(PropertyGroup):
     result: StringProperty(options={"SKIP_SAVE"})
     trouble: StringProperty(options={"SKIP_SAVE"})
     sheet: StringProperty(options={"SKIP_SAVE"})
-    command: StringProperty(options={"SKIP_SAVE"})
 
 
 def add_axis(wedge: PropertyGroup) -> None:

@@ -8,10 +8,14 @@ normal of a sliver is noise, the height of a vertex over the plane of a large fa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import ConvexHull, KDTree
 
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
@@ -21,6 +25,66 @@ MERGE_TOLERANCE = 1e-6
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Loops = list[list[int]]
+
+# Faces times points up to which the height of every point over every face is computed.
+MOST_HEIGHTS = 2**26
+# Corners of a face up to which each is compared with each edge.
+MOST_COMPARED = 256
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Polygons as one row of corners: face i has corners[start[i]:start[i + 1]], counter-clockwise seen from outside."""
+
+    start: Indices
+    corners: Indices
+
+    @classmethod
+    def of_loops(cls, loops: Loops) -> Faces:
+        """Faces of lists of corners."""
+        start = np.cumsum([0, *map(len, loops)], dtype=np.int64)
+        return cls(start, np.fromiter(chain.from_iterable(loops), dtype=np.int64, count=int(start[-1])))
+
+    @classmethod
+    def of_triangles(cls, triangles: Indices) -> Faces:
+        """Faces of triangles (t, 3)."""
+        return cls(np.arange(0, triangles.size + 1, 3, dtype=np.int64), triangles.ravel())
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def lengths(self) -> Indices:
+        """How many corners each face has."""
+        return np.diff(self.start)
+
+    @property
+    def following(self) -> Indices:
+        """The corner after each corner, round its face."""
+        after = np.arange(1, len(self.corners) + 1)
+        after[self.start[1:] - 1] = self.start[:-1]
+        return self.corners[after]
+
+    def by_length(self) -> Iterator[tuple[Indices, Indices]]:
+        """Faces of equal length together: their numbers (m,), and the places (m, length) of their corners in the row."""
+        lengths = self.lengths
+        for length in np.unique(lengths).tolist():
+            numbers = np.flatnonzero(lengths == length)
+            yield numbers, self.start[numbers, None] + np.arange(length)
+
+    def canonical(self) -> Faces:
+        """The same faces, each from its smallest corner on, sorted by their corners."""
+        corners = np.empty_like(self.corners)
+        for _, places in self.by_length():
+            rows = self.corners[places]
+            turn = (rows.argmin(axis=1)[:, None] + np.arange(rows.shape[1])) % rows.shape[1]
+            corners[places] = np.take_along_axis(rows, turn, axis=1)
+        # no two faces have their first two corners in common, but slivers whose edges are used twice
+        order = np.lexsort([corners[self.start[:-1] + k] for k in (2, 1, 0)])
+        lengths = self.lengths[order]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.start[order] - start[:-1], lengths) + np.arange(len(corners))
+        return Faces(start, corners[places])
 
 
 @dataclass(frozen=True)
@@ -46,6 +110,7 @@ class Hull:
 
     @property
     def face_count(self) -> int:
+        """How many faces it has."""
         return len(self.planes)
 
     def face(self, index: int) -> Indices:
@@ -75,10 +140,10 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
-        return _polyhedron(points[:1], [])
+        return _without_faces(points[:1])
     if dimension == 1:
         ends = [int(np.argmin(coordinates[:, 0])), int(np.argmax(coordinates[:, 0]))]
-        return _polyhedron(points[ends], [])
+        return _without_faces(points[ends])
     if dimension == 2:
         return _polygon(points, coordinates[:, :2] / extents[:2], tolerance)
     return _solid(points, coordinates / extents, tolerance)
@@ -86,7 +151,7 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 
 def segment(ends: ArrayLike) -> Hull:
     """The segment between two points (2, 3), its vertices in the order given."""
-    return _polyhedron(np.asarray(ends, dtype=np.float64).reshape(2, 3), [])
+    return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
 
 
 def _principal_axes(points: Array) -> Array:
@@ -106,19 +171,21 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
         if height[flattest] > tolerance:
             break
         del loop[flattest]
-    return _polyhedron(points[loop], [list(range(len(loop))), list(range(len(loop)))[::-1]])
+    sides = list(range(len(loop)))
+    return _polyhedron(points[loop], Faces.of_loops([sides, sides[::-1]]))
 
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
     """Hull of points that span space; `scaled` are the same points stretched to a cube, which keeps thin bodies well posed."""
-    corners = _distinct(points, np.sort(ConvexHull(scaled).vertices).astype(np.int64), tolerance)
-    triangles, neighbours = _oriented_triangles(ConvexHull(scaled[corners]))
+    whole = ConvexHull(scaled)
+    corners = _distinct(points, np.sort(whole.vertices).astype(np.int64), tolerance)
+    triangles, neighbours = _oriented_triangles(whole if len(corners) == len(points) else ConvexHull(scaled[corners]))
     points = points[corners]
     for loosened in (tolerance, 0.1 * tolerance, 0.01 * tolerance):
-        loops = _merged_faces(points, triangles, neighbours, loosened)
-        if loops is not None and _is_convex_polyhedron(points, loops, 4.0 * loosened):
-            return _polyhedron(points, loops)
-    return _polyhedron(points, [list(triangle) for triangle in triangles.tolist()])
+        faces = _merged_faces(points, triangles, neighbours, loosened)
+        if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * loosened):
+            return _polyhedron(points, faces)
+    return _polyhedron(points, Faces.of_triangles(triangles))
 
 
 def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
@@ -137,149 +204,303 @@ def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
     corners = hull.points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     seed = int(np.argmax(np.linalg.norm(normals, axis=1)))
-    flipped = np.zeros(len(triangles), dtype=bool)
-    flipped[seed] = normals[seed] @ hull.equations[seed, :3] < 0.0
     # Slivers have no normal to go by, so the orientation spreads over shared edges from the largest triangle.
-    seen = {seed}
-    stack = [seed]
-    while stack:
-        current = stack.pop()
-        for other in opposite[current].tolist():
-            if other in seen:
-                continue
-            same_way = bool(_directed_edges(triangles[current]) & _directed_edges(triangles[other]))
-            flipped[other] = flipped[current] != same_way
-            seen.add(other)
-            stack.append(other)
+    count = len(triangles)
+    links = csr_matrix(
+        (np.ones(opposite.size, dtype=np.int8), (np.repeat(np.arange(count), 3), opposite.ravel())), (count, count)
+    )
+    order, before = breadth_first_order(links, seed)
+    children = order[1:]
+    parents = before[children]
+    edges = triangles * len(hull.points) + np.roll(triangles, -1, axis=1)
+    same_way = (edges[parents][:, :, None] == edges[children][:, None, :]).any(axis=(1, 2))
+    flipped = [False] * count
+    flipped[seed] = bool(normals[seed] @ hull.equations[seed, :3] < 0.0)
+    for child, parent, same in zip(children.tolist(), parents.tolist(), same_way.tolist(), strict=True):
+        flipped[child] = flipped[parent] != same
     triangles[flipped] = triangles[flipped][:, ::-1]
     opposite[flipped] = opposite[flipped][:, ::-1]
     return triangles, opposite[:, [2, 0, 1]]
 
 
-def _directed_edges(triangle: Indices) -> set[tuple[int, int]]:
-    a, b, c = triangle.tolist()
-    return {(a, b), (b, c), (c, a)}
+def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
+    """The groups of coplanar triangles as faces, or None where a group has no single simple boundary."""
+    group = _coplanar_groups(points[triangles], neighbours, tolerance)
+    is_alone = np.bincount(group)[group] == 1
+    loops: Loops = triangles[is_alone].tolist()
+    together = np.flatnonzero(~is_alone)
+    following: dict[int, dict[int, int]] = {}
+    ends = np.roll(triangles, -1, axis=1)
+    is_border = group[neighbours] != group[:, None]
+    for number in np.unique(group[together]).tolist():
+        following[number] = {}
+    rows, slots = np.nonzero(is_border & ~is_alone[:, None])
+    for number, start, end in zip(
+        group[rows].tolist(), triangles[rows, slots].tolist(), ends[rows, slots].tolist(), strict=True
+    ):
+        if start in following[number]:
+            return None
+        following[number][start] = end
+    for chain_of_corners in following.values():
+        loop = _closed_loop(chain_of_corners)
+        if loop is None:
+            return None
+        loops.append(loop)
+    faces = Faces.of_loops(loops)
+    # A vertex of only two faces lies within an edge.
+    is_used = (np.bincount(faces.corners, minlength=len(points)) > 2)[faces.corners]
+    kept = np.concatenate([[0], np.cumsum(is_used)])[faces.start]
+    return Faces(kept, faces.corners[is_used])
 
 
-def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Loops | None:
-    """Boundary loops of the groups of coplanar triangles, or None where a group has no single simple boundary."""
-    corners = points[triangles]
+def _closed_loop(following: dict[int, int]) -> list[int] | None:
+    """The corners of a boundary in their order; None where that is not one closed loop."""
+    if not following:
+        return None
+    start = min(following)
+    loop = [start]
+    while (corner := following[loop[-1]]) != start:
+        loop.append(corner)
+        if len(loop) > len(following):
+            return None
+    return loop if len(loop) == len(following) else None
+
+
+def _coplanar_groups(corners: Array, neighbours: Indices, tolerance: float) -> Indices:
+    """(t,) numbers of groups of triangles whose corners (t, 3, 3) lie in one plane.
+
+    The largest triangle that has no group begins one with its plane, and takes the connected triangles whose corners are within
+    the tolerance of that plane and whose normals point to its side; slivers have no normal.
+    """
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas = np.linalg.norm(normals, axis=1)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     is_sliver = areas <= tolerance * longest
-    group = np.full(len(triangles), -1, dtype=np.int64)
-    count = 0
-    for seed in np.argsort(-areas, kind="stable").tolist():
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = normals / areas[:, None]
+    # Most triangles take none of their neighbours, and are found by one comparison of all.
+    takes = np.zeros(neighbours.shape, dtype=bool)
+    for slot in range(neighbours.shape[1]):
+        other = neighbours[:, slot]
+        heights = np.abs(_along(corners[other] - corners[:, None, 0], unit[:, None]))
+        takes[:, slot] = (heights <= tolerance).all(axis=1) & (is_sliver[other] | (_along(normals[other], unit) > 0.0))
+    takes[areas <= 0.0] = False
+    order = np.argsort(-areas, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    growing = order[takes[order].any(axis=1)]
+    if not len(growing):
+        return np.arange(len(order))
+    triangles = _Triangles(corners, unit, normals, is_sliver, neighbours)
+    takes_any, ranks = takes.any(axis=1).tolist(), rank.tolist()
+    group = [-1] * len(order)
+    for seed, taken in zip(growing.tolist(), takes[growing].tolist(), strict=True):
         if group[seed] >= 0:
             continue
-        group[seed] = count
-        if areas[seed] > 0.0:
-            normal = normals[seed] / areas[seed]
-            coplanar = (np.abs((corners - corners[seed, 0]) @ normal) <= tolerance).all(axis=1)
-            coplanar &= is_sliver | (normals @ normal > 0.0)
-            stack = [seed]
-            while stack:
-                for other in neighbours[stack.pop()].tolist():
-                    if group[other] < 0 and coplanar[other]:
-                        group[other] = count
-                        stack.append(other)
-        count += 1
-
-    following: list[dict[int, int]] = [{} for _ in range(count)]
-    for index, triangle in enumerate(triangles.tolist()):
-        for slot in range(3):
-            if group[neighbours[index, slot]] == group[index]:
+        group[seed] = seed
+        sides = triangles.sides[seed]
+        stack = [other for other, is_taken in zip(sides, taken, strict=True) if is_taken]
+        known = {seed, *sides}
+        while stack:
+            current = stack.pop()
+            # a larger triangle that takes none of its neighbours was a group before
+            if group[current] >= 0 or (not takes_any[current] and ranks[current] < ranks[seed]):
                 continue
-            start = triangle[slot]
-            if start in following[group[index]]:
-                return None
-            following[group[index]][start] = triangle[(slot + 1) % 3]
-
-    loops: Loops = []
-    for chain in following:
-        if not chain:
-            return None
-        start = min(chain)
-        loop = [start]
-        while (corner := chain[loop[-1]]) != start:
-            loop.append(corner)
-            if len(loop) > len(chain):
-                return None
-        if len(loop) != len(chain):
-            return None
-        loops.append(loop)
-
-    # A vertex of only two faces lies within an edge.
-    used = np.bincount(np.concatenate(loops), minlength=len(points))
-    return [[corner for corner in loop if used[corner] > 2] for loop in loops]
+            group[current] = seed
+            for other in triangles.sides[current]:
+                if other not in known:
+                    known.add(other)
+                    if triangles.is_coplanar(other, seed, tolerance):
+                        stack.append(other)
+    result = np.array(group, dtype=np.int64)
+    alone = result < 0
+    result[alone] = np.flatnonzero(alone)
+    return np.unique(result, return_inverse=True)[1].reshape(-1)
 
 
-def _is_convex_polyhedron(points: Array, loops: Loops, tolerance: float) -> bool:
-    directed = {(a, b) for loop in loops for a, b in zip(loop, loop[1:] + loop[:1], strict=True)}
-    edge_count = sum(len(loop) for loop in loops)
-    if min(len(loop) for loop in loops) < 3 or len(directed) != edge_count or any((b, a) not in directed for a, b in directed):
+class _Triangles:
+    """Triangles as lists, of which single ones are read faster than of arrays."""
+
+    def __init__(self, corners: Array, unit: Array, normals: Array, is_sliver: NDArray[np.bool_], neighbours: Indices):
+        self._corners = corners.reshape(-1, 9).tolist()
+        self._unit, self._normals, self._is_sliver = unit.tolist(), normals.tolist(), is_sliver.tolist()
+        self.sides = neighbours.tolist()
+
+    def is_coplanar(self, other: int, seed: int, tolerance: float) -> bool:
+        """Whether a triangle lies in the plane of the seed, and its own normal, if it has one, points to the same side."""
+        x, y, z = self._unit[seed]
+        i, j, k = self._corners[seed][:3]
+        a, b, c, d, e, f, g, h, m = self._corners[other]
+        if not (
+            abs((a - i) * x + (b - j) * y + (c - k) * z) <= tolerance
+            and abs((d - i) * x + (e - j) * y + (f - k) * z) <= tolerance
+            and abs((g - i) * x + (h - j) * y + (m - k) * z) <= tolerance
+        ):
+            return False
+        a, b, c = self._normals[other]
+        return self._is_sliver[other] or a * x + b * y + c * z > 0.0
+
+
+def _along(vectors: Array, direction: Array) -> Array:
+    """Scalar products (...,) of vectors (..., 3), added in one order on every computer."""
+    result: Array = (
+        vectors[..., 0] * direction[..., 0] + vectors[..., 1] * direction[..., 1] + vectors[..., 2] * direction[..., 2]
+    )
+    return result
+
+
+def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool:
+    """Whether faces close a surface without holes, and each is flat and convex."""
+    if faces.lengths.min() < 3:
         return False
-    if len({corner for loop in loops for corner in loop}) - edge_count // 2 + len(loops) != 2:
+    there, back = (_numbers_of_edges(*ends, len(points)) for ends in _both_ways(faces))
+    if len(np.unique(there)) != len(there) or not np.array_equal(np.sort(there), np.sort(back)):
         return False
-    for loop, plane in zip(loops, _planes(points, loops), strict=True):
-        corners = points[loop]
-        along = np.roll(corners, -1, axis=0) - corners
-        outward = np.cross(along, plane[:3])
-        outward /= np.linalg.norm(outward, axis=1, keepdims=True)
-        outside = (corners[None, :, :] * outward[:, None, :]).sum(axis=2) - (corners * outward).sum(axis=1)[:, None]
-        if outside.max() > tolerance or (plane[3] - corners @ plane[:3]).max() > tolerance:
+    if len(np.unique(faces.corners)) - len(faces.corners) // 2 + len(faces) != 2:
+        return False
+    planes = _planes(points, faces)
+    for numbers, places in faces.by_length():
+        corners, normals = points[faces.corners[places]], planes[numbers, None, :3]
+        heights = planes[numbers, None, 3] - _along(corners, normals)
+        if not heights.max() <= tolerance:
+            return False
+        outward = np.cross(np.roll(corners, -1, axis=1) - corners, normals)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            outward /= np.linalg.norm(outward, axis=2, keepdims=True)
+        if not _outside(corners, outward) <= tolerance:
             return False
     return True
 
 
-def _planes(points: Array, loops: Loops) -> Array:
-    """Outward unit normal of each loop (Newell's sum over its edges) and the offset that supports all points."""
-    planes = np.zeros((len(loops), 4))
-    for index, loop in enumerate(loops):
-        corners = points[loop] - points[loop[0]]
-        normal = np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0)
-        length = np.linalg.norm(normal)
-        planes[index, :3] = normal / length if length > 0.0 else (0.0, 0.0, 1.0)
-        planes[index, 3] = (points @ planes[index, :3]).max()
-    return planes
+def _both_ways(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, Indices]]:
+    """Where the edges of faces begin and end, and the same backwards."""
+    following = faces.following
+    return (faces.corners, following), (following, faces.corners)
 
 
-def _polyhedron(points: Array, loops: Loops) -> Hull:
-    """The hull with these faces, or the point or segment that the points are when there is no face."""
-    if loops:
-        used = np.unique(np.concatenate(loops))
-        renumbered = np.full(len(points), -1, dtype=np.int64)
-        renumbered[used] = np.arange(len(used))
-        points = points[used]
-        # A canonical order: ids of features must not depend on the rounding inside the hull's construction.
-        loops = sorted(_from_smallest([int(renumbered[corner]) for corner in loop]) for loop in loops)
-        edges, edge_faces, face_edges = _edges(loops)
-    else:
-        edges, edge_faces, face_edges = [(0, len(points) - 1)], [(-1, -1)], []
-    return Hull(
-        vertices=np.ascontiguousarray(points),
-        face_start=np.cumsum([0] + [len(loop) for loop in loops]).astype(np.int64),
-        face_vertices=np.array([corner for loop in loops for corner in loop], dtype=np.int64),
-        face_edges=np.array(face_edges, dtype=np.int64),
-        planes=_planes(points, loops),
-        edges=np.array(edges, dtype=np.int64),
-        edge_faces=np.array(edge_faces, dtype=np.int64),
+def _numbers_of_edges(starts: Indices, ends: Indices, count: int) -> Indices:
+    return starts * count + ends
+
+
+def _outside(corners: Array, outward: Array) -> float:
+    """How far corners (m, k, 3) of m polygons reach beyond the lines through their edges, of outward normals (m, k, 3).
+
+    NaN where an edge has no length.
+    """
+    own = _along(corners, outward)
+    if corners.shape[1] <= MOST_COMPARED:
+        at_once = max(1, MOST_HEIGHTS // (8 * corners.shape[1] ** 2))
+        parts = [slice(first, first + at_once) for first in range(0, len(corners), at_once)]
+        return max(float((_along(corners[part, None], outward[part, :, None]) - own[part, :, None]).max()) for part in parts)
+    # of many corners only those of their convex hull can be the farthest
+    return max(
+        float((_supports(one, directions) - begin).max()) for one, directions, begin in zip(corners, outward, own, strict=True)
     )
 
 
-def _from_smallest(loop: list[int]) -> list[int]:
-    start = loop.index(min(loop))
-    return loop[start:] + loop[:start]
+def _supports(polygon: Array, directions: Array) -> Array:
+    """The largest scalar product (k,) of points (n, 3) of a plane with each of the directions (k, 3) in the plane."""
+    axes = _principal_axes(polygon)[:2]
+    flat, turned = polygon @ axes.T, directions @ axes.T
+    around = flat[ConvexHull(flat).vertices]
+    along = np.roll(around, -1, axis=0) - around
+    # the corner after an edge supports every direction from the normal of that edge to the normal of the next
+    angles = np.arctan2(-along[:, 0], along[:, 1])
+    first = int(np.argmin(angles))
+    rising = np.maximum.accumulate(np.roll(angles, -first))
+    place = np.searchsorted(rising, np.arctan2(turned[:, 1], turned[:, 0]), side="right") + first
+    candidates = around[(place[:, None] + np.arange(-1, 2)) % len(around)]
+    result: Array = (candidates * turned[:, None]).sum(axis=2).max(axis=1)
+    # what is measured in the plane is measured from the origin again
+    return result + _along(directions, (polygon[0] - flat[0] @ axes)[None])
 
 
-def _edges(loops: Loops) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int]]:
-    left: dict[tuple[int, int], int] = {}
-    for face, loop in enumerate(loops):
-        for a, b in zip(loop, loop[1:] + loop[:1], strict=True):
-            left[(a, b)] = face
-    edges = sorted((a, b) for a, b in left if a < b)
-    number = {edge: index for index, edge in enumerate(edges)}
-    edge_faces = [(left[(a, b)], left[(b, a)]) for a, b in edges]
-    face_edges = [number[min(a, b), max(a, b)] for loop in loops for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]
-    return edges, edge_faces, face_edges
+def _planes(points: Array, faces: Faces) -> Array:
+    """Outward unit normal of each face (Newell's sum over its edges) and the offset that supports all points."""
+    planes = np.zeros((len(faces), 4))
+    for numbers, places in faces.by_length():
+        corners = points[faces.corners[places]]
+        corners = corners - corners[:, :1]
+        sums = np.cross(corners, np.roll(corners, -1, axis=1)).sum(axis=1)
+        lengths = np.sqrt((sums[:, None] @ sums[:, :, None]).reshape(-1))
+        has_normal = lengths > 0.0
+        planes[numbers, :3] = np.where(has_normal[:, None], sums / np.where(has_normal, lengths, 1.0)[:, None], (0.0, 0.0, 1.0))
+    if len(faces) * len(points) <= MOST_HEIGHTS:
+        for plane in planes:
+            plane[3] = (points @ plane[:3]).max()
+        return planes
+    planes[:, 3] = _climbed(points, faces, planes[:, :3])
+    return planes
+
+
+def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
+    """How far (f,) the points reach along the normals (f, 3) of the faces of their hull: from a corner of each face uphill over
+    edges, for on a convex body every summit is the highest one."""
+    starts, ends = faces.corners, faces.following
+    order = np.argsort(starts, kind="stable")
+    first = np.searchsorted(starts[order], np.arange(len(points) + 1))
+    neighbours = ends[order]
+    best = faces.corners[faces.start[:-1]].copy()
+    height = _along(points[best], normals)
+    climbing = np.arange(len(faces))
+    while len(climbing):
+        here = best[climbing]
+        counts = first[here + 1] - first[here]
+        begin = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        others = neighbours[np.repeat(first[here] - begin, counts) + np.arange(counts.sum())]
+        heights = _along(points[others], np.repeat(normals[climbing], counts, axis=0))
+        top = np.maximum.reduceat(heights, begin)
+        higher = top > height[climbing]
+        is_top = heights == np.repeat(top, counts)
+        # the first of the highest
+        place = np.minimum.reduceat(np.where(is_top, np.arange(len(heights)), len(heights)), begin)
+        climbing, place, top = climbing[higher], place[higher], top[higher]
+        best[climbing], height[climbing] = others[place], top
+    return height
+
+
+def _without_faces(points: Array) -> Hull:
+    """The point or the segment that the points are."""
+    none = np.zeros(0, dtype=np.int64)
+    return Hull(
+        vertices=np.ascontiguousarray(points),
+        face_start=np.zeros(1, dtype=np.int64),
+        face_vertices=none,
+        face_edges=none,
+        planes=np.zeros((0, 4)),
+        edges=np.array([(0, len(points) - 1)], dtype=np.int64),
+        edge_faces=np.array([(-1, -1)], dtype=np.int64),
+    )
+
+
+def _polyhedron(points: Array, faces: Faces) -> Hull:
+    """The hull with these faces; points without a face are left out."""
+    used, corners = np.unique(faces.corners, return_inverse=True)
+    points = np.ascontiguousarray(points[used])
+    # A canonical order: ids of features must not depend on the rounding inside the hull's construction.
+    faces = Faces(faces.start, corners.reshape(-1)).canonical()
+    edges, edge_faces, face_edges = _edges(faces, len(points))
+    return Hull(
+        vertices=points,
+        face_start=faces.start,
+        face_vertices=faces.corners,
+        face_edges=face_edges,
+        planes=_planes(points, faces),
+        edges=edges,
+        edge_faces=edge_faces,
+    )
+
+
+def _edges(faces: Faces, count: int) -> tuple[Indices, Indices, Indices]:
+    """The edges (e, 2) of faces, the faces (e, 2) on their left and right, and the edge of each corner of a face."""
+    starts, ends = faces.corners, faces.following
+    owner = np.repeat(np.arange(len(faces)), faces.lengths)
+    forwards = starts < ends
+    numbers, number = np.unique(
+        _numbers_of_edges(np.minimum(starts, ends), np.maximum(starts, ends), count), return_inverse=True
+    )
+    number = number.reshape(-1)
+    edge_faces = np.empty((len(numbers), 2), dtype=np.int64)
+    edge_faces[number[forwards], 0] = owner[forwards]
+    edge_faces[number[~forwards], 1] = owner[~forwards]
+    return np.stack(np.divmod(numbers, count), axis=1), edge_faces, number

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..validation.findings import SceneError, SceneProblem
 __all__ = ["Described", "Found", "Look", "seconds_a_step", "together"]
 
 Array = NDArray[np.float64]
+LONGEST_WORDS = 200
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,14 @@ class Described:
 
 @dataclass
 class Found:
-    """What is wrong in a scene, and what of it is left out or altered on the way, each with the path of its prim or node."""
+    """What is wrong in a scene, and what of it is left out or altered on the way, each with the path of its prim or node.
+
+    signs: called for everything that is read; a sign that the reader is alive.
+    """
 
     problems: list[SceneProblem] = field(default_factory=list)
     warnings: list[SceneWarning] = field(default_factory=list)
+    signs: Callable[[], None] = lambda: None
 
     def wrong(self, where: str, what: str, message: str) -> None:
         """Add something for which nothing can be read or written."""
@@ -63,10 +68,10 @@ class Found:
         """Whether all numbers are finite; adds a problem if not."""
         try:
             finite = bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             finite = False
         if not finite:
-            self.wrong(where, what, f"{value} is not finite; correct it in the file")
+            self.wrong(where, what, f"{shortened(value)} is not finite; correct it in the file")
         return finite
 
 
@@ -81,3 +86,9 @@ def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
     for one in warnings:
         objects.setdefault((one.field, one.message), []).extend(one.objects)
     return tuple(SceneWarning(tuple(dict.fromkeys(names)), what, message) for (what, message), names in objects.items())
+
+
+def shortened(value: object) -> str:
+    """A value of a file in a message: of a long one the beginning."""
+    words = str(value)
+    return words if len(words) <= LONGEST_WORDS else f"{words[:LONGEST_WORDS]}..."

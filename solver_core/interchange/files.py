@@ -6,15 +6,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from ..io.foreign import malformed_refused
 from ..io.outputs import OutputKind, refuse_output
 from ..validation.findings import SceneError, SceneProblem
 from .described import Described, Found
 
-__all__ = ["GLTF", "USD", "USD_PACKED", "read", "refuse_file", "write"]
+__all__ = ["GLTF", "USD", "USD_PACKED", "read", "read_usd_here", "refuse_file", "write"]
 
 USD = (".usd", ".usda", ".usdc")
 # what is read beside
@@ -24,19 +27,34 @@ STAGE = OutputKind("a USD file", re.compile(rb"PXR-USDC|#usda "))
 DOCUMENT = OutputKind("a glTF file", re.compile(rb"glTF|\s*\{"))
 
 
-def read(file: Path, found: Found) -> Described:
-    """The scene of a .usd, .usda, .usdc, .usdz, .gltf or .glb file; what is left out of it is added to `found`.
+def read(file: Path, found: Found, python: Sequence[str] | None = None) -> Described:
+    """Read a scene from a .usd, .usda, .usdc, .usdz, .gltf or .glb file.
 
-    Raises SceneError with all that is wrong, each with the path of its prim or node.
+    Parameters: `file` names the file. What is left out of it is added to `found`. `python` is the command that starts Python
+    with a script, for the process in which USD is read; without it, the Python of this process.
+
+    Returns the scene.
+
+    Raises SceneError with all that is wrong, each with the path of its prim or node. Raises OSError.
     """
     ending = file.suffix.lower()
-    if ending in (*USD, *USD_PACKED):
-        return module("usd_read", file).read_stage(file, found)
+    if ending not in (*USD, *USD_PACKED, *GLTF):
+        wanted = ", ".join((*USD, *USD_PACKED, *GLTF))
+        raise refusal(file, f"its name ends with {ending or 'nothing'}; it has to end with one of {wanted}")
+    if not file.is_file():
+        raise refusal(file, "there is no such file")
     if ending in GLTF:
-        return module("gltf_read", file).read_document(file, found)
-    raise refusal(
-        file, f"its name ends with {ending or 'nothing'}; it has to end with one of {', '.join((*USD, *USD_PACKED, *GLTF))}"
-    )
+        with malformed_refused("glTF file with rigid bodies", partial(refusal, file)):
+            return module("gltf_read", file).read_document(file, found)
+    from .usd_process import python_command, read_in_process
+
+    return read_in_process(file, found, python_command() if python is None else python)
+
+
+def read_usd_here(file: Path, found: Found) -> Described:
+    """Read a USD file in this process, which a damaged file can end. Parameters and exceptions are those of `read`."""
+    with malformed_refused("USD file with rigid bodies", partial(refusal, file)):
+        return module("usd_read", file).read_stage(file, found)
 
 
 def write(scene: Described, file: Path, found: Found, *, instances: bool = False) -> None:

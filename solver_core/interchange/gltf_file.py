@@ -127,7 +127,9 @@ def buffer_of(file: Path, number: int, entry: Json, inner: bytes | None) -> byte
         except (binascii.Error, ValueError) as error:
             raise GltfError(f"buffer {number} cannot be read: {error}; write it anew") from error
     else:
-        beside = file.parent / unquote(uri)
+        beside = (file.parent / unquote(uri)).resolve()
+        if not beside.is_relative_to(file.parent.resolve()):
+            raise GltfError(f"buffer {number} is in {uri}, outside of the folder of the file; put it beside the file")
         if not beside.is_file():
             raise GltfError(f"buffer {number} is in {uri}, which cannot be found; put it beside the file")
         data = beside.read_bytes()
@@ -155,4 +157,6 @@ def numbers_at(document: Json, buffers: list[bytes], index: int) -> Array:
         raise GltfError(f"accessor {index} is not one that can be read ({error}); write the file anew") from error
     if "sparse" in accessor:
         raise GltfError(f"accessor {index} is sparse, which is not read; write the file without")
-    return array.astype(np.float64 if kind.kind == "f" else np.int64)
+    # what is not finite is refused where it is used
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64 if kind.kind == "f" else np.int64)

@@ -20,6 +20,8 @@ Json = dict[str, Any]
 Array = NDArray[Any]
 
 TRIANGLES = 4
+# Numbers of a value of an animation.
+WIDTHS = {"translation": 3, "rotation": 4}
 CORNERS_OF_TRIANGLE = 3
 
 
@@ -44,6 +46,10 @@ class Nodes:
             if not isinstance(one, int) or not 0 <= one < len(self.all) or one in self.above:
                 raise GltfError(f"node {one} is missing, or is below two others; write the file anew")
             self.above[one] = parent
+            self.found.signs()
+            name = self.all[one].get("name") or ""
+            if not isinstance(name, str) or not is_text(name):
+                raise GltfError(f"the name of node {one} is no text; name it otherwise")
             self.worlds[one] = world @ self.local(one)
             waiting.extend((child, one, self.worlds[one]) for child in self.all[one].get("children", []))
 
@@ -78,7 +84,7 @@ class Nodes:
                 else:
                     result[0, 0] = np.nan
                 result[:3, 3] = node.get("translation", [0, 0, 0])
-        except (TypeError, ValueError, IndexError) as error:
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
             raise GltfError(f"node {number} has no place that can be read ({error}); write the file anew") from error
         if not np.isfinite(result).all():
             self.found.wrong(self.path(number), "translation", "its place is not finite; correct it in the file")
@@ -164,10 +170,30 @@ class Nodes:
                 values = numbers_at(self.document, self._buffers, sampler["output"])
                 if sampler.get("interpolation", "LINEAR") == "CUBICSPLINE":
                     values = values[1::3]
-                if len(values) != len(times) or not (np.isfinite(values).all() and np.isfinite(times).all()):
+                if len(times) and (np.diff(times) <= 0.0).any():
+                    at = int(np.argmax(np.diff(times) <= 0.0)) + 1
+                    raise GltfError(
+                        f"the animation of {self.path(number)} has time {times[at]:g} s after {times[at - 1]:g} s; "
+                        "times have to rise, write the file anew"
+                    )
+                if (
+                    len(values) != len(times)
+                    or not len(times)
+                    or values.shape[1] != WIDTHS[kind]
+                    or not (np.isfinite(values).all() and np.isfinite(times).all())
+                ):
                     raise GltfError(f"the animation of {self.path(number)} is not finite, or cut off; write the file anew")
                 before = found.get(number, (times, np.zeros((0, 3)), np.zeros((0, 4))))
                 found[number] = (
                     (times, values, before[2]) if kind == "translation" else (times, before[1], values[:, [3, 0, 1, 2]])
                 )
         return found
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be written at all; halves of letters (surrogates), which JSON can spell, cannot."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

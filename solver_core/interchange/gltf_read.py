@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation, Slerp
 
 from ..scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, SolverSettings
-from ..validation.findings import SceneError, SceneProblem
-from ..validation.scene import validate
+from ..validation.findings import SceneError, SceneProblem, describe, is_positive
+from ..validation.scene import LAST_FRAME, validate
 from .described import Described, Found, Look
 from .frames import matrix_of, nearest_rotation, quaternion_of
 from .gltf_file import BODIES, UP, GltfError, opened_document
@@ -37,24 +37,20 @@ WRITTEN_AS = {
 def read_document(file: Path, found: Found) -> Described:
     """Read a .gltf or .glb file; what is left out of it is added to `found`.
 
-    Raises SceneError with all that is wrong, each with the path of its node.
+    Raises SceneError with all that is wrong, each with the path of its node. Values of the wrong type raise whatever they
+    raise; `files.read` converts that.
     """
     try:
         return described(file, found)
     except GltfError as error:
         raise SceneError((SceneProblem(str(file), "file", str(error)),)) from error
-    except FileNotFoundError as error:
-        raise SceneError((SceneProblem(str(file), "file", "there is no such file"),)) from error
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        message = f"it is not as glTF and KHR_physics_rigid_bodies have it ({type(error).__name__}: {error}); write it anew"
-        raise SceneError((SceneProblem(str(file), "file", message),)) from error
 
 
 def described(file: Path, found: Found) -> Described:
     document, buffers = opened_document(file)
     nodes, settings = Nodes(document, buffers, found), SolverSettings()
     own = document.get("extensions", {}).get(BODIES, {})
-    spec = empty_scene(own)
+    spec = empty_scene(own, found)
     moves, reader = nodes.paths(), Reader(document, nodes, own, found)
     bodies: dict[int, BodySpec] = {}
     looks: dict[str, Look] = {}
@@ -94,15 +90,33 @@ def described(file: Path, found: Found) -> Described:
     return Described(spec, settings, looks)
 
 
-def empty_scene(own: Json) -> SceneSpec:
-    """Gravity and frames, which only Stiction writes, else the usual ones."""
+def empty_scene(own: Json, found: Found) -> SceneSpec:
+    """A scene without bodies, with the gravity and frames that only Stiction writes, else the usual ones.
+
+    Raises SceneError for values that make no frames, before memory is asked for as many.
+    """
     kept = own.get("extras", {}).get("stiction", {}) if isinstance(own.get("extras", {}), dict) else {}
-    spec = SceneSpec(bodies=())
-    return replace(
-        spec,
-        gravity=np.array(kept.get("gravity", spec.gravity), dtype=np.float64),
-        **{name: kept.get(name, getattr(spec, name)) for name in ("frame_start", "frame_end", "fps", "time_scale")},
-    )
+    spec, where = SceneSpec(bodies=()), f"{BODIES}/extras/stiction"
+    gravity = kept.get("gravity", spec.gravity)
+    if found.is_finite(where, "gravity", gravity) and np.shape(gravity) != (3,):
+        found.wrong(where, "gravity", f"it is {gravity}; make it three numbers in m/s^2")
+    numbers = {name: kept.get(name, getattr(spec, name)) for name in ("frame_start", "frame_end", "fps", "time_scale")}
+    for name, value in numbers.items():
+        is_frame = name.startswith("frame")
+        if isinstance(value, bool) or not isinstance(value, int if is_frame else (int, float)):
+            found.wrong(where, name, f"it is {value!r}; make it {'a whole number' if is_frame else 'a number'}")
+    found.refuse()
+    if not -LAST_FRAME <= numbers["frame_start"] <= numbers["frame_end"] <= LAST_FRAME:
+        message = (
+            f"the frames {describe(numbers['frame_start'])} to {describe(numbers['frame_end'])} are no range between "
+            f"{-LAST_FRAME} and {LAST_FRAME}; correct it in the file"
+        )
+        found.wrong(where, "frame_end", message)
+    for name in ("fps", "time_scale"):
+        if not is_positive(numbers[name]):
+            found.wrong(where, name, f"it is {describe(numbers[name])}; make it a finite number above 0")
+    found.refuse()
+    return replace(spec, gravity=np.array(gravity, dtype=np.float64), **numbers)
 
 
 def rule_of(own: Json, name: str, found: Found) -> FrictionCombine:

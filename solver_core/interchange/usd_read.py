@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
 from ..scene.spec import BodySpec, SceneSpec, SolverSettings
 from ..validation.findings import SceneError, SceneProblem
@@ -19,7 +19,7 @@ from .usd_read_bodies import Group, groups_of, read_body, rigid_ancestor
 from .usd_read_filters import with_filters
 from .usd_read_instances import instances_of
 from .usd_read_joints import read_joint
-from .usd_stage import Opened, opened
+from .usd_stage import Opened, opened, sentence_of
 
 __all__ = ["read_stage"]
 
@@ -31,9 +31,18 @@ EARTH = 9.81
 def read_stage(file: Path, found: Found) -> Described:
     """Read a .usd, .usda, .usdc or .usdz file; what is left out of it is added to `found`.
 
-    Raises SceneError with all that is wrong, each with the path of its prim.
+    Raises SceneError with all that is wrong, each with the path of its prim, or with what OpenUSD says where it cannot read a
+    value, which it does only when it is asked for that.
     """
-    stage = opened(file, found)
+    try:
+        return described(opened(file, found), file, found)
+    except Tf.ErrorException as error:
+        message = f"a part of it cannot be read: {sentence_of(error)}; it is damaged, write it anew"
+        raise SceneError((SceneProblem(str(file), "file", message),)) from error
+
+
+def described(stage: Opened, file: Path, found: Found) -> Described:
+    """The scene on a stage. Raises SceneError, and Tf.ErrorException for values that cannot be read."""
     settings = SolverSettings()
     bodies, looks, paths = read_bodies(stage)
     found.refuse()

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
+from ..io.foreign import words_of
 from ..scene.spec import FrictionCombine
 from ..validation.findings import SceneError, SceneProblem
+from ..validation.scene import LAST_FRAME
 from .described import Found
 from .usd_names import FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE
 
@@ -26,6 +30,8 @@ LAYERS = (".usd", ".usda", ".usdc", ".usdz")
 # Of a scene that says nothing of its frames, as in Blender.
 FIRST_FRAME, USUAL_FRAMES = 1, 250
 FPS = 24.0
+# How OpenUSD reports an error to Python.
+OF_OPENUSD = re.compile(r"Error in '.*?' at line \d+ in file .*? : '(.*?)'(?= Error in |$)")
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
@@ -66,6 +72,7 @@ class Opened:
 
     def local(self, prim: Usd.Prim, frame: int | None = None) -> Array:
         """Local-to-world matrix (4, 4) of a prim in units and axes of the stage, at a frame, at first the first."""
+        self.found.signs()
         self._cache.SetTime(self.time if frame is None else Usd.TimeCode(frame))
         return np.array(self._cache.GetLocalToWorldTransform(prim), dtype=np.float64).T
 
@@ -82,7 +89,7 @@ class Opened:
         value = attribute.Get(self.time) if attribute else None
         if value is None:
             return default
-        if math.isnan(value):
+        if not isinstance(value, (int, float)) or math.isnan(value):
             self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is not a number; correct it in the file")
             return default
         return float(value)
@@ -94,12 +101,19 @@ class Opened:
             return np.zeros(3)
         if not self.found.is_finite(str(prim.GetPath()), attribute.GetName(), value):
             return np.zeros(3)
-        return np.array(value, dtype=np.float64)
+        vector = np.array(value, dtype=np.float64)
+        if vector.shape != (3,):
+            self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is no vector of three; correct it in the file")
+            return np.zeros(3)
+        return vector
 
     def quaternion(self, prim: Usd.Prim, attribute: Usd.Attribute) -> Array:
         """A unit quaternion (w, x, y, z) at the first frame, none for what is not authored or zero."""
         value: Any = attribute.Get(self.time) if attribute else None
         if value is None:
+            return np.array([1.0, 0.0, 0.0, 0.0])
+        if not isinstance(value, (Gf.Quatd, Gf.Quatf, Gf.Quath)):
+            self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is no quaternion; correct it in the file")
             return np.array([1.0, 0.0, 0.0, 0.0])
         q = np.array([value.GetReal(), *value.GetImaginary()], dtype=np.float64)
         if not self.found.is_finite(str(prim.GetPath()), attribute.GetName(), q) or not np.linalg.norm(q) > 0.0:
@@ -108,7 +122,15 @@ class Opened:
 
 
 def opened(file: Path, found: Found) -> Opened:
-    """Open a file; raises SceneError where it, or a layer that it names, cannot be read."""
+    """Open a stage whole, with all of its layers.
+
+    Parameters: `file` names the root layer. What is odd about its frames is added to `found`.
+
+    Returns the stage with its units, axes and frames.
+
+    Raises SceneError where the file, or a layer that it names, cannot be read, and where layers refer to each other in a
+    circle.
+    """
 
     def refuse(what: str, message: str) -> SceneError:
         return SceneError((SceneProblem(str(file), what, message),))
@@ -118,10 +140,14 @@ def opened(file: Path, found: Found) -> Opened:
     try:
         stage = Usd.Stage.Open(str(file))
     except Tf.ErrorException as error:
-        reason = " ".join(str(error).split())
-        raise refuse("file", f"it is no whole USD file, and nothing of it is read: {reason}; write it anew") from error
-    _, _, unresolved = UsdUtils.ComputeAllDependencies(Sdf.AssetPath(str(file)))
-    missing = [str(path) for path in unresolved if Path(str(path)).suffix.lower() in LAYERS]
+        raise refuse(
+            "file", f"it is no whole USD file, and nothing of it is read: {sentence_of(error)}; write it anew"
+        ) from error
+    found.signs()
+    lost = tuple(SceneProblem(*one) for one in composition_errors(stage))
+    if lost:
+        raise SceneError(lost)
+    missing = unresolved_layers(file)
     if missing:
         raise refuse("references", f"{', '.join(missing)} cannot be found; put it where the file looks for it")
     length, mass = UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)
@@ -136,9 +162,54 @@ def opened(file: Path, found: Found) -> Opened:
     if not all(map(math.isfinite, codes)):
         raise refuse("startTimeCode", f"its time codes run from {codes[0]} to {codes[1]}; set finite ones")
     start, end = math.floor(codes[0]), math.ceil(codes[1])
+    if start < -LAST_FRAME or end > LAST_FRAME:
+        message = f"its frames {start:g} to {end:g} are not between {-LAST_FRAME} and {LAST_FRAME}; set a shorter range"
+        raise refuse("endTimeCode", message)
     if start >= end:
         found.odd(str(file), "endTimeCode", f"it has one frame only; its simulation is given {USUAL_FRAMES}")
         end = start + USUAL_FRAMES - 1
     rate = stage.GetFramesPerSecond() if stage.HasAuthoredMetadata("framesPerSecond") else fps
     up = Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y else np.eye(3)
     return Opened(stage, found, float(length), float(mass), up, start, end, float(fps), float(rate or fps))
+
+
+def sentence_of(error: Exception) -> str:
+    """What an error of OpenUSD says, without the places in its sources."""
+    words = words_of(error)
+    return "; ".join(OF_OPENUSD.findall(words)) or words
+
+
+def unresolved_layers(file: Path) -> list[str]:
+    """The layers that the file, or a layer of it, names and that are not there; those of variants that are not chosen too."""
+    try:
+        _, _, unresolved = UsdUtils.ComputeAllDependencies(Sdf.AssetPath(str(file)))
+    except Tf.ErrorException as error:
+        message = f"a layer that it names cannot be read: {sentence_of(error)}; write that again"
+        raise SceneError((SceneProblem(str(file), "references", message),)) from error
+    return [str(path) for path in unresolved if Path(str(path)).suffix.lower() in LAYERS]
+
+
+def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
+    """The path of a prim, a field and a sentence for each error of the composition of a stage, which leaves something out: a
+    layer that cannot be opened, a prim that is not there, layers or prims that refer to each other in a circle.
+
+    Errors of references and payloads are kept with the index of each prim, those of sublayers with the stacks of layers in it.
+    """
+    stacks: set[Any] = set()
+    told: set[str] = set()
+    every = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate))
+    for prim in (stage.GetPseudoRoot(), *every):
+        index = prim.GetPrimIndex()
+        errors = list(index.localErrors)
+        waiting = [] if prim.IsInstanceProxy() else [index.rootNode]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children
+            if node.layerStack.identifier not in stacks:
+                stacks.add(node.layerStack.identifier)
+                errors += node.layerStack.localErrors
+        for error in errors:
+            sentence = " ".join(str(error).split()).removesuffix("; skipping.").rstrip(" .")
+            if sentence not in told:
+                told.add(sentence)
+                yield str(prim.GetPath()), "references", f"{sentence}; correct the reference or the layer in the file"

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 from ..process.command_line import UsageError
 from ..process.plain_files import PathRefused
 from .fclib import SIGNATURE, h5py_or_why_not, is_fclib, read_fclib, with_solution, written_fclib
+from .foreign import malformed_refused
 from .outputs import OutputKind, refuse_output, write_output
 from .problem_data import Form, ProblemFile, ProblemFileError
 from .problem_npz import FIRST_ARRAY, read_npz, written_npz
@@ -39,9 +41,10 @@ def read_problem(path: str | os.PathLike[str]) -> ProblemFile:
         head = file.read(len(SIGNATURE))
     if not head:
         raise ProblemFileError(path, "it is empty")
-    if head == SIGNATURE:
-        return read_fclib(path)
-    return read_npz(path) if head.startswith(ZIP) else read_siconos(path)
+    with malformed_refused("contact problem", partial(ProblemFileError, path)):
+        if head == SIGNATURE:
+            return read_fclib(path)
+        return read_npz(path) if head.startswith(ZIP) else read_siconos(path)
 
 
 def kind_of(path: str | os.PathLike[str]) -> OutputKind:

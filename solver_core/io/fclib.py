@@ -22,6 +22,7 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from ..problem.contact_problem import ContactProblem
 from ..problem.forms import GlobalForm, LocalForm, Solution, global_form_of, local_form_of
+from .foreign import words_of
 from .problem_data import ProblemFile, ProblemFileError
 
 __all__ = ["SIGNATURE", "h5py_or_why_not", "is_fclib", "read_fclib", "with_solution", "written_fclib"]
@@ -76,7 +77,7 @@ class Reader:
     def whole(self, place: str) -> int:
         """The one whole number at a place."""
         values = self.dataset(place)
-        if values.size != 1 or values[0] != int(values[0]):
+        if values.size != 1 or not np.isfinite(values[0]) or values[0] != int(values[0]):
             raise self.wrong(f"{place} must be one whole number, not {values[:4].tolist()}")
         return int(values[0])
 
@@ -143,20 +144,17 @@ def is_fclib(path: str | os.PathLike[str]) -> bool:
 
 
 def read_fclib(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in an FCLIB file. Raises ProblemFileError, and OSError where the file cannot be opened."""
+    """The problem in an FCLIB file. Raises ProblemFileError, and OSError where the file cannot be opened; a damaged file raises
+    whatever h5py raises, which `contact_problem_files.read_problem` converts."""
     h5py = h5py_or_why_not(path)
     with open(path, "rb"):
         pass  # a file that is not there has its own error
     try:
         with h5py.File(path, "r") as file:
             return _read(Reader(path, file))
-    except ProblemFileError:
-        raise
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-        reason = str(error).strip() or type(error).__name__
-        raise ProblemFileError(
-            path, f"it cannot be read as a contact problem, or is damaged ({reason}); copy it again"
-        ) from None
+    except OSError as error:
+        # which h5py raises for whatever it finds in a file
+        raise ProblemFileError(path, f"it is damaged HDF5 ({words_of(error)}); copy it again") from error
 
 
 def _read(file: Reader) -> ProblemFile:

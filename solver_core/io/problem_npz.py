@@ -24,6 +24,7 @@ from ..problem.forms import GlobalForm, LocalForm, Solution
 from ..problem.given_arrays import finite_array
 from ..problem.system import System
 from ..process.memory import free_memory
+from .foreign import words_of
 from .problem_data import ProblemFile, ProblemFileError
 
 __all__ = ["FIRST_ARRAY", "read_npz", "written_npz"]
@@ -104,7 +105,10 @@ class Arrays:
 
     def matrix(self, name: str) -> csr_matrix:
         data, indices, indptr = (self[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-        shape = tuple(int(size) for size in self[f"{name}_shape"])
+        sizes = self[f"{name}_shape"]
+        if sizes.shape != (2,):
+            raise self.wrong(f"{name}_shape must be two whole numbers")
+        shape = int(sizes[0]), int(sizes[1])
         if indptr.size != shape[0] + 1 or indices.size != data.size or (indices.size and indices.max() >= shape[1]):
             raise self.wrong(f"the matrix {name} does not fit together")
         matrix = csr_matrix((data, indices, indptr), shape=shape)
@@ -124,29 +128,17 @@ class Arrays:
 
 
 def read_npz(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in a file. Raises ProblemFileError, and OSError where the file cannot be opened."""
+    """The problem in a file. Raises ProblemFileError, and OSError where the file cannot be opened.
+
+    A damaged file raises whatever zipfile and numpy raise; `contact_problem_files.read_problem` converts that.
+    """
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _read(Arrays(path, archive))
-        except ProblemFileError:
-            raise
-        except (
-            zipfile.BadZipFile,
-            ValueError,
-            KeyError,
-            TypeError,
-            EOFError,
-            OSError,
-            MemoryError,
-            NotImplementedError,
-        ) as error:
-            reason = str(error).strip() or type(error).__name__
-            raise ProblemFileError(path, f"it is damaged, or no contact problem ({reason}); copy it again") from None
-        except Exception as error:
-            if type(error).__module__ != "zlib":
-                raise
-            raise ProblemFileError(path, f"it is damaged ({error}); copy it again") from None
+        except OSError as error:
+            # of a place in the file that is not there
+            raise ProblemFileError(path, f"it is damaged ({words_of(error)}); copy it again") from error
 
 
 def _read(arrays: Arrays) -> ProblemFile:

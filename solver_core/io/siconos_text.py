@@ -31,6 +31,7 @@ __all__ = ["read_siconos"]
 
 DENSE_STORAGE, BLOCK_STORAGE, SPARSE_STORAGE = 0, 1, 2
 PRINTED_TRIPLETS, PRINTED_COLUMNS = 1, 2
+MOST_DIGITS = 18  # of a whole number, which has to go into 64 bits
 KNOWN_DIMENSIONS, ROLLING_DIMENSIONS = (2, 3), (4, 5)
 
 
@@ -62,8 +63,9 @@ class Words:
 
     def whole(self, what: str, least: int = 0) -> int:
         word = self.word()
-        if not word.lstrip("+-").isdigit() or int(word) < least:
-            raise self.wrong(f"{what} is {word!r} and no whole number of at least {least}")
+        if len(word) > MOST_DIGITS or not word.lstrip("+-").isdigit() or int(word) < least:
+            said = f"{what} is {word[:MOST_DIGITS]!r} and no whole number of at least {least}"
+            raise self.wrong(f"{said}, with {MOST_DIGITS} digits at most")
         return int(word)
 
     def numbers(self, what: str, count: int) -> NDArray[np.float64]:
@@ -86,7 +88,8 @@ class Words:
 
 
 def read_siconos(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in a text file of Siconos. Raises ProblemFileError, and OSError where the file cannot be opened."""
+    """The problem in a text file of Siconos. Raises ProblemFileError, and OSError where the file cannot be opened. Sizes for
+    which there is no memory raise MemoryError; `contact_problem_files.read_problem` converts that."""
     content = Path(path).read_bytes()
     try:
         words = Words(path, content.decode("ascii"))

@@ -17,9 +17,11 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 from ..bake.events import ListenerGone, emit
 from ..io.container import ContainerError
@@ -31,10 +33,12 @@ from ..process.ending import Ending, StopAsked, hear_parent, hear_signals
 from ..process.file_lock import FileLock, LockHeld
 from .apply import refuse_axes, refuse_values
 from .axes import parse_axes, variations
-from .cluster import ClusterError, local_cluster, refuse_missing_library, refuse_workers, scheduler_at
+from .cluster import cluster_pool, refuse_missing_library
 from .folder import POSES_TABLE, SCENE_FILE, SHEET_PAGE, SHEET_TABLE, make_folders
+from .local import local_pool
 from .options import add_sweep_options, refuse_options
 from .outcome import Standing, State
+from .pool import PoolLost
 from .results import Results
 from .run import Progress, Sweep, bake_all
 from .sheet import write_sheet
@@ -57,6 +61,7 @@ def make_parser() -> Parser:
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("folder", metavar="FOLDER", help="where the bakes and the sheet go; existing bakes in it are continued")
     add_sweep_options(parser)
+    parser.add_argument("--take-snapshot", action="store_true", help="remove SNAPSHOT, a temporary file, once it is read")
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
     parser.add_argument("--events", action="store_true", help="say everything as JSON, an object a line")
     return parser
@@ -107,7 +112,7 @@ def main(argv: Sequence[str]) -> int:
         return voice.failed(ExitStatus.BAD_INPUT, str(error))
     except OSError as error:
         return voice.failed(status_of(error), str(error))
-    except ClusterError as error:
+    except PoolLost as error:
         return voice.failed(ExitStatus.FAILED, f"{error}\nfinished frames are in caches; the same command goes on after them")
     except LockHeld as holder:
         return voice.failed(ExitStatus.FAILED, f"another sweep is at work in this folder: {holder}")
@@ -119,14 +124,19 @@ def main(argv: Sequence[str]) -> int:
 
 
 def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus:
-    """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, ClusterError, LockHeld or StopAsked."""
+    """Bake all variations, write the sheet. Raises UsageError, ContainerError, OSError, PoolLost, LockHeld or StopAsked."""
     refuse_options(arguments)
     within = arguments.stands_within
     bound = Standing() if within is None else Standing(1e-3 * within[0], math.radians(within[1]))
-    refuse_missing_library()
+    if arguments.scheduler:
+        refuse_missing_library()
     axes = parse_axes(arguments.vary)
     wanted = variations(axes)
-    spec, settings = read_snapshot(arguments.snapshot)
+    try:
+        spec, settings = read_snapshot(arguments.snapshot)
+    finally:
+        if arguments.take_snapshot:
+            Path(arguments.snapshot).unlink(missing_ok=True)
     refuse_axes(spec, axes)
     refuse_values(spec, settings, axes, arguments.nudge)
     folder = Path(arguments.folder).resolve()
@@ -139,12 +149,13 @@ def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus
         hear_signals(stop)
         scene = file_digest(folder / SCENE_FILE)
         processes = min(arguments.workers or os.cpu_count() or 1, len(wanted))
-        cluster = scheduler_at(arguments.scheduler) if arguments.scheduler else local_cluster(processes)
-        with cluster as client:
-            refuse_workers(client, str(folder), scene)
+        heard: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+        cluster = arguments.scheduler
+        workers = cluster_pool(cluster, str(folder), scene, heard.put) if cluster else local_pool(processes, heard.put)
+        with workers as pool:
             progress = Progress(len(wanted), spec.frame_end - spec.frame_start + 1)
             work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
-            outcomes = bake_all(client, work, progress, stop, voice.progress)
+            outcomes = bake_all(pool, work, progress, heard, stop, voice.progress)
         results = Results(spec, axes, wanted, outcomes, bound)
         try:
             write_sheet(folder, results)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processes in which a worker of the cluster bakes: `warm_worker`s, which end with it, however it ends.
+"""The processes in which a sweep bakes: `warm_worker`s, which end with the process that started them, however it ends.
 
-Not in the cluster's own process: that has to answer its scheduler while kernels are compiled, and a bake that dies of its
-memory must not take the others with it.
+A bake has a process of its own because one that dies for want of memory must not take the others with it, and because a worker
+of a cluster has to answer its scheduler while kernels are compiled.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from distributed import WorkerPlugin
+from ..process.command_line import ExitStatus
+from ..process.ending import STOPPED
 
-__all__ = ["PLUGIN", "Baker", "Bakers"]
+__all__ = ["Baker", "Bakers"]
 
-PLUGIN = "stiction-bakers"
 PACKAGES = Path(__file__).resolve().parents[2]
 LINES_OF_TROUBLE = 20
 # Longer than a worker takes to end.
@@ -62,8 +62,8 @@ class Baker:
         """Bake as the arguments of `worker` say, and call `heard` with each event; returns the exit status, a negative one for
         the signal that ended the process."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        # one that has just ended says so by its status
-        with suppress(OSError):
+        # one that has just ended, or was asked to on another thread, says so by its status
+        with suppress(OSError, ValueError):
             self._process.stdin.write(json.dumps(list(arguments)) + "\n")
             self._process.stdin.flush()
         for line in self._process.stdout:
@@ -95,33 +95,35 @@ class Baker:
         self._trouble.extend(line.rstrip() for line in pipe)
 
 
-class Bakers(WorkerPlugin):
-    """Those of one worker of the cluster: as many as it bakes at once. Installed in it for as long as the sweep lasts."""
+class Bakers:
+    """As many such processes as bake at once. Any thread may ask for a bake."""
 
-    name = PLUGIN
-
-    def setup(self, worker: Any) -> None:
-        """Called by the cluster in the worker."""
+    def __init__(self) -> None:
         self._all: list[Baker] = []
-        self._idle: deque[Baker] = deque()
+        self._idle: list[Baker] = []
+        self._lock = threading.Lock()
+        self._is_over = False
 
-    def teardown(self, worker: Any) -> None:
-        """Called when the worker, or the sweep, ends."""
-        for baker in self._all:
+    def end(self) -> None:
+        """Let all of them end, which keep the frames so far; none bakes from now on."""
+        with self._lock:
+            self._is_over = True
+            bakers = list(self._all)
+        for baker in bakers:
             baker.ask_to_end()
-        for baker in self._all:
+        for baker in bakers:
             baker.wait()
 
     def bake(self, arguments: Sequence[str], heard: Callable[[Mapping[str, Any]], None]) -> tuple[int, str]:
         """Bake in a process that is idle, or in a new one; returns its status and the end of its error output."""
-        baker = None
-        with suppress(IndexError):
-            while baker is None or not baker.is_alive:
-                baker = self._idle.popleft()
-        if baker is None or not baker.is_alive:
-            baker = Baker()
-            self._all = [*(one for one in self._all if one.is_alive), baker]
+        with self._lock:
+            if self._is_over:
+                return ExitStatus.FAILED, STOPPED
+            baker = next((one for one in self._idle if one.is_alive), None) or Baker()
+            self._idle = [one for one in self._idle if one is not baker and one.is_alive]
+            self._all = [*(one for one in self._all if one.is_alive and one is not baker), baker]
         status = baker.bake(arguments, heard)
-        if baker.is_alive:
-            self._idle.append(baker)
+        with self._lock:
+            if baker.is_alive:
+                self._idle.append(baker)
         return status, baker.trouble

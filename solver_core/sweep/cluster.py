@@ -1,71 +1,99 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster that a sweep runs on: processes of this machine, or whatever a scheduler elsewhere has, if it fits."""
+"""Bakes a sweep on a cluster of dask.distributed that is there already, if its workers fit."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
 import re
+import secrets
 import shlex
-import signal
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..process.command_line import UsageError
+from .pool import Baked, Heard, Order, PoolLost
+from .task import made_of, scene_digest
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
-__all__ = ["ClusterError", "local_cluster", "refuse_missing_library", "refuse_workers", "scheduler_at"]
+__all__ = ["ClusterPool", "cluster_pool", "refuse_missing_library", "refuse_workers", "scheduler_at"]
 
 ADDRESS = re.compile(r"((tcp|tls|wss?)://)?[^/\s]+:\d+")
 SECONDS_TO_ANSWER = 10.0
-# A worker that is lost is not to blame for it: power, preemption, memory of others.
-LOSSES_ALLOWED = 3
-
-
-class ClusterError(Exception):
-    """There is no cluster to bake on; says why, and what to do."""
 
 
 def refuse_missing_library() -> None:
     """Raise UsageError where dask.distributed is not installed."""
     if importlib.util.find_spec("distributed") is None:
         command = f"{shlex.quote(sys.executable)} -m pip install distributed"
-        raise UsageError(f"a sweep needs the Python library distributed, which is not there; install it:\n{command}")
+        raise UsageError(f"--scheduler: a cluster needs the Python library distributed; install it:\n{command}")
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[Client]:
-    """So many worker processes of one thread on this machine, which end with the block, and with this process however that
-    ends. Its scheduler listens on this machine alone."""
-    from dask import config
-    from distributed import Client, LocalCluster
+def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterator[ClusterPool]:
+    """The workers of a scheduler that is there already.
 
-    settings: dict[str, Any] = {f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}
-    settings["distributed.scheduler.allowed-failures"] = LOSSES_ALLOWED
-    # it has a server for pages all the same, which wants a port that another sweep may have
-    pages = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    quiet: dict[str, Any] = {"silence_logs": logging.CRITICAL, "memory_limit": 0, "scheduler_kwargs": pages}
-    with tempfile.TemporaryDirectory(prefix="stiction-sweep-") as scratch, config.set(settings), hushed():
-        with without_interrupts():
-            cluster = LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", local_directory=scratch, **quiet)
+    Parameters: `address` is that of the scheduler. All workers have to reach the `folder` of the sweep, with the scene of the
+    digest `scene`. `heard` takes in what bakes say.
+
+    Raises PoolLost where it does not answer, has no workers or those of another version, and UsageError for what is no address.
+    """
+    with scheduler_at(address) as client:
+        refuse_workers(client, folder, scene)
+        from .cluster_worker import PLUGIN, ClusterBakers
+
+        topic = f"stiction-{secrets.token_hex(8)}"
+        client.subscribe_topic(topic, lambda event: heard(event[1]))
+        client.register_plugin(ClusterBakers())
         try:
-            with Client(cluster, set_as_default=False) as client:
-                yield client
+            yield ClusterPool(client, topic)
         finally:
-            # what is not gone by then ends as soon as this process has
-            with suppress(TimeoutError):
-                cluster.close(timeout=SECONDS_TO_ANSWER)
+            if client.status == "running":
+                client.unsubscribe_topic(topic)
+                client.unregister_worker_plugin(PLUGIN)
+
+
+class ClusterPool:
+    """A `Pool` of the workers of dask.distributed."""
+
+    def __init__(self, client: Client, topic: str):
+        self._client, self._topic = client, topic
+        self._futures: list[Future] = []
+
+    def submit(self, order: Order) -> Baked:
+        """Bake a variation as soon as a worker is free."""
+        from .cluster_worker import bake_on_cluster
+
+        key = f"{self._topic}-{order.key}"
+        future: Any = self._client.submit(bake_on_cluster, order, self._topic, key=key, pure=False, priority=-order.key)
+        self._futures.append(future)
+        return future
+
+    def cancel(self) -> None:
+        """End all bakes; their caches keep the frames so far."""
+        self._client.cancel(self._futures, force=True)
+
+    def refuse_lost(self) -> None:
+        """Raise PoolLost where the scheduler cannot be reached any more."""
+        if self._client.status not in ("running", "connecting"):
+            raise PoolLost("the scheduler no longer answers")
+
+    def why(self, error: BaseException) -> str:
+        """Why a bake that raised this has failed."""
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return "every worker that baked it was lost; perhaps out of memory"
+        return f"{type(error).__name__}: {error}"
 
 
 @contextmanager
 def scheduler_at(address: str) -> Iterator[Client]:
-    """The cluster of a scheduler that is there already. Raises ClusterError where it does not answer or has no workers, and
+    """The cluster of a scheduler that is there already. Raises PoolLost where it does not answer or has no workers, and
     UsageError for what is no address."""
     if ADDRESS.fullmatch(address) is None:
         raise UsageError(f"--scheduler: {address!r} is no address of a scheduler, such as tcp://10.0.0.2:8786")
@@ -75,7 +103,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
         try:
             client = Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
         except (OSError, TimeoutError) as error:
-            raise ClusterError(
+            raise PoolLost(
                 f"the scheduler at {address} does not answer within {SECONDS_TO_ANSWER:g} s; is it running there "
                 f"(dask scheduler), and does a firewall let it be reached?"
             ) from error
@@ -83,15 +111,13 @@ def scheduler_at(address: str) -> Iterator[Client]:
             try:
                 client.wait_for_workers(1, timeout=SECONDS_TO_ANSWER)
             except TimeoutError as error:
-                raise ClusterError(f"the scheduler at {address} has no workers; start some: dask worker {address}") from error
+                raise PoolLost(f"the scheduler at {address} has no workers; start some: dask worker {address}") from error
             yield client
 
 
 def refuse_workers(client: Client, folder: str, scene: str) -> None:
-    """Raise ClusterError that names the workers on which bakes would come out otherwise, or which do not have the sweep's
+    """Raise PoolLost that names the workers on which bakes would come out otherwise, or which do not have the sweep's
     folder with the scene of this digest."""
-    from .task import made_of, scene_digest
-
     wanted = made_of()
     wrong = []
     answers: Any = client.run(made_of, on_error="return")
@@ -102,13 +128,13 @@ def refuse_workers(client: Client, folder: str, scene: str) -> None:
             wrong.append(f"{address} has {differences_of(found, wanted)}")
     if wrong:
         advice = "install the same version of Stiction and of its libraries there"
-        raise ClusterError("\n".join(["workers of another version, on which bakes may come out otherwise; " + advice, *wrong]))
+        raise PoolLost("\n".join(["workers of another version, on which bakes may come out otherwise; " + advice, *wrong]))
     answers = client.run(scene_digest, folder)
     for address, digest in sorted(answers.items()):
         if digest != scene:
             wrong.append(f"{address} does not have it")
     if wrong:
-        raise ClusterError("\n".join([f"all workers have to reach the folder of the sweep as {folder}", *wrong]))
+        raise PoolLost("\n".join([f"all workers have to reach the folder of the sweep as {folder}", *wrong]))
 
 
 def differences_of(found: Mapping[str, str], wanted: Mapping[str, str]) -> str:
@@ -127,16 +153,3 @@ def hushed() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
-
-
-@contextmanager
-def without_interrupts() -> Iterator[None]:
-    """What is started in the block does not hear Ctrl+C: the sweep ends it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: Any = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)

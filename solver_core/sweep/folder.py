@@ -41,7 +41,11 @@ def files_of(folder: Path, name: str, digest: str) -> VariationFiles:
 
 
 def make_folders(folder: Path) -> None:
-    """Make the folder of a sweep where it is not. Raises PathRefused where something else has its name, and OSError."""
+    """Make the folder of a sweep where it is not. Raises PathRefused where something else has its name, or where
+    `bakes` in it is a link, and OSError."""
+    # its files have known names, so that a link would let another folder have them
+    if (folder / BAKES).is_symlink():
+        raise PathRefused(folder / BAKES, "is a link, which is not followed; remove it, or choose another folder")
     for one in (folder, folder / BAKES):
         if one.exists() and not one.is_dir():
             raise PathRefused(one, "is a file; the folder of a sweep has to be a folder")

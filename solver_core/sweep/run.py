@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All variations of a sweep, handed to a cluster and waited for."""
+"""All variations of a sweep, handed to a pool of workers and waited for."""
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import Any
 
 from ..process.ending import Ending
 from ..scene.words import duration
 from .axes import Variation
-from .cluster import ClusterError
 from .outcome import Outcome, State
-
-if TYPE_CHECKING:
-    from distributed import Client, Future
+from .pool import Baked, Order, Pool, PoolLost
 
 __all__ = ["Progress", "Sweep", "bake_all"]
 
@@ -93,45 +90,40 @@ class Sweep:
 
 
 def bake_all(
-    client: Client, sweep: Sweep, progress: Progress, ending: Ending, say: Callable[[str, float], None]
+    pool: Pool,
+    sweep: Sweep,
+    progress: Progress,
+    heard: SimpleQueue[Mapping[str, Any]],
+    ending: Ending,
+    say: Callable[[str, float], None],
 ) -> list[Outcome]:
-    """What came out of each variation, in their order. Raises StopAsked once `ending` asks for it, and ClusterError where the
-    cluster is lost; the caches of all then hold what was baked."""
-    from .baker import PLUGIN, Bakers
-    from .task import Order, bake_variation
+    """Bake all variations.
 
-    topic = f"stiction-{secrets.token_hex(8)}"
-    client.subscribe_topic(topic, lambda event: progress.heard(event[1]))
-    client.register_plugin(Bakers())
-    try:
-        futures = {}
-        for key, variation in enumerate(sweep.variations):
-            order = Order(str(sweep.folder), sweep.scene, variation, key, topic, sweep.nudge, sweep.threads)
-            future = client.submit(bake_variation, order, key=f"{topic}-{key}", pure=False, priority=-key)
-            futures[future] = key
-        return wait_for(client, futures, progress, ending, say)
-    finally:
-        if client.status == "running":
-            client.unsubscribe_topic(topic)
-            client.unregister_worker_plugin(PLUGIN)
+    Parameters: `pool` bakes. `heard` gets what the bakes say, for `progress`, of which `say` takes a line and the share of all
+    frames.
 
+    Returns what came out of each variation, in their order.
 
-def wait_for(
-    client: Client, futures: Mapping[Future, int], progress: Progress, ending: Ending, say: Callable[[str, float], None]
-) -> list[Outcome]:
+    Raises StopAsked once `ending` asks for it, and PoolLost where the workers are lost; the caches then hold what was baked.
+    """
+    futures = [
+        pool.submit(Order(str(sweep.folder), sweep.scene, variation, key, sweep.nudge, sweep.threads))
+        for key, variation in enumerate(sweep.variations)
+    ]
     outcomes: dict[int, Outcome] = {}
     said, said_at = (0, 0), -SECONDS_BETWEEN_SAME
     while len(outcomes) < len(futures):
         try:
             ending.check()
         except BaseException:
-            client.cancel(list(futures), force=True)
+            pool.cancel()
             raise
-        if client.status not in ("running", "connecting"):
-            raise ClusterError("the scheduler no longer answers")
-        for future, key in futures.items():
+        pool.refuse_lost()
+        while not heard.empty():
+            progress.heard(heard.get())
+        for key, future in enumerate(futures):
             if key not in outcomes and future.done():
-                outcomes[key] = end_of(future)
+                outcomes[key] = end_of(future, pool)
                 progress.ended(key, outcomes[key])
         now, stands_at = time.monotonic(), (progress.percent(), progress.finished)
         if now - said_at >= (SECONDS_BETWEEN_LINES if stands_at != said else SECONDS_BETWEEN_SAME):
@@ -141,15 +133,9 @@ def wait_for(
     return [outcomes[key] for key in sorted(outcomes)]
 
 
-def end_of(future: Future) -> Outcome:
-    """What a bake that has ended came to; one that its workers did not survive has failed."""
-    from distributed import KilledWorker
-
-    if future.status == "cancelled":
-        raise ClusterError("the scheduler gave up the bakes, or no longer answers")
+def end_of(future: Baked, pool: Pool) -> Outcome:
+    """What a bake that has ended came to. Raises PoolLost for one that was given up."""
+    if future.cancelled():
+        raise PoolLost("the bakes were given up, or the scheduler no longer answers")
     error = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, KilledWorker):
-        return Outcome(State.FAILED, "", 0, "every worker that baked it was lost; perhaps out of memory")
-    return Outcome(State.FAILED, "", 0, f"{type(error).__name__}: {error}")
+    return future.result() if error is None else Outcome(State.FAILED, "", 0, pool.why(error))

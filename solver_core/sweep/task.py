@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a worker of the cluster does: it says what it is, and bakes a variation.
+"""Bakes a variation of a sweep, here or on a worker of a cluster.
 
 The scene comes, and the frames go, by way of the sweep's folder, which all workers reach by the same path. So whoever takes a
 bake over from one that was lost finds its frames.
@@ -11,15 +11,12 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-
-from distributed import get_worker
 
 from ..io.cache import CacheError, FrameCacheReader, cache_has_begun
 from ..io.container import ContainerError
@@ -28,12 +25,12 @@ from ..process.command_line import ExitStatus
 from ..process.file_lock import FileLock, LockHeld
 from ..scene.spec import SceneSpec
 from .apply import applied
-from .axes import Variation
-from .baker import PLUGIN, Bakers
+from .baker import Bakers
 from .folder import SCENE_FILE, VariationFiles, files_of
 from .outcome import Outcome, State, figures_of
+from .pool import Heard, Order
 
-__all__ = ["Order", "bake_variation", "made_of", "scene_digest"]
+__all__ = ["bake_variation", "made_of", "scene_digest"]
 
 LIBRARIES = ("numpy", "scipy", "numba")
 # How often a bake is begun again whose process was ended by the system.
@@ -41,20 +38,6 @@ ATTEMPTS = 3
 # For the process of a worker that was lost, which still writes its last frame.
 SECONDS_FOR_THE_LOST = 30.0
 SECONDS_BETWEEN_WORDS = 1.0
-
-
-@dataclass(frozen=True)
-class Order:
-    """One variation to bake. folder: of the sweep; scene: the digest of its snapshot; key: by which the progress is told under
-    `topic`; nudge: m/s; threads: of the bake."""
-
-    folder: str
-    scene: str
-    variation: Variation
-    key: int
-    topic: str
-    nudge: float
-    threads: int
 
 
 @cache
@@ -77,29 +60,35 @@ def scene_digest(folder: str) -> str:
         return ""
 
 
-def bake_variation(order: Order) -> Outcome:
-    """Bake a variation, or what its cache lacks of it, and say what came out. A whole cache is read, and nothing baked."""
+def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") -> Outcome:
+    """Bake a variation, or what its cache lacks of it. A whole cache is read, and nothing baked.
+
+    Parameters: `order` says what to bake, `bakers` have the processes, `heard` takes in how far the bake is, and `where` begins
+    the sentence about a folder that is not there.
+
+    Returns what came out.
+    """
     folder = Path(order.folder)
     if scene_digest(order.folder) != order.scene:
         why = "the scene of the sweep is not there, or is another one; all workers have to reach the folder by the same path"
-        return Outcome(State.FAILED, "", 0, f"{get_worker().address}: {folder}: {why}")
+        return Outcome(State.FAILED, "", 0, f"{where}{folder}: {why}")
     spec, settings = applied(*read_snapshot(folder / SCENE_FILE), order.variation, order.nudge)
     files = files_of(folder, order.variation.name, snapshot_digest(spec, settings))
+    name = name_in(folder, files)
     try:
-        return baked(order, files, spec, lambda: write_snapshot(files.snapshot, spec, settings))
+        with suppress(FileNotFoundError, CacheError, ContainerError):
+            return with_figures(files, spec, name, 0)
+        write_snapshot(files.snapshot, spec, settings)
+        wait_for_the_lost(files.cache)
+        return baked(order, files, spec, bakers, Telling(order.key, spec, heard))
     except (OSError, CacheError, ContainerError) as error:
-        return Outcome(State.FAILED, name_in(folder, files), 0, str(error))
+        return Outcome(State.FAILED, name, 0, str(error))
 
 
-def baked(order: Order, files: VariationFiles, spec: SceneSpec, write: Callable[[], None]) -> Outcome:
+def baked(order: Order, files: VariationFiles, spec: SceneSpec, bakers: Bakers, telling: Telling) -> Outcome:
     """The end of a bake. Raises OSError, CacheError and ContainerError where it cannot be done, or its frames not be read."""
-    name, telling = name_in(Path(order.folder), files), Telling(order, spec)
-    with suppress(FileNotFoundError, CacheError, ContainerError):
-        return with_figures(files, spec, name, 0)
-    write()
-    wait_for_the_lost(files.cache)
+    name = name_in(Path(order.folder), files)
     arguments = [str(files.snapshot), str(files.cache), "--threads", str(order.threads)]
-    bakers: Bakers = get_worker().plugins[PLUGIN]  # type: ignore[assignment]
     status, trouble = 0, ""
     for _ in range(ATTEMPTS):
         resume = ["--resume"] if may_be_resumed(files, spec) else []
@@ -144,11 +133,10 @@ class Telling:
     """What a bake says, passed on to whoever started the sweep, once a second at most. baked: frames of this run; why: what
     it said when it failed."""
 
-    def __init__(self, order: Order, spec: SceneSpec):
+    def __init__(self, key: int, spec: SceneSpec, hears: Heard):
         self.baked = 0
         self.why = ""
-        self._order, self._first = order, spec.frame_start
-        self._worker, self._told_at = get_worker(), 0.0
+        self._key, self._first, self._hears, self._told_at = key, spec.frame_start, hears, 0.0
 
     def heard(self, record: Mapping[str, Any]) -> None:
         """Take in one event of the worker."""
@@ -158,7 +146,7 @@ class Telling:
             case "frame" | "kept" | "repeated" as what:
                 self.baked += what == "frame"
                 frames = record["frame"] - self._first + 1
-                self._tell({"key": self._order.key, "frames": frames, "baked": self.baked})
+                self._tell({"key": self._key, "frames": frames, "baked": self.baked})
             case "error":
                 self.why = record["message"]
             case "stopped":
@@ -168,4 +156,4 @@ class Telling:
         now = time.monotonic()
         if now - self._told_at >= SECONDS_BETWEEN_WORDS:
             self._told_at = now
-            self._worker.log_event(self._order.topic, said)
+            self._hears(said)

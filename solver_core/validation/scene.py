@@ -17,7 +17,10 @@ from .findings import SceneError, SceneProblem, describe, is_finite, is_not_nega
 from .joints import joint_problems, joint_warnings
 from .paths import lost_warnings
 
-__all__ = ["scene_warnings", "validate"]
+__all__ = ["LAST_FRAME", "scene_warnings", "validate"]
+
+# No frame number is farther from 0: the timeline of Blender ends before.
+LAST_FRAME = 2**20
 
 # What a problem is said to be about when it is about no single object.
 SCENE = "Scene"
@@ -80,6 +83,9 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     if spec.frame_end < spec.frame_start:
         message = f"the last frame {spec.frame_end} comes before the first, {spec.frame_start}; choose a later one"
         yield SceneProblem(SCENE, "frame_end", message)
+    elif spec.frame_start < -LAST_FRAME or spec.frame_end > LAST_FRAME:
+        message = f"frames {spec.frame_start} to {spec.frame_end} are not between {-LAST_FRAME} and {LAST_FRAME}"
+        yield SceneProblem(SCENE, "frame_end", f"{message}; choose a shorter range")
     if not is_positive(spec.fps):
         yield SceneProblem(SCENE, "fps", f"is {spec.fps}; frames per second must be above 0 and finite")
     if not is_positive(spec.time_scale):

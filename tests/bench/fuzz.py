@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Thousands of scenes, snapshots, caches, reports, .blend files and command lines that nobody means; see `fuzzing.py` in
-`tests/core` and in `tests/addon`.
+"""Thousands of scenes, snapshots, caches, reports, .blend files, files of other programs and command lines that nobody means;
+see `fuzzing.py` in `tests/core` and in `tests/addon`, and `foreign_fuzzing.py` in `tests/core`.
 
     python -m tests.bench.fuzz [--cases 10000] [--first 0] [--only cache] [--gigabytes 4]
 
@@ -23,12 +23,12 @@ from time import process_time
 
 from ..addon import fuzzing as of_addon
 from ..addon.loading import load_extension
-from ..core import fuzzing
+from ..core import foreign_fuzzing, fuzzing
 from .records import write_rows
 
-KINDS = {**fuzzing.KINDS, **of_addon.KINDS}
+KINDS = {**fuzzing.KINDS, **foreign_fuzzing.KINDS, **of_addon.KINDS}
 # the add-on's start processes: they come once where the others come three times
-TURN = [*sorted(fuzzing.KINDS) * 3, *sorted(of_addon.KINDS)]
+TURN = [*sorted([*fuzzing.KINDS, *foreign_fuzzing.KINDS]) * 3, *sorted(of_addon.KINDS)]
 CASES_BETWEEN_LINES = 500
 HARD_LIMIT = 600.0  # s, after which Python's own alarm did not help: a kernel hangs
 
@@ -49,11 +49,16 @@ def without_blenders_own() -> None:
 
 def made_rooms(folder: Path) -> dict[str, fuzzing.Room]:
     """The room of each kind of case, each with a bake of its own."""
-    rooms = {name: folder / name / "room" for name in ("core", "addon")}
+    rooms = {name: folder / name / "room" for name in ("core", "foreign", "addon")}
     for room in rooms.values():
         room.mkdir(parents=True)
     core, addon = fuzzing.Folder.made(rooms["core"]), of_addon.Room.made(rooms["addon"])
-    return dict.fromkeys(fuzzing.KINDS, core) | dict.fromkeys(of_addon.KINDS, addon)
+    foreign = foreign_fuzzing.Foreign.made(rooms["foreign"])
+    return (
+        dict.fromkeys(fuzzing.KINDS, core)
+        | dict.fromkeys(foreign_fuzzing.KINDS, foreign)
+        | dict.fromkeys(of_addon.KINDS, addon)
+    )
 
 
 def try_cases(cases: range, turn: list[str], rooms: dict[str, fuzzing.Room], now: Path) -> Counter[str]:

@@ -55,7 +55,7 @@ def sweep(snapshot: Path, folder: Path, count: int, workers: int, kills: int = 0
             children = psutil.Process(process.pid).children(recursive=True)
             bakers = [one for one in children if "solver_core.warm_worker" in " ".join(one.cmdline())]
             if bakers:
-                rng.choice(bakers).parent().kill()
+                rng.choice(bakers).kill()
                 killed += 1
             next_kill = time.monotonic() + SECONDS_BETWEEN_KILLS
     path = own + max(of_workers.values(), default=0.0)

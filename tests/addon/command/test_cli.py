@@ -307,6 +307,44 @@ def test_what_cannot_be_loaded_ends_with_a_status_and_does_not_wait(missing):
     """As for want of memory; Blender's own end has waited for ever."""
     code = f"import sys; from tests.addon.loading import load_extension; load_extension(); sys.modules[{missing!r}] = None\n"
     code += "for name in [name for name in sys.modules if name.startswith('stiction.')]: del sys.modules[name]\n"
-    code += f"sys.modules[{missing!r}] = None; from stiction import main; main()"
+    code += f"sys.modules[{missing!r}] = None; sys.argv = ['stiction', 'check']; from stiction import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 1 and "cannot be loaded" in done.stderr
+
+
+WITHOUT_BPY = """
+import importlib.util, sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"bpy", "mathutils"}:
+            raise ImportError(f"{name} was imported")
+sys.meta_path.insert(0, Refuse())
+spec = importlib.util.spec_from_file_location("stiction", "__init__.py", submodule_search_locations=["."])
+module = sys.modules["stiction"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+sys.argv = ["stiction", *ARGUMENTS]
+module.main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--help"], 0, "solve a contact problem in a file"),
+        (["bake", "--help"], 0, "linear_damping"),
+        (["bake"], 2, "required: -o/--output"),
+        (["solve", "pyproject.toml"], 2, "no contact problem as Siconos prints it"),
+        (["check", "scene.blend"], 1, "need the Python module bpy"),
+    ],
+)
+def test_help_and_solve_need_no_blender(arguments, status, words):
+    code = WITHOUT_BPY.replace("ARGUMENTS", repr(arguments))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == status and words in done.stdout + done.stderr
+
+
+def test_the_fields_that_the_help_names_are_those_that_can_be_set(extension):
+    from stiction.addon.command import changes, options
+
+    assert tuple(changes.SETTERS) == options.FIELDS

@@ -27,8 +27,8 @@ def handed_over(monkeypatch):
 
     given = {}
 
-    def run_module(name, snapshot, *arguments, environment):
-        given.update(name=name, content=read_snapshot(snapshot), arguments=list(arguments))
+    def run_module(name, snapshot, *arguments):
+        given.update(name=name, content=read_snapshot(snapshot), snapshot=Path(snapshot), arguments=list(arguments))
         return 3
 
     monkeypatch.setattr(processes, "run_module", run_module)
@@ -45,8 +45,9 @@ def test_the_scene_and_the_options_are_handed_over(run, file, handed_over, tmp_p
     assert handed_over["arguments"] == [
         str(tmp_path / "out"),
         *("--vary=Crate:friction=0.2,0.4", "--vary=seed=1:3", "--workers=2", "--threads=1", "--nudge=0.01"),
-        *("--stands-within", "5.0", "2.0"),
+        *("--stands-within", "5.0", "2.0", "--take-snapshot"),
     ]
+    assert not handed_over["snapshot"].exists()
     assert file.read_bytes() == before and not (tmp_path / "out").exists()
 
 

@@ -64,6 +64,28 @@ def test_an_openjd_template_passes_the_checks_of_its_own_tool(run, file):
     assert [(step["name"], step["total_tasks"]) for step in summary["steps"]] == [("Bake", 1), ("Render", 3)]
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("plain: it's é", "plain: it's é"),
+        ("{{x", "{ {x"),
+        ("{{Param.Blender}}", "{ {Param.Blender} }"),
+        ("a{{{b}}}", "a{ { {b} } }"),
+        ("new\nline\ttab\x07\x9f", "new line tab  "),
+        (180 * "a", 125 * "a" + "..."),
+    ],
+)
+def test_the_name_of_an_openjd_job_is_text_and_no_expression(extension, name, shown):
+    from openjd.model import SymbolTable, decode_job_template
+
+    from stiction.addon.farms.farm_job import FarmJob
+    from stiction.addon.farms.openjd import openjd_template
+
+    job = FarmJob(name, "/shot/scene.blend", "Scene", "/shot/baked.blend", 1, 3)
+    template = decode_job_template(template=json.loads(openjd_template(job, Path("/shot"))))
+    assert template.name.resolve(symtab=SymbolTable()) == shown
+
+
 @pytest.mark.slow
 def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_preempted(run, file):
     job = file.with_name("job.json")

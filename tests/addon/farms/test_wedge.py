@@ -125,20 +125,6 @@ def test_a_sweep_that_fails_says_why_and_one_that_dies_what_it_left(wedge, says)
     assert session().trouble == "no memory" and not session().sheet
 
 
-def test_a_missing_library_is_named_with_a_command_that_installs_it_where_the_sweep_looks(wedge, monkeypatch, tmp_path):
-    from stiction.addon.farms import sweep
-
-    monkeypatch.setattr(sweep, "LIBRARY", "distributed_of_nobody")
-    monkeypatch.setattr(sweep, "libraries_folder", lambda: tmp_path / "my libraries")
-    with pytest.raises(RuntimeError, match="does not bring"):
-        bpy.ops.stiction.wedge()
-    assert "-m pip install --target" in session().command and "my libraries" in session().command
-    assert bpy.ops.stiction.copy_install_command() == {"FINISHED"}
-    (tmp_path / "my libraries" / "distributed_of_nobody").mkdir(parents=True)
-    sweep.refuse_missing_library()
-    assert sweep.sweep_environment()["PYTHONPATH"].endswith("my libraries")
-
-
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from solver_core.geometry import build_shapes, convex_hull
+from solver_core.geometry import build_shapes, convex_hull, hulls
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -121,3 +121,54 @@ def test_equal_shapes_share_their_rows_and_keep_their_margins():
     )
     assert table.first_vertex[0] == table.first_vertex[1]
     assert table.radius.tolist() == [pytest.approx(np.sqrt(3)), pytest.approx(np.sqrt(3) + 0.5), np.inf]
+
+
+def on_a_sphere(count):
+    points = np.random.default_rng(4).normal(size=(count, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def a_ring(sides):
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sides)])
+    return turned(np.concatenate([ring, ring + np.array([0, 0, 0.5])]), 1)
+
+
+@pytest.mark.parametrize("points", [on_a_sphere(300), a_ring(90), turned(CUBE, 2)], ids=["sphere", "ring", "cube"])
+def test_the_ways_of_large_hulls_come_to_the_faces_and_planes_of_small_ones(points, monkeypatch):
+    usual = convex_hull(points)
+    monkeypatch.setattr(hulls, "MOST_HEIGHTS", 0)
+    monkeypatch.setattr(hulls, "MOST_COMPARED", 2)
+    large = convex_hull(points)
+    for name in ("vertices", "face_start", "face_vertices", "face_edges", "edges", "edge_faces"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(large, name))
+    np.testing.assert_allclose(usual.planes, large.planes, rtol=0.0, atol=1e-15)
+
+
+def test_a_large_polygon_reaches_as_far_as_its_farthest_corner():
+    flat = a_ring(400)[:400]
+    edge = np.roll(flat, -1, axis=0) - flat
+    normal = np.cross(flat[100] - flat[0], flat[200] - flat[0])
+    outward = np.cross(edge, normal / np.linalg.norm(normal))
+    outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+    assert abs(hulls._outside(flat[None], outward[None])) < 1e-12
+    assert hulls._outside(flat[None], -outward[None]) > 1.0
+    by_hand = (flat @ outward.T - (flat * outward).sum(axis=1)).max(axis=0)
+    supports = hulls._supports(flat, outward) - (flat * outward).sum(axis=1)
+    np.testing.assert_allclose(supports, by_hand, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_scan_of_5000_points_is_a_closed_convex_hull_without_comparing_all_with_all():
+    points = on_a_sphere(5000).astype(np.float32)
+    hull = convex_hull(points)
+    assert len(hull.vertices) == 5000
+    assert len(hull.vertices) - len(hull.edges) + hull.face_count == 2
+    assert max((points @ plane[:3] - plane[3]).max() for plane in hull.planes[::40]) <= 1e-15
+
+
+def test_a_cloud_of_100000_points_costs_what_its_corners_cost():
+    points = np.random.default_rng(5).uniform(-1.0, 1.0, size=(100_000, 3))
+    hull = convex_hull(points)
+    assert len(hull.vertices) < 1000
+    assert max((points @ plane[:3] - plane[3]).max() for plane in hull.planes) <= 4e-6

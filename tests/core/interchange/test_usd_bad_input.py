@@ -156,7 +156,7 @@ def test_a_layer_that_is_missing_is_named(tmp_path):
     stage = new_stage(tmp_path / "a.usda")
     cube(stage, "/World/Good", mass=1.0)
     stage.DefinePrim("/World/One").GetReferences().AddReference("./gone.usda")
-    with pytest.raises(SceneError, match=r"gone\.usda cannot be found"):
+    with pytest.raises(SceneError, match=r"gone\.usda"):
         saved(stage)
 
 

@@ -360,3 +360,41 @@ def test_bytes_are_an_fclib_file(tmp_path):
     with h5py.File(path) as file:
         assert sorted(file["fclib_local/W"]) == ["i", "m", "n", "nz", "nzmax", "p", "x"]
         assert file["fclib_local/spacedim"][0] == 3 and file["solution/r"].shape == (12,)
+
+
+def infinite(path, place):
+    write_problem(path, ProblemFile(of_bodies()))
+    with h5py.File(path, "r+") as file:
+        del file[place]
+        file[place] = np.array([np.inf])
+
+
+@pytest.mark.parametrize("place", ["fclib_global/spacedim", "fclib_global/M/nz", "fclib_global/H/m"])
+def test_a_whole_number_that_is_infinite_is_named(tmp_path, place):
+    infinite(tmp_path / "a.hdf5", place)
+    with pytest.raises(ProblemFileError, match=rf"a\.hdf5: {place} must be one whole number"):
+        read_problem(tmp_path / "a.hdf5")
+
+
+def test_a_matrix_without_sizes_is_named(tmp_path):
+    write_problem(tmp_path / "a.npz", ProblemFile(local()))
+    with np.load(tmp_path / "a.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for sizes in (np.zeros(0), np.array(3), np.array([1, 2, 3])):
+        np.savez(tmp_path / "b.npz", **(arrays | {"W_shape": sizes}))
+        with pytest.raises(ProblemFileError, match=r"b\.npz: W_shape must be two whole numbers"):
+            read_problem(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("old", ["0 1 :", "1 1 :"])
+def test_an_index_of_26_digits_is_named(tmp_path, old):
+    (tmp_path / "a.dat").write_text(TRIPLETS.replace(old, f"{10**25} 1 :"))
+    with pytest.raises(ProblemFileError, match=r"a\.dat: .*18 digits at most"):
+        read_problem(tmp_path / "a.dat")
+
+
+def test_sizes_for_which_there_is_no_memory_are_one_sentence(tmp_path):
+    huge = 10**17
+    (tmp_path / "a.dat").write_text(f"3\n{huge // 3}\n1\n{huge}\n{huge}\n0 0 0\n0 0\n\n\n")
+    with pytest.raises(ProblemFileError, match=r"a\.dat: "):
+        read_problem(tmp_path / "a.dat")

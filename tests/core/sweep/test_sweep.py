@@ -23,9 +23,10 @@ from solver_core.sweep import cluster
 from solver_core.sweep.__main__ import main
 from solver_core.sweep.apply import applied
 from solver_core.sweep.axes import parse_axes, variations
-from solver_core.sweep.cluster import ClusterError, refuse_workers
+from solver_core.sweep.cluster import refuse_workers
 from solver_core.sweep.folder import files_of
 from solver_core.sweep.outcome import Outcome, State
+from solver_core.sweep.pool import PoolLost
 from solver_core.sweep.run import Progress
 from solver_core.sweep.task import made_of
 
@@ -37,11 +38,12 @@ VARIED = ("seed=1,2",)
 SPEC = scene(200)
 
 
-def sweep(folder, *arguments, vary=VARIED, spec=SPEC):
+def sweep(folder, *arguments, vary=VARIED, spec=SPEC, workers=2):
     command = [sys.executable, "-m", "solver_core.sweep", snapshot(folder, spec), str(folder / "out")]
     command += [f"--vary={axis}" for axis in vary]
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen([*command, "--workers", "2", *arguments], cwd=ROOT, text=True, **pipes)
+    command += [] if workers is None else ["--workers", str(workers)]
+    return subprocess.Popen([*command, *arguments], cwd=ROOT, text=True, **pipes)
 
 
 def ended(process):
@@ -100,11 +102,11 @@ def undisturbed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def robbed(tmp_path_factory):
-    """The folder of a sweep that lost a worker in the middle, and what that said."""
+    """The folder of a sweep that lost one of its processes in the middle, and what that said."""
     folder = tmp_path_factory.mktemp("robbed")
     process = sweep(folder)
     wait_for_frames(folder, process)
-    bakers_of(process)[0].parent().kill()
+    bakers_of(process)[0].kill()
     status, said, trouble = ended(process)
     assert (status, trouble) == (0, "")
     return folder, said
@@ -213,10 +215,63 @@ def test_a_file_is_no_folder_and_a_sheet_of_somebody_else_is_left(tmp_path, caps
     assert (tmp_path / "out" / "sheet.csv").read_text() == "my own figures\n"
 
 
-def test_the_missing_library_is_named_with_the_command_that_installs_it(tmp_path, capsys, monkeypatch):
+def test_only_a_cluster_needs_a_library_which_is_named_with_the_command_that_installs_it(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(cluster.importlib.util, "find_spec", lambda name: None)
-    status, said = refused(capsys, snapshot(tmp_path), tmp_path / "out", "--vary", "seed=1")
+    given = snapshot(tmp_path), tmp_path / "out", "--vary", "seed=1"
+    status, said = refused(capsys, *given, "--scheduler", "tcp://127.0.0.1:9")
     assert status == 2 and "-m pip install distributed" in said
+    status, said = refused(capsys, *given, "--vary", "friction=x")
+    assert status == 2 and "distributed" not in said
+    code = "import sys, solver_core.sweep.__main__; sys.exit('distributed' in sys.modules or 'dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_a_folder_of_bakes_that_is_a_link_is_not_followed(tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "other").mkdir()
+    try:
+        (tmp_path / "out" / "bakes").symlink_to(tmp_path / "other", target_is_directory=True)
+    except OSError:
+        pytest.skip("this system lets nobody make links")
+    status, said = refused(capsys, snapshot(tmp_path), tmp_path / "out", "--vary", "seed=1")
+    assert status == 2 and "is a link, which is not followed" in said
+    assert not any((tmp_path / "other").iterdir())
+
+
+def test_a_snapshot_that_is_handed_over_is_removed_once_it_is_read(tmp_path, capsys):
+    given = snapshot(tmp_path)
+    status, _ = refused(capsys, given, tmp_path / "out", "--vary", "Nobody:friction=1", "--take-snapshot")
+    assert status == 2 and not os.path.exists(given)
+
+
+@pytest.mark.slow
+@POSIX_ONLY
+def test_a_sweep_that_is_killed_leaves_nothing_in_the_temporary_folder(tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    process = sweep(tmp_path)
+    wait_for_frames(tmp_path, process)
+    bakers = bakers_of(process)
+    process.kill()
+    process.communicate()
+    assert bakers and gone(bakers)
+    assert not [one.name for one in (tmp_path / "temporary").iterdir() if one.name.startswith("stiction")]
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_in_the_middle_ends_with_the_same_bits(tmp_path, undisturbed):
+    from distributed import LocalCluster
+
+    local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "local_directory": str(tmp_path / "scratch")}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **local) as machines:
+        process = sweep(tmp_path, "--scheduler", machines.scheduler_address, workers=None)
+        wait_for_frames(tmp_path, process)
+        mine = psutil.Process().children(recursive=True)
+        bakers = [one for one in mine if "solver_core.warm_worker" in one.cmdline()]
+        bakers[0].parent().kill()
+        status, _, trouble = ended(process)
+    assert (status, trouble) == (0, "")
+    assert baked(tmp_path) == undisturbed
 
 
 def test_what_is_no_address_is_refused_and_a_scheduler_that_does_not_answer_is_named(tmp_path, capsys, monkeypatch):
@@ -243,12 +298,12 @@ def test_a_worker_of_another_version_and_one_without_the_folder_are_refused_by_n
     digests = {"tcp://a:1": "d", "tcp://b:1": "d"}
     refuse_workers(Answers(dict.fromkeys(digests, mine), digests), "/sweep", "d")
     older = {**mine, "numba": "0.1"}
-    with pytest.raises(ClusterError, match=rf"tcp://b:1 has numba 0.1 where this has {mine['numba']}"):
+    with pytest.raises(PoolLost, match=rf"tcp://b:1 has numba 0.1 where this has {mine['numba']}"):
         refuse_workers(Answers({"tcp://a:1": mine, "tcp://b:1": older}, digests), "/sweep", "d")
     absent = ModuleNotFoundError("No module named 'solver_core'")
-    with pytest.raises(ClusterError, match="tcp://b:1 has no solver_core that knows sweeps"):
+    with pytest.raises(PoolLost, match="tcp://b:1 has no solver_core that knows sweeps"):
         refuse_workers(Answers({"tcp://a:1": mine, "tcp://b:1": absent}, digests), "/sweep", "d")
-    with pytest.raises(ClusterError, match=r"reach the folder of the sweep as /sweep\ntcp://b:1 does not have it"):
+    with pytest.raises(PoolLost, match=r"reach the folder of the sweep as /sweep\ntcp://b:1 does not have it"):
         refuse_workers(Answers(dict.fromkeys(digests, mine), {"tcp://a:1": "d", "tcp://b:1": ""}), "/sweep", "d")
 
 
