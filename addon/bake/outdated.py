@@ -136,7 +136,11 @@ def tell(context: Context, found: dict[str, Any]) -> None:
 
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     def follow_moves(scene: Scene, objects: list[Object]) -> None:
-        """The first frame shows where the bodies begin: a body moved there has its start moved."""
+        """Let bodies begin where the user moved them.
+
+        `shows_start` says that the add-on has put every body at its start and has moved none since (`restore.place_bodies`
+        unsets it). So a body that stands elsewhere was moved by the user, or by a script.
+        """
         if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
             for ob in objects:
                 start_from_here(ob)

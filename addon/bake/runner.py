@@ -8,7 +8,7 @@ references to Blender's data, for undo may replace that while the worker runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -57,7 +57,7 @@ from .outdated import release_copies
 from .process import Idle
 from .worker import Worker
 
-__all__ = ["Bake", "begin", "describe", "free"]
+__all__ = ["Bake", "Shown", "begin", "describe", "free", "show_cache"]
 
 WRITING = "Writing the scene"
 
@@ -217,18 +217,9 @@ class Bake:
     def _take_over(self, scene: Scene | None) -> None:
         if scene is None:
             return
-        free(scene)
-        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
-        for body, rest in self._extraction.rest.items():
-            if (ob := by_uid.get(rest.uid)) is not None:
-                take_over(ob, scene, body, rest.world, rest.transforms)
-        bake = scene.stiction.bake
-        bake.state = "CACHED"
-        bake.cache, bake.digest = relative_if_asked(scene, self._files.cache), self._files.digest
-        bake.made_from, bake.earlier = self._made_from, self._earlier
-        bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
-        bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
-        remove_old_bakes(self._files, caches_in_use())
+        last = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
+        shown = Shown(self._made_from, self._earlier, self.job.frame_start, self.job.frame_end, last)
+        show_cache(scene, self._extraction, self._files, shown)
 
     def _show(self, scene: Scene | None, frame: int) -> None:
         if scene is None:
@@ -243,6 +234,33 @@ class Bake:
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
         if scene.frame_current >= frame and not bpy.app.background:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a scene remembers of a bake: digests of what it was made from, a line for each part that is of another bake, the
+    first and the last frame of its range, and the last frame that is there."""
+
+    made_from: str
+    earlier: str
+    frame_start: int
+    frame_end: int
+    last_frame: int
+
+
+def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Shown) -> None:
+    """Let the bodies of a scene follow the frames in a cache, in place of the bake that the scene has."""
+    free(scene)
+    by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+    for body, rest in extraction.rest.items():
+        if (ob := by_uid.get(rest.uid)) is not None:
+            take_over(ob, scene, body, rest.world, rest.transforms)
+    bake = scene.stiction.bake
+    bake.state = "CACHED"
+    bake.cache, bake.digest = relative_if_asked(scene, files.cache), files.digest
+    bake.made_from, bake.earlier = shown.made_from, shown.earlier
+    bake.frame_start, bake.frame_end, bake.last_frame = shown.frame_start, shown.frame_end, shown.last_frame
+    remove_old_bakes(files, caches_in_use())
 
 
 def free(scene: Scene) -> int:

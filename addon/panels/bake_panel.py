@@ -44,7 +44,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         row.operator("stiction.free_bake")
         draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
-        column.operator("stiction.play", icon="PLAY")
+        draw_play(column, context)
         width = characters_in_row(context)
         draw_result(layout, context, width)
         if session.compiling:
@@ -53,6 +53,15 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
             draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
     draw_messages(layout, context)
+
+
+def draw_play(column: UILayout, context: Context) -> None:
+    """The button of a play, and what was played last in this scene."""
+    session = context.window_manager.stiction
+    column.operator("stiction.play", icon="PLAY")
+    if session.take and session.take_scene == str(context.scene.session_uid):
+        row = column.row(align=True)
+        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0]}", icon="FILE_TICK")
 
 
 def draw_details(layout: UILayout, lines: list[str], width: int) -> None:

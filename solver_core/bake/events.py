@@ -7,11 +7,11 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..scene.spec import SceneWarning
 
-__all__ = ["ListenerGone", "emit", "emit_warnings"]
+__all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings"]
 
 
 class ListenerGone(Exception):
@@ -32,3 +32,15 @@ def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
     """Print an event for each."""
     for warning in warnings:
         emit("warning", **dataclasses.asdict(warning))
+
+
+def emit_count(count: NamedTuple) -> bool:
+    """Print the event "compiled" with the fields of a `compile.watch.Count`; returns whether it was delivered.
+
+    For a thread that can raise nothing: the main thread finds out with its next event.
+    """
+    try:
+        emit("compiled", **count._asdict())
+    except ListenerGone:
+        return False
+    return True
