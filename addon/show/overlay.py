@@ -31,7 +31,7 @@ class Overlay:
     """What is drawn, for as long as nothing of it changes."""
 
     handler = DrawHandler("SpaceView3D", "POST_VIEW")
-    contacts = CachedContacts()
+    contacts = CachedContacts(with_sleepers=True)
     drawn: tuple[Any, Any, Any] | None = None
 
 
