@@ -12,7 +12,7 @@ from .farms import export as farm_jobs
 from .farms import wedge as wedges
 from .interchange import operators as interchange
 from .output import contact_points, pieces, reactions
-from .panels import check, manual, menu, operators, pairs, ui
+from .panels import check, manual, menu, operators, pairs, preferences, ui
 from .panels import wedge as wedge_panel
 from .settings import display, former_settings, materials, object_properties, properties
 from .settings import wedge as wedge_settings
@@ -47,6 +47,7 @@ PARTS = (
     wedge_panel,
     check,
     manual,
+    preferences,
     menu,
     playback,
     outdated,

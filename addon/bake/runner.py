@@ -55,6 +55,7 @@ from .job import (
 )
 from .outdated import release_copies
 from .process import Idle
+from .progress import Progress
 from .worker import Worker
 
 __all__ = ["Bake", "Shown", "begin", "describe", "free", "show_cache"]
@@ -117,7 +118,8 @@ class Bake:
         self._flexible = frozenset(body.name for body in extraction.spec.bodies if body.deformable is not None)
         found = self._extraction.warnings
         warnings = tuple(one_line(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}") for w in found)
-        self.job = replace(Job(), warnings=warnings)
+        pace = scene.stiction.bake.seconds_a_frame
+        self.job = replace(Job(), warnings=warnings, progress=Progress(expected=pace if pace > 0.0 else None))
         for text in warnings:
             say("WARNING", text)
         if resume and not cache_has_begun(self._files.cache):
@@ -204,6 +206,7 @@ class Bake:
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
             scene.stiction.bake.moving = self.job.moving
+            scene.stiction.bake.seconds_a_frame = self.job.progress.seconds_a_frame or 0.0
 
     def _find_scene(self) -> Scene | None:
         # lasts through undo and renaming, and no other file has it

@@ -7,13 +7,15 @@ import bpy
 from bpy.types import Context, UILayout
 
 from ..bake.fingerprint import ONLY_THE_END
-from ..blender.label_wrapping import characters_in_row, draw_wrapped, wrapped
+from ..blender.label_wrapping import characters_in_row, draw_wrapped, shortened, wrapped
 from ..blender.libraries import baked_elsewhere
 
 __all__ = ["draw_bake", "draw_in_timeline"]
 
 MOST_MESSAGES = 12
-ROWS_OF_DETAILS = 7
+ROWS_OF_DETAILS = 4
+# in the rows that a bake has nothing to say in
+HINTS = ("Blender stays usable meanwhile", "Esc stops the bake", "The frames so far are kept", "They play while it runs")
 MOST_CHANGES = 5
 
 
@@ -67,8 +69,9 @@ def draw_play(column: UILayout, context: Context) -> None:
 def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
     """How a bake goes, in as many rows at any time: what is below stays where it is."""
     column = layout.column(align=True)
-    rows = [row for line in lines for row in wrapped(line, width)][:ROWS_OF_DETAILS]
-    for row in rows + [""] * (ROWS_OF_DETAILS - len(rows)):
+    # several lines have a row each, and one that explains something has as many as it needs
+    rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
+    for row in (*rows, *(shortened(hint, width) for hint in HINTS))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
 
 

@@ -100,6 +100,7 @@ class SceneBake(PropertyGroup):
     frame_end: IntProperty()
     last_frame: IntProperty()
     missed_steps: IntProperty()
+    seconds_a_frame: FloatProperty(description="Of the last frames of the bake")
     moving: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
