@@ -28,7 +28,7 @@ from .stock import Stock
 
 __all__ = ["Count", "Watch"]
 
-SECONDS_BETWEEN_COUNTS = 1.0
+SECONDS_BETWEEN_REPORTS = 1.0
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
 
 
@@ -88,7 +88,7 @@ class Watch(event.Listener, AbstractContextManager):
     def _count(self) -> None:
         """Tell the count, again and again."""
         begin, first, was_busy = time.monotonic(), None, False
-        while not self._is_over.wait(SECONDS_BETWEEN_COUNTS):
+        while not self._is_over.wait(SECONDS_BETWEEN_REPORTS):
             # one look that finds it busy may be a kernel that is loaded
             is_busy = self._depth > 0
             if is_busy and was_busy:

@@ -308,7 +308,7 @@ def test_a_bake_has_help_from_its_first_kernel_on_and_until_it_ends(monkeypatch,
 
 def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypatch, tmp_path):
     """The count stood still for minutes while the second process held the lock of the kernel that the bake needed."""
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_COUNTS", 0.01)
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_REPORTS", 0.01)
     told, folder = queue.SimpleQueue(), kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
     folder.mkdir(parents=True)
 
