@@ -15,7 +15,7 @@ __all__ = ["draw_bake", "draw_in_timeline"]
 MOST_MESSAGES = 12
 ROWS_OF_DETAILS = 4
 # in the rows that a bake has nothing to say in
-HINTS = ("Blender stays usable meanwhile", "Esc stops the bake", "The frames so far are kept", "They play while it runs")
+HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
 MOST_CHANGES = 5
 
 

@@ -7,9 +7,12 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..scene.spec import SceneWarning
+
+if TYPE_CHECKING:
+    from ..compile.watch import Count
 
 __all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings"]
 
@@ -34,13 +37,13 @@ def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
         emit("warning", **dataclasses.asdict(warning))
 
 
-def emit_count(count: NamedTuple) -> bool:
-    """Print the event "compiled" with the fields of a `compile.watch.Count`; returns whether it was delivered.
+def emit_count(count: Count) -> bool:
+    """Print the event "compiled" with the fields of a count; returns whether it was delivered.
 
     For a thread that can raise nothing: the main thread finds out with its next event.
     """
     try:
-        emit("compiled", **count._asdict())
+        emit("compiled", **dataclasses.asdict(count))
     except ListenerGone:
         return False
     return True

@@ -17,9 +17,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
 
 from numba.core import event
 
@@ -29,14 +29,16 @@ from .stock import Stock
 __all__ = ["Count", "Watch"]
 
 SECONDS_BETWEEN_REPORTS = 1.0
+FEW = 10  # kernels: the pace of fewer says nothing, for some take a minute and most a moment
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
 
 
-class Count(NamedTuple):
-    """Kernels on disk.
+@dataclass(frozen=True)
+class Count:
+    """Kernels on disk. No named tuple, for a new one of those has all kernels compiled anew (`kernel_cache.argument_types`).
 
     kernels: how many came since the watch began. there: how many there are. whole: how many the sources define, more than one
-    bake calls. left: s that the others would take at the pace so far, None before one was compiled.
+    bake calls. left: s that the others would take at the pace so far, None before ten were compiled.
     """
 
     kernels: int
@@ -96,7 +98,7 @@ class Watch(event.Listener, AbstractContextManager):
                 if first is None:
                     begin, first = time.monotonic(), there
                 made, elapsed = there - first, time.monotonic() - begin
-                left = (whole - there) * elapsed / made if made > 0 else None
+                left = (whole - there) * elapsed / made if made >= FEW else None
                 if not self._tell(Count(made, there, whole, left)):
                     return
             was_busy = is_busy

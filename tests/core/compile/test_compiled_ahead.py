@@ -320,11 +320,11 @@ def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypa
         with event.trigger_event(watch.LOCK):
             first = told.get(timeout=60)
             assert (first.kernels, first.there, first.left) == (0, 0, None)
-            for number in (1, 2, 3):
+            for number in range(watch.FEW):
                 (folder / f"vec3.other-{number}.py311.nbi").touch()
-            while (count := told.get(timeout=60)).there < 3:
-                pass
-            assert count.kernels == 3 and count.left > 0.0 and count.whole == Stock(tmp_path).whole
+            while (count := told.get(timeout=60)).there < watch.FEW:
+                assert count.left is None
+            assert count.kernels == watch.FEW and count.left > 0.0 and count.whole == Stock(tmp_path).whole
         time.sleep(0.05)
         while not told.empty():
             told.get()
