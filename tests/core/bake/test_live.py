@@ -186,6 +186,7 @@ class Dawdling(SimpleNamespace):
         return self.seconds
 
 
+@pytest.mark.slow
 def test_no_load_of_the_machine_decides_what_stands(monkeypatch):
     """The card house fell by itself in the window, because steps were cut short when the machine was busy."""
     frames, last = [], 12
