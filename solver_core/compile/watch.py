@@ -55,7 +55,7 @@ class Watch(event.Listener, AbstractContextManager):
         self._folder, self._tell = folder, tell
         self._stock = Stock(folder)
         # how many times the compiler's lock is held or waited for; numba takes it for each kernel, also to load one
-        self._depth, self._has_compiled = 0, False
+        self._depth, self._compiles, self._has_compiled = 0, 0, False
         self._is_over = threading.Event()
         self._helper: subprocess.Popen | None = None
 
@@ -77,7 +77,9 @@ class Watch(event.Listener, AbstractContextManager):
         """A kernel begins to be looked for or compiled; with the first one that is compiled the second process begins."""
         if event.kind == LOCK:
             self._depth += 1
-        elif not self._has_compiled:
+            return
+        self._compiles += 1
+        if not self._has_compiled:
             self._has_compiled = True
             if (os.cpu_count() or 1) > 1:
                 self._helper = start(self._folder, "--processes", "1", "--background", stderr=subprocess.DEVNULL)
@@ -86,19 +88,21 @@ class Watch(event.Listener, AbstractContextManager):
         """A kernel is there."""
         if event.kind == LOCK:
             self._depth -= 1
+        else:
+            self._compiles -= 1
 
     def _count(self) -> None:
         """Tell the count, again and again."""
-        begin, first, was_busy = time.monotonic(), None, False
+        begin, first = time.monotonic(), None
         while not self._is_over.wait(SECONDS_BETWEEN_REPORTS):
-            # one look that finds it busy may be a kernel that is loaded
-            is_busy = self._depth > 0
-            if is_busy and was_busy:
-                there, whole = self._stock.there, self._stock.whole
-                if first is None:
-                    begin, first = time.monotonic(), there
-                made, elapsed = there - first, time.monotonic() - begin
+            if self._depth == 0:
+                continue
+            there, whole = self._stock.there, self._stock.whole
+            if first is None:
+                begin, first = time.monotonic(), there
+            made, elapsed = there - first, time.monotonic() - begin
+            # where nothing comes, it may be a kernel that is loaded
+            if made > 0 or self._compiles > 0:
                 left = (whole - there) * elapsed / made if made >= FEW else None
                 if not self._tell(Count(made, there, whole, left)):
                     return
-            was_busy = is_busy

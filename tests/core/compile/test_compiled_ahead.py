@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 import tomllib
 from pathlib import Path
@@ -312,19 +313,30 @@ def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypa
     told, folder = queue.SimpleQueue(), kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
     folder.mkdir(parents=True)
 
+    counted = threading.Event()
+
+    class Seen(Stock):
+        @property
+        def there(self):
+            number = super().there
+            counted.set()
+            return number
+
     def tell(count):
         told.put(count)
         return True
 
+    monkeypatch.setattr(watch, "Stock", Seen)
     with watch.Watch(tmp_path, tell):
         with event.trigger_event(watch.LOCK):
-            first = told.get(timeout=60)
-            assert (first.kernels, first.there, first.left) == (0, 0, None)
+            assert counted.wait(60)
+            # what is only loaded is not told
+            assert told.empty()
             for number in range(watch.FEW):
                 (folder / f"vec3.other-{number}.py311.nbi").touch()
-            while (count := told.get(timeout=60)).there < watch.FEW:
+            while (count := told.get(timeout=60)).kernels < watch.FEW:
                 assert count.left is None
-            assert count.kernels == watch.FEW and count.left > 0.0 and count.whole == Stock(tmp_path).whole
+            assert count.there == watch.FEW and count.left > 0.0 and count.whole == Stock(tmp_path).whole
         time.sleep(0.05)
         while not told.empty():
             told.get()
