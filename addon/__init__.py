@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The room where bpy lives: reads the scene, calls the worker, writes the result; holds no mechanics."""
+"""Blender's side: reads the scene, calls the worker, writes the result; holds no mechanics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parts() -> tuple[ModuleType, ...]:
     from .farms import wedge as wedges
     from .interchange import operators as interchange
     from .output import contact_points, pieces, reactions
-    from .panels import check, manual, menu, operators, pairs, ui
+    from .panels import check, manual, menu, operators, pairs, preferences, ui
     from .panels import wedge as wedge_panel
     from .settings import display, former_settings, materials, object_properties, properties
     from .settings import wedge as wedge_settings
@@ -52,6 +52,7 @@ def parts() -> tuple[ModuleType, ...]:
         wedge_panel,
         check,
         manual,
+        preferences,
         menu,
         playback,
         outdated,

@@ -8,8 +8,9 @@ output; "event" is their kind:
                 that was named, cannot be used, null if they can or there are none
     preparing   body, number, of: the modes of a flexible body are computed, of so many different ones
     prepared    bodies: of each flexible one, what a report says of it
-    compiled    kernels: how many were compiled so far; there: how many are on disk, of the whole that any bake may need, which
-                is more than one does; at any time, about once a second while there are any
+    compiled    kernels: how many came since the bake began; there: how many are on disk, of the whole that any bake may need,
+                which is more than one does; left: s that the others would take at the pace so far, or null; at any time, about
+                once a second while it compiles
     started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
     warning     objects, field, message
     kept        of a frame that the cache has, and that is gone on after: what `frame` has, but for size
@@ -46,7 +47,7 @@ from typing import Any
 
 from .bake.bends import bend_warnings, bending_entries
 from .bake.capture_steps import CAPTURE_FORMATS, steps_named
-from .bake.events import ListenerGone, emit, emit_warnings
+from .bake.events import ListenerGone, emit, emit_count, emit_warnings
 from .bake.failures import fail, stop_report, stopped, write_error_report
 from .bake.joints import breaking_warnings, broken_joints, contradiction_warnings
 from .bake.report import (
@@ -62,7 +63,6 @@ from .bake.report import (
 from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
 from .compile.ahead import SHIPPED, misfit, named_folder
 from .compile.kernel_cache import folder_of_kernels
-from .compile.stock import Stock
 from .compile.trust import doubt
 from .dynamics.model.frame import Frame
 from .io.cache import CacheError, CacheLost, FrameCacheReader, cache_digest, cache_has_begun, refuse_other_scene
@@ -243,8 +243,7 @@ def bake(
     # only now, for numba takes a while to load
     from .compile.watch import Watch
 
-    stock = Stock(folder)
-    with Watch(folder, lambda kernels: emit("compiled", kernels=kernels, there=stock.there, whole=stock.whole)):
+    with Watch(folder, emit_count):
         return simulate(spec, settings, writer, arguments, ending, begin)
 
 

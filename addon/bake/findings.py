@@ -20,16 +20,17 @@ from bpy.types import Context, Object, Scene
 
 from ...solver_core.geometry.solids import shape_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
-from ...solver_core.process.console import one_line
 from ...solver_core.scene.spec import SceneSpec
-from ...solver_core.scene.words import figure, in_words
-from ...solver_core.validation.findings import first_few
+from ...solver_core.scene.words import figure
 from ..blender.cooperative import Steps, aside, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
 from ..blender.restore import baked_objects
 from ..blender.rigid_bodies import bodies_of, is_baked
 from ..read.extract import Extraction, inspecting
 from ..settings.properties import effective_rule
+from .causes import with_causes
+from .finding import Finding
+from .scene_findings import broken_glue, constraints_outside, range_of_bake
 from .worker import find_python, worker_environment
 
 __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -40,22 +41,6 @@ LEVELS = ("ERROR", "WARNING", "INFO")
 SURPRISING_SHARE = 0.75
 # How far the scale of an object may be from 1.
 UNSCALED = 1e-5
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was found. level: ERROR for what keeps the scene from being baked, WARNING, or INFO. values: one for each
-    of the objects, where there is a figure to go by."""
-
-    level: str
-    objects: tuple[str, ...]
-    field: str
-    message: str
-    values: tuple[float, ...] = ()
-
-    def __str__(self) -> str:
-        about = f"{first_few(self.objects)}: " if self.objects else ""
-        return one_line(f"{about}{in_words(self.field)}: {self.message}")
 
 
 @dataclass(frozen=True)
@@ -80,6 +65,7 @@ def looking(context: Context) -> Steps[Look]:
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
         findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
+        findings += [*range_of_bake(scene), *constraints_outside(scene), *broken_glue(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
@@ -94,6 +80,7 @@ class Contacts:
     def __init__(self, extraction: Extraction, folder: Path | None = None):
         """Start it. folder: where the modes of flexible bodies are kept, if it is there. Raises WorkerError and OSError."""
         self.flexible: tuple[dict[str, Any], ...] = ()
+        self._spec = extraction.spec
         self._folder = tempfile.TemporaryDirectory(prefix="stiction-check-", ignore_cleanup_errors=True)
         snapshot, self._answer = (Path(self._folder.name) / name for name in ("scene.snapshot", "findings.json"))
         write_snapshot(snapshot, extraction.spec, extraction.settings)
@@ -115,7 +102,7 @@ class Contacts:
         return self._process.poll() is None
 
     def findings(self) -> tuple[Finding, ...]:
-        """What it found; waits for it."""
+        """What it found, with causes; waits for it. To be called on the main thread."""
         status = self._process.wait()
         if status != 0:
             self._errors.seek(0)
@@ -124,6 +111,7 @@ class Contacts:
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
         self.flexible = tuple(said["flexible"])
+        found = with_causes(bpy.context, self._spec, found)
         return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
@@ -138,10 +126,14 @@ class Contacts:
 def strangers(scene: Scene) -> Iterator[Finding]:
     """Objects with a rigid body that the rigid body world does not know."""
     members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
-    for ob in scene.objects:
-        if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob):
-            message = "it has a rigid body, but is not in the collection of the rigid body world, and is not simulated"
-            yield Finding("WARNING", (ob.name_full,), "membership", message)
+    names = tuple(
+        ob.name_full for ob in scene.objects if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob)
+    )
+    if names:
+        what = "it has a rigid body, but is" if len(names) == 1 else f"{len(names)} objects have rigid bodies, but are"
+        simulated = "is not simulated" if len(names) == 1 else "are not simulated"
+        message = f"{what} not in the collection of the rigid body world, and {simulated}"
+        yield Finding("WARNING", names, "membership", message)
 
 
 def unseen(context: Context) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ __all__ = [
     "of_object",
     "of_scene",
     "parts_of",
+    "with_last_frame",
     "written",
 ]
 
@@ -60,7 +61,8 @@ SAME_VALUES = (
 # In place of the differences where what was written down of the bake is not what `written` writes.
 UNREADABLE = "the inputs of the bake are unknown, because the file's record of them cannot be read"
 # The one difference after which the frames so far may hold.
-ONLY_THE_END = "last frame of the scene"
+LAST_FRAME = "last frame"
+ONLY_THE_END = f"{LAST_FRAME} of the scene"
 MOST_NAMED = 2
 # What bakes of earlier versions wrote down by another name.
 FORMER = {"tolerance in motion": "crowd tolerance"}
@@ -75,6 +77,12 @@ def made_from(scene: Scene) -> Digests:
 def written(digests: Digests) -> str:
     """Digests as the text that a bake keeps of them in its file."""
     return json.dumps(digests, separators=(",", ":"))
+
+
+def with_last_frame(text: str, scene: Scene) -> str:
+    """Digests that `written` wrote of a scene, as they would be if its bakes had ended where they do now."""
+    digests = json.loads(text)
+    return written(digests | {SCENE: digests[SCENE] | {LAST_FRAME: of_scene(scene)[LAST_FRAME]}})
 
 
 def changes_since(text: str, now: Digests) -> list[str]:
@@ -98,7 +106,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "gravity": values_at(scene, PATHS),
         "force field weights": (values_at(scene, WEIGHT_PATHS), scene.rigidbody_world.effector_weights.collection is None),
         "first frame": start,
-        "last frame": end,
+        LAST_FRAME: end,
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),

@@ -20,7 +20,7 @@ from typing import Any
 
 from ...solver_core.process.command_line import ExitStatus
 from ...solver_core.process.console import one_line
-from ...solver_core.scene.words import distance, in_words
+from ...solver_core.scene.words import distance, duration, in_words
 from ...solver_core.validation.findings import first_few
 from .progress import Progress, with_frame
 
@@ -41,6 +41,7 @@ __all__ = [
     "WorkerEnded",
     "WorkerMessage",
     "advance",
+    "compiling",
 ]
 
 LOADING = "Loading"
@@ -301,9 +302,7 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
         case "compiled":
             if job.stopping:
                 return job, ()
-            there, whole = record["there"], record["whole"]
-            status = f"{COMPILING}, {there} kernels of at most {whole}; later bakes reuse them"
-            return replace(job, status=status, compiled=there / max(whole, 1)), ()
+            return replace(job, status=compiling(record), compiled=record["there"] / max(record["whole"], 1)), ()
         case "preparing":
             if job.stopping:
                 return job, ()
@@ -323,6 +322,12 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
         case _:
             # whatever a later worker may say: the exit status decides
             return job, ()
+
+
+def compiling(record: Mapping[str, Any]) -> str:
+    """How far compiling is, by an event of a worker or of a play."""
+    left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
+    return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{left}; later bakes reuse them"
 
 
 def refused(job: Job, record: Mapping[str, Any]) -> Job:

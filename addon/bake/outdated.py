@@ -17,7 +17,7 @@ from bpy.types import Context, Depsgraph, Object, Scene
 
 from ...solver_core.io.cache import CacheError
 from ..blender.redraw import redraw
-from ..blender.restore import baked_objects, copies_of_baked, let_go, start_from_here
+from ..blender.restore import baked_objects, copies_of_baked, let_go, start_from_here, unset_all
 from ..blender.rigid_bodies import is_baked
 from .fingerprint import SCENE, Digests, changes_since, made_from, of_object, of_scene, parts_of
 from .playback import open_cache
@@ -59,10 +59,25 @@ def what_is_lost(scene: Scene) -> str:
 
 def release_copies(scene: Scene) -> int:
     """Make duplicates of baked objects bodies of their own; returns their number. Those with keyframes keep them."""
+    forget_copied_record(scene)
     copies = copies_of_baked(scene) if scene.stiction.bake.state == "CACHED" else []
     for ob in copies:
         let_go(ob)
     return len(copies)
+
+
+def forget_copied_record(scene: Scene) -> bool:
+    """Forget the bake of a scene that only has it from another one, with whose settings it was made; returns whether it had.
+
+    Blender copies all settings of a scene to a new one that is made with *Copy Settings*, which has none of its objects.
+    """
+    bake = scene.stiction.bake
+    if bake.state == "NONE" or baked_objects(scene):
+        return False
+    same = [one for one in bpy.data.scenes if one != scene and one.stiction.bake.digest == bake.digest and baked_objects(one)]
+    if same:
+        unset_all(bake)
+    return bool(same)
 
 
 class Watch:
@@ -107,6 +122,7 @@ class Watch:
     def _begin(self) -> None:
         self._todo, self._found, self._meshes = [], {}, {}
         for scene in bpy.data.scenes:
+            forget_copied_record(scene)
             if scene.stiction.bake.state != "NONE" and scene.rigidbody_world is not None:
                 release_copies(scene)
                 self._found[scene.name_full] = {SCENE: of_scene(scene)}
@@ -136,7 +152,11 @@ def tell(context: Context, found: dict[str, Any]) -> None:
 
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     def follow_moves(scene: Scene, objects: list[Object]) -> None:
-        """The first frame shows where the bodies begin: a body moved there has its start moved."""
+        """Let bodies begin where the user moved them.
+
+        `shows_start` says that the add-on has put every body at its start and has moved none since (`restore.place_bodies`
+        unsets it). So a body that stands elsewhere was moved by the user, or by a script.
+        """
         if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
             for ob in objects:
                 start_from_here(ob)

@@ -17,8 +17,8 @@ from ...solver_core.io.cache import CacheError, FrameCacheReader
 from ...solver_core.io.kept_modes import NOTHING_BENDS
 from ...solver_core.process.console import one_line
 from ..blender.bend_keys import show_bend, show_stress
-from ..blender.placement import ancestors, basis_at, place, world_matrices
-from ..blender.restore import baked_objects, is_moved_otherwise, rest_worlds, show_start
+from ..blender.placement import ancestors, basis_at, world_matrices
+from ..blender.restore import baked_objects, is_moved_otherwise, place_bodies, rest_worlds, show_start
 from .bake_files import cache_path
 from .standing import Standing
 
@@ -94,7 +94,7 @@ class Playback:
             objects = [standing.objects[row] for row in rows]
             worlds = world_matrices(poses[asked], baked.first[asked], baked.worlds[asked])
             basis = basis_at(objects, worlds, depsgraph)
-            place(objects, basis, lambda indices, name: standing.values(rows[indices], name))
+            place_bodies(objects, basis, lambda indices, name: standing.values(rows[indices], name))
             for ob in objects if is_start else ():
                 if not is_moved_otherwise(ob):
                     show_start(ob)

@@ -19,7 +19,8 @@ UNIT = 1000.0
 @dataclass(frozen=True)
 class Progress:
     """The last frame of a run: its counts, its overlap in m with the two bodies, how long the last frames took, s, the latest
-    first, and the size of the cache in bytes. is_warm: whether frames were taken in that had no kernels to load or compile."""
+    first, and the size of the cache in bytes. is_warm: whether frames were taken in that had no kernels to load or compile.
+    expected: s a frame of the scene's last bake, None where there was none."""
 
     contacts: int = 0
     iterations: int = 0
@@ -28,6 +29,7 @@ class Progress:
     seconds: tuple[float, ...] = ()
     is_warm: bool = False
     size: int = 0
+    expected: float | None = None
 
     @property
     def seconds_a_frame(self) -> float | None:
@@ -41,6 +43,8 @@ class Progress:
         if pace is not None:
             said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
             said.append(f"{self.contacts} contacts, {self.iterations} iterations")
+        elif self.expected is not None:
+            said.append(f"About {duration(self.expected * (end - last))} left, at the pace of the last bake")
         if self.pair:
             depth = "not finite" if self.overlap is None else distance(self.overlap)
             said.append(f"Overlap {depth}, {' and '.join(self.pair)}")

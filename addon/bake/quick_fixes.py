@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import bpy
 from bpy.types import Object, Scene
 from mathutils import Matrix
 
@@ -130,6 +131,42 @@ def keep_numbers(scene: Scene) -> None:
     scene.stiction.friction_combine = "GEOMETRIC_MEAN"
 
 
+def is_hull(ob: Object) -> bool:
+    return has_body(ob) and ob.rigid_body.collision_shape == "CONVEX_HULL"
+
+
+def use_mesh(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body.collision_shape = "MESH"
+
+
+def bake_as_long_as_the_scene(scene: Scene) -> None:
+    own = scene.stiction
+    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = scene.frame_end
+
+
+def join_constraints(scene: Scene, ob: Object) -> None:
+    world = scene.rigidbody_world
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    world.constraints.objects.link(ob)
+
+
+def may_pass(ob: Object) -> bool:
+    return has_constraint(ob) and ob.rigid_body_constraint.disable_collisions
+
+
+def let_collide(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.disable_collisions = False
+
+
+def may_collide(ob: Object) -> bool:
+    return has_constraint(ob) and not ob.rigid_body_constraint.disable_collisions
+
+
+def let_pass(_scene: Scene, ob: Object) -> None:
+    ob.rigid_body_constraint.disable_collisions = True
+
+
 def free_bake(scene: Scene) -> None:
     from .runner import free
 
@@ -142,6 +179,13 @@ def switch_on_world(scene: Scene) -> None:
 
 MENDS: dict[str, Mend | SceneMend] = {
     "collision_shape": Mend("Convex Hull", "Use its convex hull as the collision shape", has_body, use_hull),
+    "hollow": Mend("Use Mesh", "Use its mesh as the collision shape", is_hull, use_mesh),
+    "bake_range": SceneMend("Match Scene", "Let the bake end where the scene ends", bake_as_long_as_the_scene),
+    "constraint_membership": Mend(
+        "Add to World", "Add it to the rigid body world's constraint collection", has_constraint, join_constraints
+    ),
+    "disable_collisions": Mend("Let Collide", "Switch Disable Collisions off", may_pass, let_collide),
+    "joined_overlap": Mend("Disable Collisions", "Switch Disable Collisions on", may_collide, let_pass),
     "mesh": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "hidden": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "membership": Mend("Add to World", "Add it to the rigid body world's collection", has_body, join_world),

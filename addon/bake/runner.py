@@ -8,7 +8,7 @@ references to Blender's data, for undo may replace that while the worker runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -55,9 +55,10 @@ from .job import (
 )
 from .outdated import release_copies
 from .process import Idle
+from .progress import Progress
 from .worker import Worker
 
-__all__ = ["Bake", "begin", "describe", "free"]
+__all__ = ["Bake", "Shown", "begin", "describe", "free", "show_cache"]
 
 WRITING = "Writing the scene"
 
@@ -117,7 +118,8 @@ class Bake:
         self._flexible = frozenset(body.name for body in extraction.spec.bodies if body.deformable is not None)
         found = self._extraction.warnings
         warnings = tuple(one_line(f"{first_few(w.objects)}: {in_words(w.field)}: {w.message}") for w in found)
-        self.job = replace(Job(), warnings=warnings)
+        pace = scene.stiction.bake.seconds_a_frame
+        self.job = replace(Job(), warnings=warnings, progress=Progress(expected=pace if pace > 0.0 else None))
         for text in warnings:
             say("WARNING", text)
         if resume and not cache_has_begun(self._files.cache):
@@ -204,6 +206,7 @@ class Bake:
             scene.stiction.bake.last_frame = self.job.last_frame
             scene.stiction.bake.missed_steps = self.job.missed_steps
             scene.stiction.bake.moving = self.job.moving
+            scene.stiction.bake.seconds_a_frame = self.job.progress.seconds_a_frame or 0.0
 
     def _find_scene(self) -> Scene | None:
         # lasts through undo and renaming, and no other file has it
@@ -217,18 +220,9 @@ class Bake:
     def _take_over(self, scene: Scene | None) -> None:
         if scene is None:
             return
-        free(scene)
-        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
-        for body, rest in self._extraction.rest.items():
-            if (ob := by_uid.get(rest.uid)) is not None:
-                take_over(ob, scene, body, rest.world, rest.transforms)
-        bake = scene.stiction.bake
-        bake.state = "CACHED"
-        bake.cache, bake.digest = relative_if_asked(scene, self._files.cache), self._files.digest
-        bake.made_from, bake.earlier = self._made_from, self._earlier
-        bake.frame_start, bake.frame_end = self.job.frame_start, self.job.frame_end
-        bake.last_frame = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
-        remove_old_bakes(self._files, caches_in_use())
+        last = self.job.frame_start if self.job.last_frame is None else self.job.last_frame
+        shown = Shown(self._made_from, self._earlier, self.job.frame_start, self.job.frame_end, last)
+        show_cache(scene, self._extraction, self._files, shown)
 
     def _show(self, scene: Scene | None, frame: int) -> None:
         if scene is None:
@@ -243,6 +237,33 @@ class Bake:
         # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
         if scene.frame_current >= frame and not bpy.app.background:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a scene remembers of a bake: digests of what it was made from, a line for each part that is of another bake, the
+    first and the last frame of its range, and the last frame that is there."""
+
+    made_from: str
+    earlier: str
+    frame_start: int
+    frame_end: int
+    last_frame: int
+
+
+def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Shown) -> None:
+    """Let the bodies of a scene follow the frames in a cache, in place of the bake that the scene has."""
+    free(scene)
+    by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+    for body, rest in extraction.rest.items():
+        if (ob := by_uid.get(rest.uid)) is not None:
+            take_over(ob, scene, body, rest.world, rest.transforms)
+    bake = scene.stiction.bake
+    bake.state = "CACHED"
+    bake.cache, bake.digest = relative_if_asked(scene, files.cache), files.digest
+    bake.made_from, bake.earlier = shown.made_from, shown.earlier
+    bake.frame_start, bake.frame_end, bake.last_frame = shown.frame_start, shown.frame_end, shown.last_frame
+    remove_old_bakes(files, caches_in_use())
 
 
 def free(scene: Scene) -> int:

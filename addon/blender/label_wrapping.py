@@ -8,7 +8,7 @@ import textwrap
 
 from bpy.types import Context, UILayout
 
-__all__ = ["characters_in_row", "draw_wrapped", "wrapped"]
+__all__ = ["characters_in_row", "draw_wrapped", "shortened", "wrapped"]
 
 # Of the panel's frame and icons, and of an average character, at the usual size of the interface.
 MARGIN_PIXELS = 62
@@ -28,6 +28,11 @@ def draw_wrapped(layout: UILayout, text: str, icon: str, width: int) -> None:
 def wrapped(text: str, width: int) -> list[str]:
     """A text as rows of so many characters."""
     return textwrap.wrap(BEFORE_UNIT.sub(NO_BREAK, text), width)
+
+
+def shortened(text: str, width: int) -> str:
+    """A text as one row of so many characters at most."""
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
 
 def characters_in_row(context: Context) -> int:

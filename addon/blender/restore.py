@@ -7,7 +7,7 @@ user, so the old action survives as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import actions
 from .bend_keys import give_back_mesh, mute_keys, separate
-from .placement import ancestors
+from .placement import Read, ancestors, place
 from .rigid_bodies import is_baked
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "is_moved_otherwise",
     "let_go",
     "originals",
+    "place_bodies",
     "rest_worlds",
     "show_start",
     "start_from_here",
@@ -150,6 +151,21 @@ def start_from_here(ob: Object) -> bool:
     for name, value in moved.items():
         setattr(backup, name, value)
     return True
+
+
+def place_bodies(objects: Sequence[Object], basis: NDArray[np.float64], read: Read | None = None) -> None:
+    """Give objects the basis matrices (objects, 4, 4), as `placement.place` does, and note that this is no move of the user's.
+
+    All code of the add-on that moves the objects of a bake calls this. A scene follows a move of the user only while
+    `shows_start` is set; this unsets it in every scene with a bake of any of the objects.
+    """
+    scenes = [scene for scene in bpy.data.scenes if scene.stiction.bake.shows_start]
+    if scenes and any(is_baked(ob) for ob in objects):
+        placed = {ob.session_uid for ob in objects}
+        for scene in scenes:
+            if any(ob.session_uid in placed for ob in baked_objects(scene)):
+                scene.stiction.bake.shows_start = False
+    place(objects, basis, read)
 
 
 def show_start(ob: Object) -> None:

@@ -12,10 +12,32 @@ from .jointed import JOINTED
 from .plain import PLAIN
 from .published import PUBLISHED
 
-__all__ = ["DEMOS", "register", "unregister"]
+__all__ = ["DEMOS", "TOPICS", "register", "unregister"]
 
-GROUPS = (PLAIN, PUBLISHED, JOINTED, FLEXIBLE)
-DEMOS = tuple(operator for group in GROUPS for operator in group)
+DEMOS = (*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE)
+# Which of them the menu shows, in its submenus, by the ends of their names. The others are for tests, and for scripts.
+TOPICS = {
+    "Standing and Sliding": ("card_house", "arch", "tower", "dominoes", "slope"),
+    "With Joints": ("newtons_cradle", "rope_bridge", "drawbridge", "breakable_wall"),
+    "Flexible": ("bookshelf", "diving_board", "soft_heap"),
+    "From the Papers": (
+        "bombarded_card_house",
+        "catenary_arch",
+        "jamming_tube",
+        "log_house",
+        "block_feeder",
+        "double_action_jack",
+        "rods_of_1991",
+        "jamming_rod",
+        "bar_on_four_feet",
+        "bunny_drop",
+        "chairs",
+        "composites",
+        "dinosaurs",
+        "bunnies_on_arches",
+        "rubber_jam",
+    ),
+}
 
 
 class STICTION_MT_add_demo(Menu):
@@ -23,12 +45,25 @@ class STICTION_MT_add_demo(Menu):
     bl_idname = "STICTION_MT_add_demo"
 
     def draw(self, context: Context) -> None:
-        self.layout.operator_context = "EXEC_REGION_WIN"
-        for group in GROUPS:
-            if group is not GROUPS[0]:
+        for menu in SUBMENUS:
+            if menu.bl_label == "From the Papers":
                 self.layout.separator()
-            for operator in group:
-                self.layout.operator(operator.bl_idname)
+            self.layout.menu(menu.bl_idname)
+
+
+def submenu(topic: str, names: tuple[str, ...]) -> type[Menu]:
+    """The menu of the demos of a topic."""
+
+    def draw(self: Menu, context: Context) -> None:
+        self.layout.operator_context = "EXEC_REGION_WIN"
+        for name in names:
+            self.layout.operator(f"stiction.add_{name}")
+
+    idname = f"STICTION_MT_add_demo_{topic.lower().replace(' ', '_')}"
+    return type(idname, (Menu,), {"bl_label": topic, "bl_idname": idname, "draw": draw})
+
+
+SUBMENUS = tuple(submenu(topic, names) for topic, names in TOPICS.items())
 
 
 def draw_in_add_menu(self: Menu, context: Context) -> None:
@@ -36,7 +71,7 @@ def draw_in_add_menu(self: Menu, context: Context) -> None:
     self.layout.menu(STICTION_MT_add_demo.bl_idname, icon="PHYSICS")
 
 
-register_classes, unregister_classes = bpy.utils.register_classes_factory((*DEMOS, STICTION_MT_add_demo))
+register_classes, unregister_classes = bpy.utils.register_classes_factory((*DEMOS, *SUBMENUS, STICTION_MT_add_demo))
 
 
 def register() -> None:

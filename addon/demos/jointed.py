@@ -46,7 +46,7 @@ class STICTION_OT_add_four_ball_solid(AddDemo, Operator):
 
 
 class STICTION_OT_add_hanging_chain(AddDemo, Operator):
-    """Add a chain between two posts, and a box that falls into it"""
+    """Add a chain between two posts, and a box that falls on it"""
 
     bl_idname = "stiction.add_hanging_chain"
     bl_label = "Hanging Chain"

@@ -7,6 +7,7 @@ from bpy.types import Object, Scene
 
 from ...solver_core.dynamics.model.frame import FrameContacts
 from ...solver_core.io.cache import CacheError, FrameCacheReader
+from ...solver_core.io.resting_contacts import RestingContacts
 from ...solver_core.process.console import one_line
 from ..bake.bake_files import cache_path
 from ..bake.playback import open_cache
@@ -17,9 +18,14 @@ __all__ = ["CachedContacts", "objects_of_bodies"]
 
 
 class CachedContacts:
-    """Reads contacts for whoever shows them; remembers one cache, and one frame of it."""
+    """Reads contacts for whoever shows them; remembers one cache, and one frame of it.
 
-    def __init__(self) -> None:
+    with_sleepers: whether the last contacts of bodies that sleep are among those of a frame.
+    """
+
+    def __init__(self, *, with_sleepers: bool = False) -> None:
+        self._with_sleepers = with_sleepers
+        self._resting: RestingContacts | None = None
         self._bake = ("", "")
         self._reader: FrameCacheReader | None = None
         self._frame: int | None = None
@@ -36,6 +42,7 @@ class CachedContacts:
             if self._reader is None or name != self._bake:
                 self.forget()
                 self._reader, self._bake = open_cache(scene), name
+                self._resting = RestingContacts(self._reader) if self._with_sleepers else None
             else:
                 self._reader.refresh()
         except (OSError, CacheError):
@@ -51,7 +58,7 @@ class CachedContacts:
         self._frame, self._contacts = None, None
         if reader is not None and scene.frame_current in reader.frames:
             try:
-                self._contacts = reader.contacts(scene.frame_current)
+                self._contacts = (self._resting.of_frame if self._resting else reader.contacts)(scene.frame_current)
             except (OSError, CacheError) as error:
                 print(one_line(f"Stiction: the contacts of frame {scene.frame_current} cannot be shown: {error}"))
         if self._contacts is not None:
@@ -60,7 +67,7 @@ class CachedContacts:
 
     def forget(self) -> None:
         """Let go of the cache."""
-        self._reader, self._bake = None, ("", "")
+        self._reader, self._resting, self._bake = None, None, ("", "")
         self._frame, self._contacts = None, None
 
     def _is_of(self, scene: Scene) -> bool:

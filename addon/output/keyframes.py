@@ -17,8 +17,8 @@ from ...solver_core.io.cache import CacheError, FrameCacheReader
 from ...solver_core.scene.words import distance, figure
 from ..bake.playback import open_cache
 from ..blender import actions
-from ..blender.placement import basis_at, channels_of, place, world_matrices
-from ..blender.restore import baked_objects, rest_worlds
+from ..blender.placement import basis_at, channels_of, world_matrices
+from ..blender.restore import baked_objects, place_bodies, rest_worlds
 from .bend_tracks import write_bends
 from .channel_tracks import Keys, Samples, Track, tracks_of
 
@@ -147,7 +147,7 @@ def placed_basis(context: Context, samples: Samples) -> Array:
         scene.frame_set(math.floor(time), subframe=time - math.floor(time))
         result[row] = basis_at(samples.objects, worlds, context.evaluated_depsgraph_get())
         # a parent may follow one of them
-        place(samples.objects, result[row])
+        place_bodies(samples.objects, result[row])
     scene.frame_set(current, subframe=subframe)
     return result
 

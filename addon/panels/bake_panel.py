@@ -7,13 +7,15 @@ import bpy
 from bpy.types import Context, UILayout
 
 from ..bake.fingerprint import ONLY_THE_END
-from ..blender.label_wrapping import characters_in_row, draw_wrapped, wrapped
+from ..blender.label_wrapping import characters_in_row, draw_wrapped, shortened, wrapped
 from ..blender.libraries import baked_elsewhere
 
 __all__ = ["draw_bake", "draw_in_timeline"]
 
 MOST_MESSAGES = 12
-ROWS_OF_DETAILS = 7
+ROWS_OF_DETAILS = 4
+# in the rows that a bake has nothing to say in
+HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
 MOST_CHANGES = 5
 
 
@@ -44,7 +46,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         row.operator("stiction.free_bake")
         draw_from_here(column, context)
         column.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
-        column.operator("stiction.play", icon="PLAY")
+        draw_play(column, context)
         width = characters_in_row(context)
         draw_result(layout, context, width)
         if session.compiling:
@@ -55,11 +57,21 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
     draw_messages(layout, context)
 
 
+def draw_play(column: UILayout, context: Context) -> None:
+    """The button of a play, and what was played last in this scene."""
+    session = context.window_manager.stiction
+    column.operator("stiction.play", icon="PLAY")
+    if session.take and session.take_scene == str(context.scene.session_uid):
+        row = column.row(align=True)
+        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0]}", icon="FILE_TICK")
+
+
 def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
     """How a bake goes, in as many rows at any time: what is below stays where it is."""
     column = layout.column(align=True)
-    rows = [row for line in lines for row in wrapped(line, width)][:ROWS_OF_DETAILS]
-    for row in rows + [""] * (ROWS_OF_DETAILS - len(rows)):
+    # several lines have a row each, and one that explains something has as many as it needs
+    rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
+    for row in (*rows, *(shortened(hint, width) for hint in HINTS))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
 
 

@@ -13,10 +13,11 @@ import bpy
 from bpy.props import StringProperty
 from bpy.types import Context, Operator
 
-__all__ = ["ANCHORS", "FRONT", "PAGES", "PLACES", "register", "unregister"]
+__all__ = ["ANCHORS", "FIRST_BAKE", "FRONT", "PAGES", "PLACES", "register", "unregister"]
 
 PAGES = Path(__file__).resolve().parents[2] / "manual"
 FRONT = "README.html"
+FIRST_BAKE = "docs/first-bake.html"
 SETTINGS = "docs/settings.html"
 BAKING = "docs/baking.html"
 SWEEPS = "docs/sweeps.html"
@@ -110,6 +111,8 @@ PLACES = {
     "export_certificate": f"{BAKING}#statistics",
     "export_farm_job": "docs/farms.html",
     "play": f"{BAKING}#play-with-stiction",
+    "keep_play": f"{BAKING}#play-with-stiction",
+    "add_world": f"{BAKING}#check-scene",
     "reactions_to_curves": "docs/scene.html#rigid-body-constraints",
     "stop_compiling": "docs/headless.html#compiling-and-farms",
     "export_usd": "docs/interchange.html#in-blender",

@@ -21,6 +21,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.bake", text="Resume Bake").resume = True
         layout.operator("stiction.bake", text="Bake from Current Frame").from_here = True
         layout.operator("stiction.play", icon="PLAY")
+        layout.operator("stiction.keep_play", text="Keep Play")
         layout.operator("stiction.free_bake")
         layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
         layout.operator("stiction.find_frames", icon="VIEWZOOM")

@@ -332,6 +332,33 @@ class STICTION_OT_bake_to_keyframes(Operator):
         return Keys(a_frame=self.a_frame, tolerance=tolerance, to_strip=self.to_strip)
 
 
+class STICTION_OT_add_world(Operator):
+    """Add a rigid body world with the objects of the scene that have rigid bodies and rigid body constraints"""
+
+    bl_idname = "stiction.add_world"
+    bl_label = "Add Rigid Body World"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if context.scene.rigidbody_world is not None:
+            cls.poll_message_set("The scene has a rigid body world")
+            return False
+        return True
+
+    def execute(self, context: Context) -> set[str]:
+        bpy.ops.rigidbody.world_add()
+        world = context.scene.rigidbody_world
+        world.collection = bpy.data.collections.new("RigidBodyWorld")
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+        for ob in context.scene.objects:
+            if ob.rigid_body is not None:
+                world.collection.objects.link(ob)
+            if ob.rigid_body_constraint is not None:
+                world.constraints.objects.link(ob)
+        return {"FINISHED"}
+
+
 def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, message: str) -> bool:
     if is_missing:
         cls.poll_message_set(message)
@@ -349,7 +376,14 @@ def forget_session(_file: str) -> None:
         manager.stiction.is_checking = manager.stiction.was_checked = False
 
 
-CLASSES = (STICTION_OT_bake, STICTION_OT_pause, STICTION_OT_cancel, STICTION_OT_free_bake, STICTION_OT_bake_to_keyframes)
+CLASSES = (
+    STICTION_OT_bake,
+    STICTION_OT_pause,
+    STICTION_OT_cancel,
+    STICTION_OT_free_bake,
+    STICTION_OT_add_world,
+    STICTION_OT_bake_to_keyframes,
+)
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
 

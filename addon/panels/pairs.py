@@ -14,7 +14,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy.types import Context, Menu, Operator, Panel, PropertyGroup, Scene, UILayout, UIList
 
 from ...presets import PAIRS
-from .ui import SceneChildPanel
+from .ui import MorePanel
 
 __all__ = ["add_pair", "register", "unregister"]
 
@@ -206,7 +206,7 @@ class STICTION_UL_pairs(UIList):
         row.label(text=f"{item.mu_static:.2f}")
 
 
-class STICTION_PT_scene_pairs(SceneChildPanel, Panel):
+class STICTION_PT_scene_pairs(MorePanel, Panel):
     bl_label = "Pairs"
     bl_options = CLOSED
 

@@ -11,9 +11,9 @@ from ..bake.bending import known_words
 from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..settings import properties
 from ..settings.materials import QUALITIES, has_preset
-from ..settings.object_properties import effective_material, may_bend
+from ..settings.object_properties import effective_material, may_bend, why_rigid
 from .bake_panel import draw_bake, draw_in_timeline
-from .manual import FRONT
+from .manual import FIRST_BAKE, FRONT
 
 __all__ = ["register", "unregister"]
 
@@ -129,12 +129,9 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
     bl_parent_id = "STICTION_PT_object"
     bl_options = CLOSED
 
-    @classmethod
-    def poll(cls, context: Context) -> bool:
-        # one that is on can be switched off wherever it is
-        return super().poll(context) and (may_bend(context.object) or context.object.stiction.use_flexible)
-
     def draw_header(self, context: Context) -> None:
+        # one that is on can be switched off whatever its shape
+        self.layout.enabled = may_bend(context.object) or context.object.stiction.use_flexible
         self.layout.prop(context.object.stiction, "use_flexible", text="")
 
     def draw_header_preset(self, context: Context) -> None:
@@ -142,7 +139,10 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        own = context.object.stiction
+        own, why = context.object.stiction, why_rigid(context.object)
+        if why:
+            draw_wrapped(layout.column(align=True), why, "INFO", characters_in_row(context))
+        layout = layout.column()
         layout.active = own.use_flexible
         # names are in their fields, where there is room for them in full
         column = layout.column(align=True)
@@ -216,6 +216,53 @@ class STICTION_PT_scene(ScenePanel, Panel):
         draw_bake(self.layout, context, has_findings=True)
 
 
+class STICTION_PT_scene_more(SceneChildPanel, Panel):
+    bl_label = "More"
+    bl_options = CLOSED
+    # after the panels of every bake
+    bl_order = 2
+
+    def draw(self, context: Context) -> None:
+        pass
+
+
+class MorePanel(ScenePanel):
+    """Among those that few bakes need."""
+
+    bl_parent_id = "STICTION_PT_scene_more"
+
+
+class STICTION_PT_scene_start(PropertiesPanel, Panel):
+    """In place of all others in a scene without rigid bodies: what to do first."""
+
+    bl_label = "Stiction"
+    bl_context = "scene"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return context.scene is not None and not has_world(context)
+
+    def draw_header_preset(self, context: Context) -> None:
+        draw_help(self.layout, FRONT)
+
+    def draw(self, context: Context) -> None:
+        layout, width = self.layout, characters_in_row(context)
+        column = layout.column(align=True)
+        count = sum(ob.rigid_body is not None for ob in context.scene.objects)
+        if count:
+            have = "1 object has a rigid body" if count == 1 else f"{count} objects have rigid bodies"
+            draw_wrapped(column, f"{have}, but the scene has no rigid body world, so nothing is simulated", "ERROR", width)
+            layout.operator("stiction.add_world", icon="ADD")
+            return
+        draw_wrapped(column, "No rigid bodies yet", "INFO", width)
+        draw_wrapped(column, "Select objects, and choose Object > Rigid Body > Add Active or Add Passive", "BLANK1", width)
+        draw_wrapped(column, "Or begin with a demo:", "BLANK1", width)
+        row = layout.row(align=True)
+        row.operator("stiction.add_card_house", icon="ADD")
+        row.menu("STICTION_MT_add_demo", text="Demos")
+        layout.operator("stiction.open_manual", text="First Bake, Step by Step", icon="HELP").page = FIRST_BAKE
+
+
 class STICTION_PT_scene_solver(SceneChildPanel, Panel):
     bl_label = "Solver"
 
@@ -228,7 +275,7 @@ class STICTION_PT_scene_solver(SceneChildPanel, Panel):
         # names are in their fields, where there is room for them in full
         column = layout.column()
         draw_qualities(column, context)
-        column.prop(own, "method", text="")
+        choice(column, own, "method")
         tolerances = layout.column(align=True)
         tolerances.prop(own, "tolerance")
         in_motion = tolerances.column(align=True)
@@ -349,10 +396,12 @@ CLASSES = (
     STICTION_PT_object_motion,
     STICTION_PT_object_pairs,
     STICTION_PT_object_bake,
+    STICTION_PT_scene_start,
     STICTION_PT_scene,
     STICTION_PT_scene_solver,
     STICTION_PT_scene_advanced,
     STICTION_PT_scene_range,
+    STICTION_PT_scene_more,
 )
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)

@@ -11,7 +11,7 @@ from ...solver_core.sweep.axes import BODY_FIELDS
 from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..farms.wedge import variations_of
 from ..settings.wedge import name_of_body
-from .ui import SceneChildPanel, draw_help
+from .ui import MorePanel, draw_help
 
 __all__ = ["register", "unregister"]
 
@@ -36,7 +36,7 @@ class STICTION_UL_wedge_axes(UIList):
         row.label(text=item.values)
 
 
-class STICTION_PT_scene_wedge(SceneChildPanel, Panel):
+class STICTION_PT_scene_wedge(MorePanel, Panel):
     bl_label = "Wedge"
     bl_options = CLOSED
 

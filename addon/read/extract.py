@@ -93,7 +93,12 @@ def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
         raise SceneError((SceneProblem(scene.name, field, message),))
 
     if world is None:
-        refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
+        there = sum(ob.rigid_body is not None for ob in scene.objects)
+        if there:
+            have = "1 object has a rigid body" if there == 1 else f"{there} objects have rigid bodies"
+            refuse("rigidbody_world", f"{have}, but the scene has no rigid body world; add it in the Scene properties")
+        else:
+            refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
         return
     if not world.enabled:
         refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")

@@ -175,7 +175,7 @@ def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec
     if may_be_hull and is_convex(shape.vertices, shape.triangles, volume):
         return shape
     if active and volume == 0.0:
-        raise ShapeError("collision_shape", why_no_inside(shape.vertices, shape.triangles))
+        raise ShapeError("collision_shape", why_no_inside(shape.vertices, shape.triangles, bends=bends))
     outward = active and volume < 0.0
     triangles = np.ascontiguousarray(shape.triangles[:, ::-1]) if outward else shape.triangles
     return replace(shape, kind=ShapeKind.MESH, triangles=triangles)

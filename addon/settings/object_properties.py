@@ -35,6 +35,7 @@ __all__ = [
     "stiffness_of",
     "unknown_choices",
     "unregister",
+    "why_rigid",
 ]
 
 # In an MPa.
@@ -312,8 +313,18 @@ def effective_material(ob: Object) -> MaterialSpec:
 
 def may_bend(ob: Object) -> bool:
     """Whether the object is of those that can be flexible: active bodies of the shape Mesh."""
+    return ob.rigid_body is not None and not why_rigid(ob)
+
+
+def why_rigid(ob: Object) -> str:
+    """Why a rigid body's type or shape keeps it from being flexible, and what to choose; empty where they do not."""
     body = ob.rigid_body
-    return body is not None and body.type == "ACTIVE" and body.collision_shape == "MESH"
+    if body.type != "ACTIVE":
+        return "Only active bodies bend: choose the type Active"
+    if body.collision_shape != "MESH":
+        shape = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
+        return f"The shape {shape} does not bend: choose the shape Mesh"
+    return ""
 
 
 def stiffness_of(ob: Object) -> tuple[float, ...]:

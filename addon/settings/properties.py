@@ -100,6 +100,7 @@ class SceneBake(PropertyGroup):
     frame_end: IntProperty()
     last_frame: IntProperty()
     missed_steps: IntProperty()
+    seconds_a_frame: FloatProperty(description="Of the last frames of the bake")
     moving: IntProperty()
     summary: StringProperty()
     solved_by: StringProperty()
@@ -282,6 +283,9 @@ class SessionStiction(PropertyGroup):
     was_checked: BoolProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
     check_status: StringProperty(options={"SKIP_SAVE"})
+    # what was played last, in words, and the session_uid of its scene
+    take: StringProperty(options={"SKIP_SAVE"})
+    take_scene: StringProperty(options={"SKIP_SAVE"})
     # while the scene is not as the user left it
     is_reading: BoolProperty(options={"SKIP_SAVE"})
 

@@ -2,7 +2,7 @@
 """A scene that is simulated in the viewport: its process, and the objects that follow it. Nothing of it stays in the file.
 
 While it goes on, the objects are where the newest frame has them, Blender's own simulation is off, and the scene stands at the
-first frame; `end` puts all three back.
+first frame. `end` puts all three back, and so does saving the file, until the next frame. What was played is left as a `Take`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.types import Context, Object
+from bpy.types import Context, Object, Scene
 from numpy.typing import NDArray
 
 from ...solver_core.io.snapshot import write_snapshot
-from ...solver_core.scene.spec import BodyKind, SceneSpec
-from ..bake.job import WorkerEnded, WorkerMessage
+from ...solver_core.scene.spec import BodyKind
+from ..bake.fingerprint import made_from, written
+from ..bake.job import WorkerEnded, WorkerMessage, compiling
 from ..bake.process import Events
 from ..bake.worker import started
 from ..blender import actions
-from ..blender.placement import basis_at, matrices_now, place, world_matrices
+from ..blender.placement import basis_at, matrices_now, world_matrices
+from ..blender.restore import place_bodies
 from ..blender.rotations import matrix_of_quaternion
-from ..output.cached_contacts import objects_of_bodies
+from .take import Take, without_bends
 
 if TYPE_CHECKING:
     from ..read.extract import Extraction
@@ -39,49 +40,68 @@ __all__ = ["Live"]
 Array = NDArray[np.float64]
 
 MODULE = "solver_core.live"
-
-
-def without_bends(spec: SceneSpec) -> SceneSpec:
-    """The scene with all bodies rigid: their modes would take longer to find than anybody waits for a button."""
-    return replace(spec, bodies=tuple(replace(body, deformable=None) for body in spec.bodies))
+# Below this rate the status bar calls a play slower than the clock.
+AS_FAST = 0.95
 
 
 class Live:
     """A scene that plays.
 
-    status: how it goes, for the user. over: why it has ended by itself, empty as long as it goes on.
+    status: how it goes, for the user. over: why it has ended by itself, empty as long as it goes on. force: (3,) N, that of the
+    hand in the frame that is shown; None while it holds nothing.
     """
 
     def __init__(self, context: Context, extraction: Extraction):
         """Start its process. Raises WorkerError or OSError, and then has changed nothing."""
         scene, spec = context.scene, without_bends(extraction.spec)
+        self._extraction, self._made_from = extraction, written(made_from(scene))
         self._folder = tempfile.TemporaryDirectory(prefix="stiction-")
-        snapshot = Path(self._folder.name) / "scene.snapshot"
+        snapshot, self._cache = (Path(self._folder.name) / f"play.{ending}" for ending in ("snapshot", "cache"))
+        arguments = [str(snapshot), str(self._cache), *(["--contacts"] if scene.stiction.keep_contacts else [])]
         try:
             write_snapshot(snapshot, spec, extraction.settings)
             self._events: Events = SimpleQueue()
-            self._process = started(MODULE, self._events, str(snapshot))
+            self._process = started(MODULE, self._events, *arguments)
         except BaseException:
             self._folder.cleanup()
             raise
         self._scene, self._world = scene, scene.rigidbody_world
         self._at = scene.frame_current, scene.frame_subframe
-        self._world.enabled = False
+        self._starts = [(each, each.stiction.bake.shows_start) for each in bpy.data.scenes]
         scene.frame_set(spec.frame_start)
-        of_bodies = objects_of_bodies(scene)
-        moving = [body.kind is not BodyKind.PASSIVE and body.name in of_bodies for body in spec.bodies]
-        self._columns = np.flatnonzero(moving)
-        self._objects: list[Object] = [of_bodies[spec.bodies[column].name] for column in self._columns]
+        self._objects, self._columns = self._followers(extraction)
         self._bodies = {
             ob.name_full: column
             for ob, column in zip(self._objects, self._columns.tolist(), strict=True)
             if spec.bodies[column].kind is BodyKind.ACTIVE
         }
         self._rest_worlds = matrices_now(self._objects, context.evaluated_depsgraph_get())
+        for row, column in enumerate(self._columns):
+            # a bake whose frames are lost shows its bodies anywhere
+            rest = extraction.rest.get(spec.bodies[column].name)
+            if rest is not None:
+                self._rest_worlds[row] = rest.world
         self._channels = [{name: tuple(getattr(ob, name)) for name in actions.TRANSFORMS} for ob in self._objects]
         self._first: Array | None = None
         self._poses: Array | None = None
-        self.status, self.over = "Loading", ""
+        self._frame, self._pulls, self._strongest, self._unkept = spec.frame_start, 0, 0.0, ""
+        self.status, self.over, self.force = "Loading", "", None
+        self._world.enabled = False
+        bpy.app.handlers.save_pre.append(self._put_back_to_save)
+        bpy.app.handlers.save_post.append(self._go_on_after_saving)
+
+    def _followers(self, extraction: Extraction) -> tuple[list[Object], NDArray[np.intp]]:
+        """The objects that move, and the columns of their bodies in the poses."""
+        by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
+        members = {ob.name_full: ob for ob in self._world.collection.all_objects} if self._world.collection else {}
+        objects, columns = [], []
+        for column, body in enumerate(extraction.spec.bodies):
+            rest = extraction.rest.get(body.name)
+            ob = members.get(body.name) if rest is None else by_uid.get(rest.uid)
+            if ob is not None and body.kind is not BodyKind.PASSIVE:
+                objects.append(ob)
+                columns.append(column)
+        return objects, np.array(columns, dtype=np.intp)
 
     def follow(self, context: Context) -> bool:
         """Take in what has come, and show the newest frame; returns whether there was one."""
@@ -102,18 +122,25 @@ class Live:
             self._first = self._poses
         columns = self._columns
         worlds = world_matrices(self._poses[columns], self._first[columns], self._rest_worlds)
-        place(self._objects, basis_at(self._objects, worlds, context.evaluated_depsgraph_get()))
+        place_bodies(self._objects, basis_at(self._objects, worlds, context.evaluated_depsgraph_get()))
         return True
 
     def _hear(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The record of a frame, None of what else is said."""
-        if record["event"] == "over":
-            self.over = record["why"]
-        if record["event"] != "frame":
-            return None
-        late = "" if record["behind"] < 1.0 / self._scene.render.fps else ", slower than the clock"
-        self.status = f"Frame {record['frame']}{late}"
-        return record
+        match record["event"]:
+            case "over":
+                self.over = record["why"]
+            case "compiled":
+                self.status = compiling(record)
+            case "unkept":
+                self._unkept = record["why"]
+            case "frame":
+                self._frame, self._pulls, self._strongest = record["frame"], record["pulls"], record["strongest"]
+                self.force = None if record["force"] is None else np.array(record["force"])
+                rate = record["rate"]
+                self.status = f"Frame {self._frame}" + (f", {rate:.2g} of real time" if rate < AS_FAST else "")
+                return record
+        return None
 
     def can_pull(self, ob: Object) -> bool:
         """Whether an object is a body that the solver moves."""
@@ -138,24 +165,56 @@ class Live:
 
     def let_go(self) -> None:
         """Pull at nothing."""
+        self.force = None
         self._process.say(self._events, json.dumps({"body": None}))
 
     def pause(self, pause: bool) -> None:
         """Let it wait, or go on."""
         self._process.pause(self._events, pause)
 
-    def end(self) -> None:
-        """End the process, and put everything back as it was."""
+    def end(self) -> Take | None:
+        """End the process, and put everything back as it was. Returns what was played, None where nothing was."""
         self._process.close()
-        with suppress(OSError):
-            self._folder.cleanup()
+        for handlers, handler in (
+            (bpy.app.handlers.save_pre, self._put_back_to_save),
+            (bpy.app.handlers.save_post, self._go_on_after_saving),
+        ):
+            # gone already where another file was loaded
+            if handler in handlers:
+                handlers.remove(handler)
+        take = None
+        with suppress(ReferenceError):
+            self._put_back()
+            self._scene.frame_set(self._at[0], subframe=self._at[1])
+            if self._frame > self._extraction.spec.frame_start and not self._unkept:
+                pulled = self._frame, self._pulls, self._strongest
+                take = Take(self._scene.session_uid, self._extraction, self._made_from, self._folder, self._cache, *pulled)
+        if take is None:
+            with suppress(OSError):
+                self._folder.cleanup()
+        bpy.context.view_layer.update()
+        return take
+
+    def _put_back(self) -> None:
+        """Have the objects, Blender's simulation, and what scenes know of their bodies' places as they were."""
         # an object that somebody removed meanwhile has nothing to be put back
         for ob, channels in zip(self._objects, self._channels, strict=True):
             with suppress(ReferenceError):
                 for name, values in channels.items():
                     if tuple(getattr(ob, name)) != values:
                         setattr(ob, name, values)
+        self._world.enabled = True
+        for scene, shows_start in self._starts:
+            with suppress(ReferenceError):
+                if scene.stiction.bake.shows_start != shows_start:
+                    scene.stiction.bake.shows_start = shows_start
+
+    def _put_back_to_save(self, _scene: Scene | None, _file: object = None) -> None:
+        """Save the file as the user left it."""
         with suppress(ReferenceError):
-            self._world.enabled = True
-            self._scene.frame_set(self._at[0], subframe=self._at[1])
-        bpy.context.view_layer.update()
+            self._put_back()
+
+    def _go_on_after_saving(self, _scene: Scene | None, _file: object = None) -> None:
+        """Blender's simulation stays off, and the next frame moves the objects."""
+        with suppress(ReferenceError):
+            self._world.enabled = False

@@ -15,7 +15,7 @@ from ...solver_core.dynamics.model.frame import FrameContacts
 from ..blender.poll import has_bake
 from ..blender.restore import baked_objects
 from ..output.cached_contacts import CachedContacts, objects_of_bodies
-from ..panels.ui import SceneChildPanel
+from ..panels.ui import MorePanel
 from .contact_lines import Drawing, Wanted, draw_contacts, fitting_length
 from .draw_handler import DrawHandler
 
@@ -31,7 +31,7 @@ class Overlay:
     """What is drawn, for as long as nothing of it changes."""
 
     handler = DrawHandler("SpaceView3D", "POST_VIEW")
-    contacts = CachedContacts()
+    contacts = CachedContacts(with_sleepers=True)
     drawn: tuple[Any, Any, Any] | None = None
 
 
@@ -139,7 +139,7 @@ class STICTION_OT_fit_forces(Operator):
         return {"FINISHED"}
 
 
-class STICTION_PT_scene_contacts(SceneChildPanel, Panel):
+class STICTION_PT_scene_contacts(MorePanel, Panel):
     bl_label = "Contacts"
     bl_options = CLOSED
 

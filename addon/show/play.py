@@ -1,36 +1,49 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Play with Stiction: the scene at the pace of the clock in the viewport, and the mouse pulls at what it catches."""
+"""Play with Stiction: the scene at the pace of the clock in the viewport, and the mouse pulls at what it catches.
+
+*Keep* makes the bake of the scene out of what was played last.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import blf
 import bpy
 import gpu
 import numpy as np
-from bpy.types import Area, Context, Event, Object, Operator, Region
+from bpy.app.handlers import persistent
+from bpy.types import Area, Context, Event, Object, Operator, Region, Scene
 from bpy_extras import view3d_utils
 from gpu_extras.batch import batch_for_shader
 from numpy.typing import NDArray
 
+from ...solver_core.io.cache import CacheError
+from ...solver_core.scene.words import figure
 from ...solver_core.validation.findings import SceneError
 from ..bake.worker import WorkerError
 from ..blender.cooperative import at_once
-from ..blender.poll import load_what_reads, may_read_scene
+from ..blender.poll import is_idle, load_what_reads, may_read_scene
+from ..blender.redraw import redraw, redraw_views
 from .live import Live
 
 if TYPE_CHECKING:
     from ..read.extract import Extraction
+    from .take import Take
 
 __all__ = ["register", "unregister"]
 
 Array = NDArray[np.float64]
 
+# Blender wants a plain set; this one is never changed.
+UNDOABLE = {"REGISTER", "UNDO"}
 ENDS = {"ESC", "RET", "NUMPAD_ENTER", "RIGHTMOUSE"}
 # Looking around goes on; all else would reach a scene that is not as the user left it.
 LOOKS = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "NDOF", "NUMPAD_", "HOME", "MOUSEROTATE", "MOUSESMARTZOOM")
 HAND_COLOUR = (0.90, 0.62, 0.0, 1.0)
 LINE_PIXELS = 2.0
+TEXT_PIXELS = 13.0
+TEXT_BESIDE = 12.0  # pixels from the end of the line to the force
 LEAST_SLANT = 1e-3  # cosine of the angle between a view and the normal of the plane of the hand
 
 
@@ -71,11 +84,34 @@ class Hand:
             self.to = view.origin + float((self._at - view.origin) @ self._normal) / slant * view.direction
 
 
+class LastTake:
+    """What was played last in this session, until it is kept, another play begins, or another file is opened."""
+
+    def __init__(self) -> None:
+        self.take: Take | None = None
+
+    def set(self, take: Take | None) -> None:
+        """Have another one, and let the panels offer it."""
+        if self.take is not None:
+            self.take.forget()
+        self.take = take
+        for manager in bpy.data.window_managers:
+            manager.stiction.take = "" if take is None else str(take)
+            manager.stiction.take_scene = "" if take is None else str(take.scene)
+        redraw()
+
+    def of(self, scene: Scene) -> Take | None:
+        """That of a scene."""
+        return self.take if self.take is not None and self.take.scene == scene.session_uid else None
+
+
 class STICTION_OT_play(Operator):
     """Simulate the scene in the viewport and pull at bodies with the mouse; afterwards everything is as it was"""
 
     bl_idname = "stiction.play"
     bl_label = "Play with Stiction"
+
+    last: LastTake
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -85,6 +121,9 @@ class STICTION_OT_play(Operator):
         return may_read_scene(cls, context)
 
     def invoke(self, context: Context, event: Event) -> set[str]:
+        # the animation would take the bodies back to its frames
+        if any(window.screen.is_animation_playing for window in context.window_manager.windows):
+            bpy.ops.screen.animation_cancel(restore_frame=False)
         try:
             self._live = Live(context, at_once(self.reading(context)))
         except SceneError as error:
@@ -93,10 +132,15 @@ class STICTION_OT_play(Operator):
         except (WorkerError, OSError) as error:
             self.report({"ERROR"}, f"The simulation cannot begin: {error}")
             return {"CANCELLED"}
+        self.last.set(None)
         self._hand: Hand | None = None
         self._pauses = False
         self._timer = context.window_manager.event_timer_add(1.0 / context.scene.render.fps, window=context.window)
-        self._drawing = bpy.types.SpaceView3D.draw_handler_add(self.draw_hand, (), "WINDOW", "POST_VIEW")
+        add = bpy.types.SpaceView3D.draw_handler_add
+        self._drawings = [
+            add(self.draw_hand, (), "WINDOW", "POST_VIEW"),
+            add(self.draw_force, (), "WINDOW", "POST_PIXEL"),
+        ]
         # others keep off while the scene is not as the user left it
         context.window_manager.stiction.is_reading = True
         context.window_manager.modal_handler_add(self)
@@ -127,9 +171,14 @@ class STICTION_OT_play(Operator):
                 self.leave(context)
                 return {"CANCELLED"}
             said = "paused" if self._pauses else self._live.status
-            context.workspace.status_text_set(f"Stiction: {said}    Drag: Pull    Space: Pause    Esc: End")
+            context.workspace.status_text_set(f"Stiction: {said}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
         elif event.type in ENDS and event.value == "PRESS":
             self.leave(context)
+            return {"FINISHED"}
+        elif event.type == "K" and event.value == "PRESS":
+            self.leave(context)
+            if STICTION_OT_keep_play.poll(context) and keep_last(self, context):
+                bpy.ops.ed.undo_push(message=STICTION_OT_keep_play.bl_label)
             return {"FINISHED"}
         elif event.type == "SPACE" and event.value == "PRESS":
             self._pauses = not self._pauses
@@ -172,6 +221,7 @@ class STICTION_OT_play(Operator):
         """Ask for no pull."""
         self._hand = None
         self._live.let_go()
+        redraw_views()
 
     def draw_hand(self) -> None:
         """A line from the body to where it is pulled to."""
@@ -185,6 +235,20 @@ class STICTION_OT_play(Operator):
         shader.uniform_float("color", HAND_COLOUR)
         batch_for_shader(shader, "LINES", {"pos": ends}).draw(shader)
 
+    def draw_force(self) -> None:
+        """The force of the hand, beside the end of the line."""
+        region, view = bpy.context.region, bpy.context.region_data
+        if self._hand is None or self._live.force is None or view is None:
+            return
+        at = view3d_utils.location_3d_to_region_2d(region, view, tuple(self._hand.to))
+        if at is None:
+            return
+        scale = bpy.context.preferences.system.ui_scale
+        blf.size(0, TEXT_PIXELS * scale)
+        blf.color(0, *HAND_COLOUR)
+        blf.position(0, at.x + TEXT_BESIDE * scale, at.y, 0.0)
+        blf.draw(0, force_text(self._live.force))
+
     def cancel(self, context: Context) -> None:
         """Blender ends, or loads another file."""
         self.leave(context)
@@ -192,18 +256,77 @@ class STICTION_OT_play(Operator):
     def leave(self, context: Context) -> None:
         """Put everything back."""
         context.window_manager.event_timer_remove(self._timer)
-        bpy.types.SpaceView3D.draw_handler_remove(self._drawing, "WINDOW")
+        for drawing in self._drawings:
+            bpy.types.SpaceView3D.draw_handler_remove(drawing, "WINDOW")
         context.window_manager.stiction.is_reading = False
         if context.workspace is not None:
             context.workspace.status_text_set(None)
-        self._live.end()
+        self.last.set(self._live.end())
+        redraw_views()
+
+
+def force_text(force: Array) -> str:
+    """A force (3,) N as its strength in words."""
+    return f"{figure(float(np.linalg.norm(force)))} N"
+
+
+def keep_last(operator: Operator, context: Context) -> bool:
+    """Make what was played last the bake of the context's scene, and report it; returns whether that was possible."""
+    from .take import keep
+
+    scene, take = context.scene, STICTION_OT_play.last.of(context.scene)
+    assert take is not None
+    try:
+        last = keep(scene, take)
+    except (OSError, CacheError) as error:
+        operator.report({"ERROR"}, f"What was played cannot be kept: {error}")
+        return False
+    end = scene.stiction.bake.frame_end
+    rest = f"; Resume bakes the rest, to frame {end}" if last < end else ""
+    operator.report({"INFO"}, f"Kept {take}{rest}")
+    STICTION_OT_play.last.set(None)
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+    return True
+
+
+class STICTION_OT_keep_play(Operator):
+    """Make the simulation that was just played the bake of the scene, with every pull of the mouse"""
+
+    bl_idname = "stiction.keep_play"
+    bl_label = "Keep"
+    bl_options = UNDOABLE
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        if STICTION_OT_play.last.of(context.scene) is None:
+            cls.poll_message_set("Nothing was played in this scene since the file was opened")
+            return False
+        return is_idle(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        return {"FINISHED"} if keep_last(self, context) else {"CANCELLED"}
+
+
+@persistent
+def forget_take(_file: str) -> None:
+    """Another file is opened: what was played is of none of its scenes."""
+    STICTION_OT_play.last.set(None)
+
+
+CLASSES = (STICTION_OT_play, STICTION_OT_keep_play)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
 
 
 def register() -> None:
-    """Add the operator."""
-    bpy.utils.register_class(STICTION_OT_play)
+    """Add the operators."""
+    STICTION_OT_play.last = LastTake()
+    register_classes()
+    bpy.app.handlers.load_post.append(forget_take)
 
 
 def unregister() -> None:
-    """Take it away."""
-    bpy.utils.unregister_class(STICTION_OT_play)
+    """Take them away."""
+    bpy.app.handlers.load_post.remove(forget_take)
+    STICTION_OT_play.last.set(None)
+    unregister_classes()

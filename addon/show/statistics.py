@@ -18,7 +18,7 @@ from ..blender.label_wrapping import characters_in_row, draw_wrapped
 from ..blender.poll import has_bake
 from ..output.bake_statistics import BakeFigures
 from ..output.cached_contacts import objects_of_bodies
-from ..panels.ui import SceneChildPanel
+from ..panels.ui import MorePanel
 
 __all__ = ["export", "register", "unregister"]
 
@@ -116,7 +116,7 @@ class STICTION_OT_export_certificate(ExportOperator, Operator):
         return f"Wrote {file}"
 
 
-class STICTION_PT_scene_statistics(SceneChildPanel, Panel):
+class STICTION_PT_scene_statistics(MorePanel, Panel):
     bl_label = "Statistics"
     bl_options = CLOSED
 

@@ -7,11 +7,14 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..scene.spec import SceneWarning
 
-__all__ = ["ListenerGone", "emit", "emit_warnings"]
+if TYPE_CHECKING:
+    from ..compile.watch import Count
+
+__all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings"]
 
 
 class ListenerGone(Exception):
@@ -32,3 +35,15 @@ def emit_warnings(warnings: Iterable[SceneWarning]) -> None:
     """Print an event for each."""
     for warning in warnings:
         emit("warning", **dataclasses.asdict(warning))
+
+
+def emit_count(count: Count) -> bool:
+    """Print the event "compiled" with the fields of a count; returns whether it was delivered.
+
+    For a thread that can raise nothing: the main thread finds out with its next event.
+    """
+    try:
+        emit("compiled", **dataclasses.asdict(count))
+    except ListenerGone:
+        return False
+    return True

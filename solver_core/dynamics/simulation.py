@@ -87,9 +87,10 @@ class Simulation:
     def every_contact(self, every: bool) -> None:
         self._steps.every_contact = every
 
-    def allow(self, seconds: float) -> None:
-        """Let solving each of the next time steps take so many seconds instead of the settings', 0 for as long as it needs."""
-        self._steps.allow(seconds)
+    @property
+    def pull_force(self) -> Floats:
+        """(3,) N, the force of `pull` in the last time step; zeros where nothing was pulled."""
+        return self._steps.pull_impulse / self._steps.step
 
     @property
     def held_in_step(self) -> Floats:

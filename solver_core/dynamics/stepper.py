@@ -66,7 +66,8 @@ class Stepper:
     state: as the last step ended, after a step of last_step s; memory: of its contacts; begun: impacts that end in the next
     step; held, reaction: (j, 6) N s and N m s,
     what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
-    pulled by a hand, None for none. every_contact: leave no contact of meshes out.
+    pulled by a hand, None for none; pull_impulse: (3,) N s, what it did in the last step. every_contact: leave no contact of
+    meshes out.
     """
 
     def __init__(
@@ -109,6 +110,8 @@ class Stepper:
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
+        self._pulled = np.zeros(3)  # N s, of the part of a step that is in work
+        self.pull_impulse = np.zeros(3)
         self.every_contact = False
         self.joints = Joints(spec, self.bodies, self.bending, self.state)
         solved = self.joints, self.deformation, self.island_motion
@@ -123,6 +126,7 @@ class Stepper:
         """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
         begin = perf_counter()
         self.held[:] = 0.0
+        self._pulled, self.pull_impulse = np.zeros(3), np.zeros(3)
         if self.pull is not None:
             self.wake(self.sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
         self._step_now = number
@@ -135,10 +139,6 @@ class Stepper:
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
-
-    def allow(self, seconds: float) -> None:
-        """Let solving each of the next time steps take so many seconds, 0 for as long as it needs."""
-        self._solver.time_limit = seconds
 
     def _rests(self, at: float) -> bool:
         """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
@@ -292,7 +292,7 @@ class Stepper:
             if self.fields is not None:
                 self.fields.push(begin, state, begin.force_time)
             if self.pull is not None:
-                self.pull.push(begin, state, self.bodies.center_of_mass)
+                self._pulled = self.pull.push(begin, state, self.bodies.center_of_mass)
             if len(self.bending):
                 begin = self.bending.begin(begin, state)
                 self.deformation.bend(state.modal)
@@ -328,6 +328,7 @@ class Stepper:
     def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
+        self.pull_impulse += self._pulled
         kept = with_borne(solution.memory, self.memory, begin.borne)
         solution = solution._replace(memory=kept)
         if self.kept is not None:

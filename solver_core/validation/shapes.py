@@ -68,13 +68,13 @@ def mesh_findings(body: BodySpec, vertices: Array, triangles: Array) -> Findings
         yield "triangles", "no face of the mesh has an area; give it a size, or take the object out of the rigid body world"
         return
     if body.kind is BodyKind.ACTIVE and volume == 0.0:
-        yield "shape", why_no_inside(vertices, triangles)
+        yield "shape", why_no_inside(vertices, triangles, bends=body.deformable is not None)
     elif body.kind is BodyKind.ACTIVE and volume < 0.0:
         yield "normals", "the normals of the mesh point inwards; flip them, or make the body Passive, as a container"
 
 
-def why_no_inside(vertices: Array, triangles: Array) -> str:
-    """Why an active body has no inside whose mesh encloses no volume, and what to do about it.
+def why_no_inside(vertices: Array, triangles: Array, *, bends: bool = False) -> str:
+    """Why an active body has no inside whose mesh encloses no volume, and what to do about it; bends: whether it is flexible.
 
     Merging vertices takes closed surfaces to closed ones, where an even number of faces meets at every edge. So a mesh whose
     vertices are merged only where they are equal, and which is closed then, is no open one.
@@ -84,6 +84,11 @@ def why_no_inside(vertices: Array, triangles: Array) -> str:
     corners = merged.reshape(-1)[triangles]
     edges = np.sort(np.stack([corners, np.roll(corners, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
     _, faces = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0, return_counts=True)
+    if (faces % 2).any() and bends:
+        return (
+            "the mesh is open, so a flexible body has no inside to bend; apply a Remesh modifier (Voxel), which makes one "
+            "closed surface of all its parts, or switch Flexible off"
+        )
     if (faces % 2).any():
         return (
             "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source Final), "

@@ -40,7 +40,7 @@ def scene(extension: ModuleType, tmp_path: Path) -> bpy.types.Scene:
     bpy.ops.rigidbody.world_add()
     scene.rigidbody_world.collection = bpy.data.collections.new("RigidBodyWorld")
     scene.rigidbody_world.point_cache.frame_start = 1
-    scene.rigidbody_world.point_cache.frame_end = 5
+    scene.rigidbody_world.point_cache.frame_end = scene.frame_end = 5
     scene.stiction.cache_directory = str(tmp_path / "cache")
     return scene
 

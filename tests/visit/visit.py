@@ -119,14 +119,14 @@ def first_bake() -> Iterator[float]:
 def look_at_contacts() -> Iterator[float]:
     scene().frame_set(EARLY)
     scene().stiction_display.show_contacts = True
-    yield from show("SCENE", "scene_contacts")
+    yield from show("SCENE", "scene_more", "scene_contacts")
     yield from shoot("overlay")
     scene().stiction_display.show_friction_cones = True
     yield from shoot("cones", "VIEW_3D")
     scene().stiction_display.show_friction_cones = False
     scene().stiction_display.show_contacts = False
     scene().stiction_display.show_statistics = True
-    yield from show("SCENE", "scene_statistics")
+    yield from show("SCENE", "scene_more", "scene_statistics")
     # the overlay reads a few frames a redraw
     overlay = next(module for name, module in sys.modules.items() if name.endswith("stiction.addon.show.statistics_overlay"))
     yield from until(lambda: len(overlay.Plots.figures.frames) == scene().frame_end, "plot of all frames", 60.0)
@@ -230,7 +230,7 @@ def look_at_pairs() -> Iterator[float]:
     for ob, name in zip(cards(), ("Steel", "Wood", "Ice", "Rubber", "Concrete"), strict=False):
         ob.stiction.material = name
     call(bpy.ops.stiction.add_published_pairs, which="USED")
-    yield from show("SCENE", "scene_pairs")
+    yield from show("SCENE", "scene_more", "scene_pairs")
     yield from shoot("pairs", "PROPERTIES")
     yield from dialogue("more/save-pairs", bpy.ops.stiction.save_pairs)
 

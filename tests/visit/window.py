@@ -23,7 +23,7 @@ NOTCHES = 20
 PANELS = {
     "SCENE": (
         *("scene_check", "scene_solver", "scene_advanced"),
-        *("scene_pairs", "scene_range", "scene_contacts", "scene_statistics", "scene_wedge"),
+        *("scene_range", "scene_more", "scene_pairs", "scene_contacts", "scene_statistics", "scene_wedge"),
     ),
     "PHYSICS": ("object_surface", "object_flexible", "object_motion", "object_pairs", "object_bake"),
 }

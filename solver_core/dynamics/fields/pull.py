@@ -39,15 +39,16 @@ class Pull:
     point: Floats
     to: Floats
 
-    def push(self, begin: Begin, state: State, center_of_mass: Floats) -> None:
-        """Add what the spring changes to the velocities that a step's body is predicted to have, and to its momentum.
+    def push(self, begin: Begin, state: State, center_of_mass: Floats) -> Floats:
+        """Add the effect of the spring to the predicted velocities of a step's body, and to its momentum.
 
-        center_of_mass: (n, 3) in body frames. Nothing happens to a body that the solver does not move.
+        center_of_mass: (n, 3) m in body frames. Returns the impulse (3,) N s on the point, zeros for a body that the solver
+        does not move.
         """
         model, predicted = begin.model, begin.bodies.predicted[self.body]
         dof = model.dof[self.body]
         if dof < 0:
-            return
+            return np.zeros(3)
         arm = matrices(state.orientation[[self.body]])[0] @ (np.asarray(self.point) - center_of_mass[self.body])
         jacobian = np.hstack([np.eye(3), -_cross_matrix(arm)]) * model.lock[self.body]
         inverse_mass = begin.bodies.inverse_mass[dof] @ jacobian.T
@@ -61,6 +62,7 @@ class Pull:
         change = model.lock[self.body] * (inverse_mass @ impulse)
         predicted += change
         begin.bodies.end_momentum[self.body] += begin.bodies.mass[dof, 3:, 3:] @ change[3:]
+        return impulse
 
 
 def _cross_matrix(arm: Floats) -> Floats:

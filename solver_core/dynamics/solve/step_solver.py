@@ -77,10 +77,7 @@ class Joined:
 
 
 class StepSolver:
-    """Solves the contact problems of a scene's steps, one after the other, each within its effort.
-
-    time_limit: s that solving a step may take, 0 for as long as it needs; it may be set between steps.
-    """
+    """Solves the contact problems of a scene's steps, one after the other, each within its effort."""
 
     def __init__(
         self,
@@ -98,13 +95,13 @@ class StepSolver:
         self._rolling, self._threads, self._see = rolling, threads, see
         self._rules = rules_of(spec)
         self._effort = effort_of_a_step()
-        self._deadline, self.time_limit = np.inf, settings.step_time_limit
+        self._deadline = np.inf
         self._is_staggered = settings.method is ContactMethod.STAGGERED
         self._options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
 
     def one_step(self) -> AbstractContextManager[None]:
         """What is solved in here is a step's, and shares its bounds on work and time."""
-        seconds = self.time_limit or np.inf
+        seconds = self._settings.step_time_limit or np.inf
         self._deadline = perf_counter() + seconds
         return deadline_timer(self._effort, seconds)
 

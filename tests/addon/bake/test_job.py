@@ -58,9 +58,11 @@ def test_a_bake_from_begin_to_end(job):
 
 def test_compiling_is_told_while_it_lasts_and_only_then(job):
     assert play(job, {"event": "compiling"}, STARTED)[0].status == "Loading"
-    count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544}
+    count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544, "left": 75.0}
     compiling = {"event": "compiling"}, count, STARTED, frame(1)
-    assert "136 kernels of at most 544; later bakes reuse them" in play(job, *compiling)[0].status
+    assert "136 kernels of at most 544, at most 1:15 min left; later bakes reuse them" in play(job, *compiling)[0].status
+    first = count | {"left": None}
+    assert "136 kernels of at most 544; later bakes reuse them" in play(job, {"event": "compiling"}, first)[0].status
     assert play(job, *compiling)[0].factor == 0.25 and play(job, *compiling, frame(2))[0].factor == 0.5
     assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
     assert play(job, STARTED, frame(1), job.CancelRequested(), count)[0].status == "Stopping"

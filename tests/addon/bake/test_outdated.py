@@ -322,6 +322,25 @@ def test_the_panel_is_told_of_changes_and_of_lost_frames(scene, baked, extension
     assert len(said) == 1 and said[0].is_lost and scene.stiction.bake.cache in said[0].name
 
 
+def test_a_new_scene_with_copied_settings_has_no_bake(scene, baked):
+    from stiction.addon.bake import outdated
+
+    box = baked[1]
+    bpy.ops.scene.new(type="EMPTY")
+    other = bpy.context.scene
+    assert other != scene and other.stiction.bake.state == "CACHED"
+    watch = outdated.Watch()
+    watch.mark()
+    while watch.turn() is not None:
+        pass
+    assert other.stiction.bake.state == "NONE" and other.stiction.bake.summary == ""
+    assert not [line for line in bpy.context.window_manager.stiction.changes if line.scene == other.name]
+    # the settings stay, and so does the bake of the first scene
+    assert other.stiction.cache_directory == scene.stiction.cache_directory
+    bpy.context.window.scene = scene
+    assert scene.stiction.bake.state == "CACHED" and box.stiction.backup.baked
+
+
 def test_a_bake_that_has_just_begun_is_not_lost(scene, baked, extension):
     from pathlib import Path
 

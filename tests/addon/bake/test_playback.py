@@ -31,13 +31,13 @@ def placed(monkeypatch):
     """The names of the objects that playback has placed."""
     from stiction.addon.bake import playback
 
-    names, place = [], playback.place
+    names, place = [], playback.place_bodies
 
     def noted(objects, basis, read):
         names.extend(ob.name for ob in objects)
         place(objects, basis, read)
 
-    monkeypatch.setattr(playback, "place", noted)
+    monkeypatch.setattr(playback, "place_bodies", noted)
     return names
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -165,3 +167,23 @@ def test_one_looks_into_the_tube(scene):
     bpy.ops.stiction.add_jamming_tube(layers=1)
     shown = {ob.name: ob.display_type for ob in bpy.data.objects}
     assert shown["Neck 1"] == shown["Tube 4"] == "WIRE" and shown["Cube 1"] == "TEXTURED"
+
+
+def drawn_menu(name):
+    """The operators and the menus that a menu shows."""
+    shown = {"operator": [], "menu": [], "separator": []}
+    layout = SimpleNamespace(**{kind: (lambda *what, kind=kind: shown[kind].extend(what)) for kind in shown})
+    getattr(bpy.types, name).draw(SimpleNamespace(layout=layout), bpy.context)
+    return shown
+
+
+def test_the_menu_has_a_dozen_demos_by_topic_and_those_of_the_papers(extension):
+    shown = drawn_menu("STICTION_MT_add_demo")
+    assert shown["operator"] == [] and len(shown["menu"]) == 4
+    topics = {getattr(bpy.types, name).bl_label: drawn_menu(name)["operator"] for name in shown["menu"]}
+    papers = topics.pop("From the Papers")
+    everyday = [name for names in topics.values() for name in names]
+    assert len(everyday) <= 12 and topics["Standing and Sliding"][0] == "stiction.add_card_house"
+    assert len(set(everyday + papers)) == len(everyday + papers)
+    for name in everyday + papers:
+        assert getattr(bpy.ops.stiction, name.removeprefix("stiction.")).get_rna_type().identifier

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import bpy
 import numpy as np
@@ -122,6 +123,32 @@ def textured_field(scene, make_body):
     add_field("TEXTURE", name="Waves", texture=bpy.data.textures.new("Clouds", "CLOUDS"))
 
 
+def stops_before_the_scene(scene, make_body):
+    scene.frame_end = 400
+
+
+def goes_on_unseen(scene, make_body):
+    scene.frame_end = 3
+
+
+def goes_on_unseen_by_its_own_range(scene, make_body):
+    scene.stiction.use_frame_range, scene.stiction.frame_end = True, 300
+
+
+def constraint_outside(scene, make_body):
+    add_constraint(scene, "HINGE", make_body("Door"), make_body("Post"))
+    scene.rigidbody_world.constraints.objects.unlink(bpy.data.objects["Hinge"])
+
+
+def no_collection_of_constraints(scene, make_body):
+    add_constraint(scene, "HINGE", make_body("Door"), make_body("Post"))
+    scene.rigidbody_world.constraints = None
+
+
+def glue(scene, make_body):
+    add_constraint(scene, "FIXED", make_body("Door"), make_body("Post")).use_breaking = True
+
+
 def switched_off(scene, make_body):
     scene.rigidbody_world.enabled = False
 
@@ -160,7 +187,115 @@ CASES = {
     disabled: ("INFO", ("Hidden",), "hidden", True),
     excluded: ("INFO", ("Hidden",), "hidden", True),
     instances: ("WARNING", ("Instance",), "instance_collection", False),
+    stops_before_the_scene: ("WARNING", (), "bake_range", True),
+    goes_on_unseen: ("INFO", (), "bake_range", True),
+    goes_on_unseen_by_its_own_range: ("INFO", (), "bake_range", True),
+    constraint_outside: ("WARNING", ("Hinge",), "constraint_membership", True),
+    no_collection_of_constraints: ("WARNING", ("Hinge",), "constraint_membership", True),
+    glue: ("WARNING", ("Hinge",), "disable_collisions", True),
 }
+
+
+def test_many_strangers_are_one_line(scene, make_body, look):
+    for number in range(36):
+        scene.rigidbody_world.collection.objects.unlink(make_body(f"Plate {number}"))
+    make_body("Member")
+    (one,) = (finding for finding in look().findings if finding.field == "membership")
+    assert len(one.objects) == 36 and one.message.startswith("36 objects")
+
+
+def test_bodies_without_a_world_are_named_as_the_cause(scene, make_body, look):
+    make_body("Box")
+    make_body("Ball")
+    bpy.ops.rigidbody.world_remove()
+    # what Blender leaves in a file whose scene was copied or appended
+    bpy.ops.rigidbody.world_remove() if scene.rigidbody_world is not None else None
+    has_bodies = [ob for ob in scene.objects if ob.rigid_body is not None]
+    (one,) = (finding for finding in look().findings if finding.field == "rigidbody_world")
+    assert one.level == "ERROR" and (f"{len(has_bodies)} objects have" in one.message or not has_bodies)
+
+
+@pytest.fixture
+def causes(scene):
+    """What the user is told of overlaps that the solver found: names and depths in m."""
+    from stiction.addon.bake.causes import with_causes
+    from stiction.addon.bake.finding import Finding
+    from stiction.solver_core.scene.words import distance
+
+    from ..objects import read
+
+    def told(*overlaps):
+        found = [
+            Finding("WARNING", (a, b), "overlap", f"{a} and {b} overlap by {distance(depth)} at frame 1: they are pushed apart")
+            for a, b, depth in overlaps
+        ]
+        bpy.context.view_layer.update()
+        return with_causes(bpy.context, read().spec, found)
+
+    return told
+
+
+def cup(name):
+    """A square cup of 0.2 m with walls and a floor of 0.02 m."""
+    outer, inner = 0.1, 0.08
+    rings = [(outer, 0.0), (outer, 0.2), (inner, 0.2), (inner, 0.02)]
+    corners = [(x * r, y * r, z) for r, z in rings for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    faces = [(3, 2, 1, 0), (12, 13, 14, 15)]
+    faces += [(4 * r + k, 4 * r + (k + 1) % 4, 4 * r + 4 + (k + 1) % 4, 4 * r + 4 + k) for r in range(3) for k in range(4)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(corners, [], faces)
+    return mesh
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.9])
+def test_a_hull_that_fills_a_hollow_is_named_once_and_not_what_is_in_it(make_body, causes, turn):
+    mug = make_body("Mug", mesh=cup("Mug"))
+    mug.rotation_euler, mug.scale, mug.location = (0.0, 0.0, turn), (2.0, 2.0, 2.0), (3.0, 1.0, 0.5)
+    for number in range(3):
+        make_body(f"Pen {number}", mesh=box_mesh("Pen", (0.01, 0.01, 0.2))).location = (3.0 + 0.03 * number, 1.0, 0.75)
+    make_body("Table", kind="PASSIVE", mesh=box_mesh("Table", (1.0, 1.0, 0.05))).location = (3.0, 1.0, 0.46)
+    hollow, table = causes(*(("Mug", f"Pen {k}", 0.3) for k in range(3)), ("Mug", "Table", 0.01))
+    assert hollow.objects == ("Mug",) and hollow.field == "hollow"
+    assert hollow.message == "the hull fills the hollow of Mug, in which Pen 0 and 2 more begin: choose the shape Mesh"
+    # that one stands in the other all the same
+    assert table.field == "overlap" and set(table.objects) == {"Mug", "Table"}
+
+
+def test_bodies_of_a_chain_that_overlap_at_their_joints_are_one_line(scene, make_body, causes):
+    names = [f"Plate {number}" for number in range(37)]
+    for number, name in enumerate(names):
+        make_body(name).location.x = 0.5 * number
+    first, joints = bpy.data.objects[names[0]], bpy.data.collections.new("RigidBodyConstraints")
+    scene.rigidbody_world.constraints = joints
+    for a, b in pairwise(names):
+        ob = add_empty(f"Joint {a}", (0, 0, 0), (0, 0, 0))
+        joints.objects.link(ob)
+        ob.rigid_body_constraint.type, ob.rigid_body_constraint.disable_collisions = "GENERIC_SPRING", False
+        ob.rigid_body_constraint.object1, ob.rigid_body_constraint.object2 = bpy.data.objects[a], bpy.data.objects[b]
+    pairs = [(a, b, 1e-3 * (k + 1)) for k, (a, b) in enumerate(pairwise(names))]
+    (one,) = causes(*pairs)
+    assert one.field == "joined_overlap" and len(one.objects) == 36 and first.name not in one.objects
+    assert one.message.startswith("36 pairs of joined bodies overlap at the joint, by up to 36 mm (Plate 35 and Plate 36)")
+
+
+def test_many_overlaps_are_one_line_with_the_deepest(make_body, causes):
+    names = [f"Box {number}" for number in range(8)]
+    for number, name in enumerate(names):
+        make_body(name, shape="BOX").location.x = 5.0 * number
+    pairs = [(a, b, 0.002 * (k + 1)) for k, (a, b) in enumerate(pairwise(names))]
+    (one,) = causes(*pairs)
+    assert one.message.startswith("7 pairs of bodies overlap by up to 14 mm (Box 6 and Box 7) at frame 1")
+    assert len(causes(*pairs[:3])) == 3
+
+
+def test_many_findings_that_differ_in_names_and_numbers_are_one_line(extension):
+    from stiction.addon.bake.causes import alike
+    from stiction.addon.bake.finding import Finding
+
+    found = [Finding("WARNING", (f"Egg {k}",), "mass", f"Egg {k} weighs {k + 0.5} kg") for k in range(5)]
+    (one,) = alike(found)
+    assert one.objects == tuple(f"Egg {k}" for k in range(5)) and one.message == "Egg 0 weighs 0.5 kg (5 such findings)"
+    assert list(alike(found[:3])) == found[:3]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

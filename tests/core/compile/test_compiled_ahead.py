@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tarfile
+import threading
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
 from solver_core.compile import ahead, kernel, process, watch
 from solver_core.compile.kernel_cache import kernel_folder
@@ -290,15 +294,54 @@ def test_a_bake_has_help_from_its_first_kernel_on_and_until_it_ends(monkeypatch,
 
     monkeypatch.setattr(watch.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(watch, "start", start)
-    told = []
-    with watch.Watch(tmp_path, told.append) as watched:
+    with watch.Watch(tmp_path, lambda count: True):
+        # one that is only loaded
+        with event.trigger_event(watch.LOCK):
+            pass
         assert started == []
         for _ in range(3):
-            watched.on_start(None)
-            watched.on_end(None)
-        assert len(started) == 1 and told[0] == 0
+            with event.trigger_event(watch.LOCK), event.trigger_event(watch.COMPILE):
+                pass
+        assert len(started) == 1
     assert started[0].stdin.closed
     started[0].wait(timeout=60)
+
+
+def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypatch, tmp_path):
+    """The count stood still for minutes while the second process held the lock of the kernel that the bake needed."""
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_REPORTS", 0.01)
+    told, folder = queue.SimpleQueue(), kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
+    folder.mkdir(parents=True)
+
+    counted = threading.Event()
+
+    class Seen(Stock):
+        @property
+        def there(self):
+            number = super().there
+            counted.set()
+            return number
+
+    def tell(count):
+        told.put(count)
+        return True
+
+    monkeypatch.setattr(watch, "Stock", Seen)
+    with watch.Watch(tmp_path, tell):
+        with event.trigger_event(watch.LOCK):
+            assert counted.wait(60)
+            # what is only loaded is not told
+            assert told.empty()
+            for number in range(watch.FEW):
+                (folder / f"vec3.other-{number}.py311.nbi").touch()
+            while (count := told.get(timeout=60)).kernels < watch.FEW:
+                assert count.left is None
+            assert count.there == watch.FEW and count.left > 0.0 and count.whole == Stock(tmp_path).whole
+        time.sleep(0.05)
+        while not told.empty():
+            told.get()
+        time.sleep(0.05)
+        assert told.empty(), "it says that it compiles, and does not"
 
 
 def test_the_kernels_that_a_folder_has_are_counted_of_all_in_the_sources(tmp_path):

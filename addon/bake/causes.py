@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The causes of what the solver finds in a scene, such as a hull that fills a hollow, and many findings of a kind as one.
+
+The solver sees shapes, and says that two of them overlap. What the user has to change is what the shapes were made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+from bpy.types import Context, Object
+
+from ...solver_core.geometry.surfaces import winding_numbers
+from ...solver_core.scene.spec import BodySpec, SceneSpec
+from ...solver_core.scene.words import distance
+from ..blender.placement import PlacementError, placed
+from ..blender.rotations import matrix_of_quaternion
+from ..read.containers import points_in_world
+from ..read.shapes import ShapeError, read_mesh
+from .finding import Finding
+
+__all__ = ["with_causes"]
+
+OVERLAP = "overlap"
+DEPTH = re.compile(r" overlap by ([\d.e+-]+) (mm|m) ")
+NUMBER = re.compile(r"\d[\d.,e+-]*")
+# Fewer findings of a kind are said one by one.
+MANY = 4
+# Winding number: a point with more is inside of a closed mesh.
+INSIDE = 0.5
+# In the hull, and farther from its faces than this share of its size.
+WITHIN = 1e-6
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A finding of two bodies that overlap, and how deep, m."""
+
+    finding: Finding
+    depth: float
+
+    @property
+    def pair(self) -> frozenset[str]:
+        """The names of the bodies."""
+        return frozenset(self.finding.objects)
+
+
+def with_causes(context: Context, spec: SceneSpec, findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of the solver in a scene, with causes in place of overlaps where they are known, and one for many of a kind."""
+    overlaps, others = [], []
+    for finding in findings:
+        depth = depth_of(finding)
+        if depth is None:
+            others.append(finding)
+        else:
+            overlaps.append(Overlap(finding, depth))
+    causes, overlaps = hollows(context, spec, overlaps)
+    joined, overlaps = at_joints(spec, overlaps)
+    return [*causes, *joined, *of_overlaps(overlaps), *alike(others)]
+
+
+def depth_of(finding: Finding) -> float | None:
+    """m, of a finding of two bodies that overlap; None for any other."""
+    said = DEPTH.search(finding.message) if finding.field == OVERLAP and len(finding.objects) == len("ab") else None
+    return None if said is None else float(said[1]) * (1e-3 if said[2] == "mm" else 1.0)
+
+
+def hollows(context: Context, spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
+    """A finding for each body whose convex hull fills a hollow in which others begin, and the overlaps that are left."""
+    bodies = {body.name: body for body in spec.bodies}
+    objects = {ob.name_full: ob for ob in bpy.data.objects}
+    inside: dict[str, list[str]] = {}
+    left = []
+    for overlap in overlaps:
+        first, second = overlap.finding.objects
+        for name, other in ((first, second), (second, first)):
+            known = name in bodies and other in bodies and name in objects
+            if known and is_in_hollow(context, objects[name], bodies[name], bodies[other]):
+                inside.setdefault(name, []).append(other)
+                break
+        else:
+            left.append(overlap)
+    found = []
+    for name, others in inside.items():
+        count = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
+        begin = "begins" if len(others) == 1 else "begin"
+        message = f"the hull fills the hollow of {name}, in which {count} {begin}: choose the shape Mesh"
+        found.append(Finding("WARNING", (name,), "hollow", message))
+    return found, left
+
+
+def is_in_hollow(context: Context, ob: Object, hull: BodySpec, other: BodySpec) -> bool:
+    """Whether a body overlaps the convex hull of an object and not the mesh that the hull is made of."""
+    if ob.rigid_body is None or ob.rigid_body.collision_shape != "CONVEX_HULL" or ob.type != "MESH":
+        return False
+    try:
+        world, rotation = placed(ob, context.evaluated_depsgraph_get())
+        mesh = read_mesh(ob, ob.rigid_body.mesh_source, context)
+    except (PlacementError, ShapeError):
+        return False
+    vertices = mesh.vertices @ (rotation.T @ world[:3, :3]).T
+    points = (points_in_world(other) - hull.position) @ matrix_of_quaternion(hull.orientation)
+    low, high = hull.shape.vertices.min(axis=0), hull.shape.vertices.max(axis=0)
+    points = points[((points > low) & (points < high)).all(axis=1)]
+    return len(points) > 0 and bool((np.abs(winding_numbers(vertices, mesh.triangles, points)) < INSIDE).all())
+
+
+def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
+    """A finding of the bodies that overlap where a constraint joins them, and the overlaps that are left."""
+    joints: dict[frozenset[str], list[str]] = {}
+    for joint in spec.joints:
+        joints.setdefault(frozenset({joint.body_a, joint.body_b}), []).append(joint.name)
+    joined = [overlap for overlap in overlaps if overlap.pair in joints]
+    if not joined:
+        return [], list(overlaps)
+    worst = max(joined, key=lambda overlap: overlap.depth)
+    names = tuple(dict.fromkeys(name for overlap in joined for name in joints[overlap.pair]))
+    one = "a pair of bodies that a constraint joins overlaps"
+    count = one if len(joined) == 1 else f"{len(joined)} pairs of joined bodies overlap"
+    message = (
+        f"{count} at the joint, by up to {distance(worst.depth)} ({' and '.join(worst.finding.objects)}), and are pushed "
+        "apart: switch on Disable Collisions, or make the bodies shorter"
+    )
+    left = [overlap for overlap in overlaps if overlap.pair not in joints]
+    return [Finding("WARNING", names, "joined_overlap", message)], left
+
+
+def of_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Finding]:
+    """Overlaps one by one, or many as one."""
+    by_end: dict[str, list[Overlap]] = {}
+    for overlap in overlaps:
+        # what becomes of them is said after where they are
+        by_end.setdefault(overlap.finding.message.partition(" at frame ")[2], []).append(overlap)
+    for end, alike_ones in by_end.items():
+        if len(alike_ones) < MANY:
+            yield from (overlap.finding for overlap in alike_ones)
+            continue
+        worst = max(alike_ones, key=lambda overlap: overlap.depth)
+        names = tuple(dict.fromkeys(name for overlap in alike_ones for name in overlap.finding.objects))
+        pair = " and ".join(worst.finding.objects)
+        message = f"{len(alike_ones)} pairs of bodies overlap by up to {distance(worst.depth)} ({pair}) at frame {end}"
+        yield replace(worst.finding, objects=names, message=message)
+
+
+def alike(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings one by one, but many that differ only in names and numbers as one, with the words of the first."""
+    kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        text = finding.message
+        for name in sorted(finding.objects, key=len, reverse=True):
+            text = text.replace(name, "*")
+        kinds.setdefault((finding.level, finding.field, NUMBER.sub("#", text)), []).append(finding)
+    for same in kinds.values():
+        if len(same) < MANY or any(finding.values for finding in same):
+            yield from same
+            continue
+        names = tuple(dict.fromkeys(name for finding in same for name in finding.objects))
+        yield replace(same[0], objects=names, message=f"{same[0].message} ({len(same)} such findings)")

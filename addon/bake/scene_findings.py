@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Blender's data alone shows to be odd in a scene: its range of frames, and constraints that hold nothing or let pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bpy.types import Object, Scene
+
+from ..blender.rigid_bodies import constraints_of
+from ..settings.properties import effective_frame_range
+from .finding import Finding
+
+__all__ = ["broken_glue", "constraints_outside", "range_of_bake"]
+
+
+def range_of_bake(scene: Scene) -> Iterator[Finding]:
+    """A bake that ends elsewhere than the scene."""
+    _, end = effective_frame_range(scene)
+    if end < scene.frame_end:
+        message = f"the bake ends at frame {end} and the scene at {scene.frame_end}: after {end} every body stands still"
+        yield Finding("WARNING", (), "bake_range", message)
+    elif end > scene.frame_end:
+        message = (
+            f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not seen"
+        )
+        yield Finding("INFO", (), "bake_range", message)
+
+
+def constraints_outside(scene: Scene) -> Iterator[Finding]:
+    """Rigid body constraints that the rigid body world does not know."""
+    members = {ob.session_uid for ob in constraints_of(scene.rigidbody_world)}
+    names = tuple(
+        ob.name_full for ob in scene.objects if ob.rigid_body_constraint is not None and ob.session_uid not in members
+    )
+    if names:
+        what = "it has a rigid body constraint, but is" if len(names) == 1 else f"{len(names)} rigid body constraints are"
+        hold = "holds" if len(names) == 1 else "hold"
+        message = f"{what} not in the constraint collection of the rigid body world, and {hold} nothing"
+        yield Finding("WARNING", names, "constraint_membership", message)
+
+
+def broken_glue(scene: Scene) -> Iterator[Finding]:
+    """Constraints that may break between bodies that do not collide with each other."""
+    names = tuple(ob.name_full for ob in constraints_of(scene.rigidbody_world) if lets_pass_when_broken(ob))
+    if names:
+        once = "when it breaks" if len(names) == 1 else f"when one of {len(names)} constraints breaks"
+        message = f"{once}, its two bodies pass through each other, because Disable Collisions is on"
+        yield Finding("WARNING", names, "disable_collisions", message)
+
+
+def lets_pass_when_broken(ob: Object) -> bool:
+    """Whether a constraint may break and keeps its two bodies from colliding."""
+    constraint = ob.rigid_body_constraint
+    return bool(
+        constraint.enabled
+        and constraint.use_breaking
+        and constraint.disable_collisions
+        and constraint.object1 is not None
+        and constraint.object2 is not None
+    )

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was played in the viewport, and how it becomes the bake of its scene.
+
+The frames of a play are those of a bake with fewer steps, in which a hand pulled. The cache that is made of them names them as
+frames of another bake, so *Resume* goes on after them with the settings of the scene.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bpy.types import Scene
+
+from ...solver_core.bake.resuming import told_so_far
+from ...solver_core.io.cache import CacheError, EarlierFrames, FrameCacheReader, cache_digest
+from ...solver_core.io.continuation import continue_from
+from ...solver_core.io.snapshot import snapshot_digest, write_snapshot
+from ...solver_core.live import settings_of_play
+from ...solver_core.scene.differences import differences
+from ...solver_core.scene.spec import SceneSpec, SolverSettings
+from ...solver_core.scene.words import figure
+from ..bake.bake_files import bake_files, told_parts
+from ..bake.fingerprint import with_last_frame
+from ..bake.runner import Shown, show_cache
+
+if TYPE_CHECKING:
+    from ..read.extract import Extraction
+
+__all__ = ["Take", "keep", "without_bends"]
+
+
+def without_bends(spec: SceneSpec) -> SceneSpec:
+    """The scene with all bodies rigid: finding their modes takes longer than anybody waits for a button."""
+    return replace(spec, bodies=tuple(replace(body, deformable=None) for body in spec.bodies))
+
+
+@dataclass(frozen=True)
+class Take:
+    """A play that is over.
+
+    scene: its session_uid. extraction: what was played. made_from: digests of the scene as it began. folder: holds the cache
+    as long as this object lives. last: the last frame. pulls: how often the hand took hold. strongest: N, its largest force.
+    """
+
+    scene: int
+    extraction: Extraction
+    made_from: str
+    folder: tempfile.TemporaryDirectory
+    cache: Path
+    last: int
+    pulls: int
+    strongest: float
+
+    def __str__(self) -> str:
+        frames = f"frames {self.extraction.spec.frame_start} to {self.last}"
+        if not self.pulls:
+            return frames
+        return f"{frames}, {'1 pull' if self.pulls == 1 else f'{self.pulls} pulls'} of up to {figure(self.strongest)} N"
+
+    def forget(self) -> None:
+        """Remove the frames."""
+        with suppress(OSError):
+            self.folder.cleanup()
+
+
+def keep(scene: Scene, take: Take) -> int:
+    """Make a take the bake of its scene, whose range of frames becomes as long as it; returns its last frame.
+
+    Raises OSError and CacheError, and then has changed nothing in the scene.
+    """
+    played = without_bends(take.extraction.spec)
+    frames = FrameCacheReader(take.cache).frames
+    if not frames:
+        raise CacheError("the play ended before its first frame was written")
+    last = min(take.last, frames[-1])
+    content = replace(played, frame_end=max(played.frame_end, last)), take.extraction.settings
+    parts = (part_of(take, played, content, last),)
+    files = bake_files(scene, cache_digest(snapshot_digest(*content), parts))
+    files.cache.parent.mkdir(parents=True, exist_ok=True)
+    write_snapshot(files.snapshot, *content)
+    continue_from(take.cache, files.cache, content, last, parts)
+    reader = FrameCacheReader(files.cache, files.digest)
+    missed, _, _ = told_so_far(reader, reader.frames, content[0])
+    seen = take.made_from
+    if content[0].frame_end > played.frame_end:
+        lengthen(scene, content[0].frame_end)
+        seen = with_last_frame(seen, scene)
+    shown = Shown(seen, told_parts(files.cache), played.frame_start, content[0].frame_end, last)
+    show_cache(scene, take.extraction, files, shown)
+    scene.stiction.bake.summary = f"Kept from Play: {take}"
+    scene.stiction.bake.missed_steps = missed
+    return last
+
+
+def part_of(take: Take, played: SceneSpec, content: tuple[SceneSpec, SolverSettings], last: int) -> EarlierFrames:
+    """What the cache of a kept take says of its frames; no other take has the same digest."""
+    found = list(differences((played, settings_of_play(played, take.extraction.settings)), content))
+    if any(body.deformable is not None for body in take.extraction.spec.bodies):
+        found.append("flexible bodies rigid")
+    pulls = f" with {str(take).partition(', ')[2]}" if take.pulls else ""
+    digest = blake2b(take.cache.read_bytes(), digest_size=16).hexdigest()
+    return EarlierFrames(last, digest, (f"played in the viewport{pulls}", *found))
+
+
+def lengthen(scene: Scene, last: int) -> None:
+    """Have the scene's bakes end at a frame."""
+    own = scene.stiction
+    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = last
