@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import ConvexHull, KDTree
 
+from ..linalg.in_order import dot, length, product
+from ..linalg.mat3 import principal_axes_of_points
+
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
 MERGE_TOLERANCE = 1e-6
@@ -69,9 +72,10 @@ def convex_hull(vertices: ArrayLike) -> Hull:
         raise ValueError(f"vertices must be finite, vertex {index} is {points[index]}")
 
     points = np.unique(points, axis=0)
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    size = length(np.ptp(points, axis=0))
     tolerance = MERGE_TOLERANCE * size
-    coordinates = (points - points.mean(axis=0)) @ _principal_axes(points).T
+    centred = points - points.mean(axis=0)
+    coordinates = product(centred, principal_axes_of_points(centred).T)
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
@@ -87,12 +91,6 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 def segment(ends: ArrayLike) -> Hull:
     """The segment between two points (2, 3), its vertices in the order given."""
     return _polyhedron(np.asarray(ends, dtype=np.float64).reshape(2, 3), [])
-
-
-def _principal_axes(points: Array) -> Array:
-    """Rows are right-handed orthonormal axes, the direction of the largest spread first."""
-    axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=len(points) < 3)[2]
-    return axes * np.sign(np.linalg.det(axes))
 
 
 def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
@@ -138,7 +136,7 @@ def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     seed = int(np.argmax(np.linalg.norm(normals, axis=1)))
     flipped = np.zeros(len(triangles), dtype=bool)
-    flipped[seed] = normals[seed] @ hull.equations[seed, :3] < 0.0
+    flipped[seed] = dot(normals[seed], hull.equations[seed, :3]) < 0.0
     # Slivers have no normal to go by, so the orientation spreads over shared edges from the largest triangle.
     seen = {seed}
     stack = [seed]
@@ -176,8 +174,8 @@ def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
         group[seed] = count
         if areas[seed] > 0.0:
             normal = normals[seed] / areas[seed]
-            coplanar = (np.abs((corners - corners[seed, 0]) @ normal) <= tolerance).all(axis=1)
-            coplanar &= is_sliver | (normals @ normal > 0.0)
+            coplanar = (np.abs(product(corners - corners[seed, 0], normal)) <= tolerance).all(axis=1)
+            coplanar &= is_sliver | (product(normals, normal) > 0.0)
             stack = [seed]
             while stack:
                 for other in neighbours[stack.pop()].tolist():
@@ -228,7 +226,7 @@ def _is_convex_polyhedron(points: Array, loops: Loops, tolerance: float) -> bool
         outward = np.cross(along, plane[:3])
         outward /= np.linalg.norm(outward, axis=1, keepdims=True)
         outside = (corners[None, :, :] * outward[:, None, :]).sum(axis=2) - (corners * outward).sum(axis=1)[:, None]
-        if outside.max() > tolerance or (plane[3] - corners @ plane[:3]).max() > tolerance:
+        if outside.max() > tolerance or (plane[3] - product(corners, plane[:3])).max() > tolerance:
             return False
     return True
 
@@ -239,9 +237,9 @@ def _planes(points: Array, loops: Loops) -> Array:
     for index, loop in enumerate(loops):
         corners = points[loop] - points[loop[0]]
         normal = np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0)
-        length = np.linalg.norm(normal)
-        planes[index, :3] = normal / length if length > 0.0 else (0.0, 0.0, 1.0)
-        planes[index, 3] = (points @ planes[index, :3]).max()
+        size = length(normal)
+        planes[index, :3] = normal / size if size > 0.0 else (0.0, 0.0, 1.0)
+        planes[index, 3] = product(points, planes[index, :3]).max()
     return planes
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel
+from ...linalg.small_dense import inverse
 from ...problem.system import System
 from ..model.bodies import RIGID
 from ..model.large_bends import Curve, LargeBends
@@ -88,8 +89,7 @@ def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Cu
         body = int(np.searchsorted(begin.offset, large.unknown[0], side="right")) - 1
         width, place = int(begin.offset[body + 1] - begin.offset[body]), large.unknown - begin.offset[body]
         entries = begin.block_start[body] + place[:, None] * width + place
-        inverse = np.linalg.inv(curve.block)
-        mass[entries], inverse_mass[entries] = curve.block, 0.5 * (inverse + inverse.T)
+        mass[entries], inverse_mass[entries] = curve.block, inverse(curve.block)
     return system._replace(mass=mass, inverse_mass=inverse_mass)
 
 
