@@ -158,9 +158,7 @@ def jamming_tube(
         for i, (x, y) in enumerate(((-edge, -edge), (-edge, edge), (edge, -edge), (edge, edge))):
             turn = random.normal(size=4)
             place = (x, y, collar + edge * (1.0 + 2.0 * layer))
-            bodies.append(
-                box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / length(turn))
-            )
+            bodies.append(box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / length(turn)))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
