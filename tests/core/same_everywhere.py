@@ -4,6 +4,7 @@
     python -m tests.core.same_everywhere                 # prints the hashes of all scenes as JSON
     python -m tests.core.same_everywhere heap hulls      # of some
     python -m tests.core.same_everywhere --write         # rewrites same_everywhere.json
+    NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= python -m tests.core.same_everywhere     # compiles all kernels without vectors
 
 Run the last one after each change that moves bodies otherwise by intention, and commit the file with that change. The modes of
 the flexible body come from a folder that --modes names, in which they are made where they are missing.
@@ -12,6 +13,7 @@ the flexible body come from a folder that --modes names, in which they are made 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -27,6 +29,9 @@ import numpy as np
 import solver_core as sc
 from solver_core.bake.result_hash import ResultHash
 from solver_core.io.kept_modes import scene_modes
+from solver_core.linalg.elementary import arctangents, exponentials, sines_and_cosines
+from solver_core.linalg.mat3 import eigen_of_each, inverses, principal_axes_of_points
+from solver_core.linalg.small_dense import least_norm, solved, times
 from solver_core.process.numeric_libraries import with_fixed_kernels
 from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
@@ -39,7 +44,7 @@ from ..bench import heap_scenes
 from .bodies import body, material
 from .meshes import angle_bracket, torus
 
-__all__ = ["FILE", "LIBRARIES", "PREPARED", "SCENES", "hashes_of", "known", "run_with"]
+__all__ = ["ARITHMETIC", "FILE", "LIBRARIES", "PREPARED", "SCENES", "hashes_of", "known", "run_with"]
 
 FILE = Path(__file__).with_suffix(".json")
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,6 +148,8 @@ SCENES: dict[str, Short] = {
     "pivot": Short(lambda: heap_scenes.heap_of_cubes(4), 12, {"method": "pivot"}),
     "energy": Short(lambda: heap_scenes.heap_of_cubes(4), 12, {"method": "energy"}),
 }
+# What scenes are computed with, under a name of its own: it compiles in seconds.
+ARITHMETIC = "arithmetic"
 # Their modes come from LAPACK, in a process in which it has fixed kernels. Another version of it has other ones.
 PREPARED = ("flexible",)
 
@@ -170,6 +177,9 @@ def hashes_of(names: Iterable[str], modes: Path) -> dict[str, str]:
     """The hashes of scenes, in this process; modes: the folder in which modes are kept."""
     found = {}
     for name in names:
+        if name == ARITHMETIC:
+            found[name] = hash_of_arithmetic()
+            continue
         short = SCENES[name]
         spec = coarse(short.make())
         if any(one.deformable is not None for one in spec.bodies):
@@ -180,6 +190,18 @@ def hashes_of(names: Iterable[str], modes: Path) -> dict[str, str]:
             result.add(frame)
         found[name] = result.hexdigest()
     return found
+
+
+def hash_of_arithmetic() -> str:
+    """The hash of matrices, dense systems and elementary functions of numbers between 0 and 1."""
+    number = np.random.default_rng(1).random
+    symmetric = number((200, 3, 3)) + np.eye(3)
+    symmetric = symmetric + symmetric.transpose(0, 2, 1)
+    square, row, angles = number((40, 40)), number(40), 20.0 * number(5000) - 10.0
+    parts = [inverses(symmetric), *eigen_of_each(symmetric), principal_axes_of_points(number((100, 3)))]
+    parts += [solved(square, row), least_norm(number((40, 10)), row, 1e-11), times(square, row)]
+    parts += [*sines_and_cosines(angles), *exponentials(angles), arctangents(angles, angles[::-1].copy())]
+    return hashlib.sha256(b"".join(part.astype("<f8").tobytes() for part in parts)).hexdigest()
 
 
 def prepare(name: str, modes: Path) -> None:
@@ -224,9 +246,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"rewrite {FILE.name}")
     parser.add_argument("--modes", type=Path, help="the folder in which modes are kept")
     arguments = parser.parse_args()
-    if unknown := set(arguments.scenes) - set(SCENES):
-        parser.error(f"no such scene: {', '.join(sorted(unknown))}; there are {', '.join(SCENES)}")
-    names = list(SCENES) if arguments.write else arguments.scenes or list(SCENES)
+    if unknown := set(arguments.scenes) - {*SCENES, ARITHMETIC}:
+        parser.error(f"no such scene: {', '.join(sorted(unknown))}; there are {', '.join([*SCENES, ARITHMETIC])}")
+    names = (arguments.scenes if not arguments.write else []) or [*SCENES, ARITHMETIC]
     with tempfile.TemporaryDirectory() as temporary:
         found = hashes_of(names, arguments.modes or Path(temporary))
     if arguments.write:

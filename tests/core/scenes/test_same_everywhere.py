@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ..same_everywhere import FILE, LIBRARIES, PREPARED, SCENES, known, run_with
+from ..same_everywhere import ARITHMETIC, FILE, LIBRARIES, PREPARED, SCENES, known, run_with
 
 CORE = Path(__file__).resolve().parents[3] / "solver_core"
 # Nehalem has SSE 4.2, Haswell fused multiplication and addition.
@@ -47,9 +47,17 @@ def expected(names):
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the settings are those of x86-64")
 @pytest.mark.parametrize("settings", PROCESSORS.values(), ids=PROCESSORS)
 def test_every_scene_has_the_result_that_the_file_has(settings, modes):
-    found = run_with(settings, SCENES, modes)
-    wanted = expected(SCENES)
+    names = [*SCENES, ARITHMETIC]
+    found, wanted = run_with(settings, names, modes), expected(names)
     assert {name: found[name] for name in wanted} == wanted, f"if that is intended, rewrite {FILE.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the settings are those of x86-64")
+def test_kernels_without_any_vectors_compute_the_same(modes):
+    """Of what is compiled in seconds; the command without a name does it for all scenes, in minutes."""
+    found = run_with({"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, [ARITHMETIC], modes)
+    assert found == expected([ARITHMETIC])
 
 
 def calls(source: Path):
@@ -88,4 +96,4 @@ def test_time_steps_call_nothing_that_rounds_by_processor(folder):
 
 
 def test_the_file_has_every_scene():
-    assert set(known()["hashes"]) == set(SCENES)
+    assert set(known()["hashes"]) == {*SCENES, ARITHMETIC}
