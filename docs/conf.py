@@ -43,6 +43,7 @@ PAGES = {
         "docs/design/large-bends",
         "docs/design/collision",
         "docs/design/compile",
+        "docs/design/same-bits",
         "docs/design/reading",
         "docs/design/baking",
         "docs/design/files",

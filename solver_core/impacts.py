@@ -20,6 +20,7 @@ from .io.cache import CacheError, FrameCacheReader
 from .io.container import ContainerError
 from .io.outputs import TABLE, refuse_output, write_output
 from .io.snapshot import file_digest, read_snapshot
+from .linalg.in_order import length
 from .process.command_line import ExitStatus, Parser, UsageError
 from .process.console import prepare_streams, tell
 from .scene.spec import SceneSpec
@@ -79,7 +80,7 @@ def together(first: Impact, more: Impact) -> Impact:
     """One impact of two parts: its begin is that of the first, its place and normal are those of both by their impulses."""
     whole = first.impulse + more.impulse
     normal = first.impulse * first.normal + more.impulse * more.normal
-    size = float(np.linalg.norm(normal))
+    size = length(normal)
     return Impact(
         first.time,
         (first.impulse * first.point + more.impulse * more.point) / whole if whole > 0.0 else first.point,

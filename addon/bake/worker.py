@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 import bpy
 
 from ...solver_core.compile.trust import doubt, written_by_us_alone
+from ...solver_core.process.numeric_libraries import with_fixed_kernels
 from .job import Event, WorkerEnded
 from .process import Events, Idle, MadeOf, Process, stamps
 
@@ -135,12 +136,9 @@ def worker_environment() -> dict[str, str]:
                 "which includes it"
             )
         folders.append(str(Path(next(iter(spec.submodule_search_locations))).parent))
-    environment = dict(os.environ)
+    environment = with_fixed_kernels(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
     environment["PYTHONIOENCODING"] = "utf-8"
-    # the matrices of a step are small: threads for them wait for each other most of the time
-    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        environment.setdefault(threads, "1")
     # Compiling takes minutes, loading what was compiled a fraction of a second.
     environment.setdefault("NUMBA_CACHE_DIR", str(lasting_folder("compiled")))
     return environment

@@ -114,6 +114,7 @@ def scene_lines(report: dict[str, Any]) -> Iterable[tuple[str, str]]:
     yield "Friction of two bodies", f"{scene['friction_combine'].replace('_', ' ')}, {len(scene['pairs'])} pairs of materials"
     if "digest" in report:
         yield "Digest of scene and settings", report["digest"]
+    yield "Hash of the result", report["result"]
 
 
 def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:

@@ -25,6 +25,7 @@ from ..scene.words import distance, figure
 from ..validation.findings import FARTHEST_TURN, SceneProblem
 from .bends import add_bends, bend_warnings, bending_entries
 from .joints import add_reactions, breaking_warnings, contradiction_warnings, joint_entries, note_breaking
+from .result_hash import ResultHash
 
 __all__ = [
     "VISIBLE_OVERLAP",
@@ -58,12 +59,13 @@ def build_report(
 ) -> dict[str, Any]:
     """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one.
 
-    earlier: which of the first ones are of bakes of other scenes. modes: of the bodies that bend.
+    earlier: which of the first ones are of bakes of other scenes. modes: of the bodies that bend. The entry "result" is the
+    `ResultHash` of the frames.
     """
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
     warnings, seen = tuple(warnings), list[SceneWarning]()
-    joints, flexible = joint_entries(spec), bending_entries(spec, settings, modes)
+    joints, flexible, result = joint_entries(spec), bending_entries(spec, settings, modes), ResultHash()
     for frame in frames:
         deepest = deepest_overlap(frame, spec)
         worst_at, summary = worst_contact(frame, spec), frame_summary(frame.statistics)
@@ -79,6 +81,7 @@ def build_report(
         seen.extend(bend_warnings(frame, spec, modes, {w.objects for w in (*warnings, *seen) if w.field == "deformable"}))
         add_bends(frame, modes, flexible)
         missed.extend(missed_steps(frame, spec, settings))
+        result.add(frame)
     kinds = Counter(body.kind for body in spec.bodies)
     report = {
         "version": VERSION,
@@ -97,6 +100,7 @@ def build_report(
         "settings": {
             key: value.value if isinstance(value, Enum) else value for key, value in dataclasses.asdict(settings).items()
         },
+        "result": result.hexdigest(),
         "earlier": [dataclasses.asdict(part) for part in earlier],
         "frames": rows,
         "joints": joints,

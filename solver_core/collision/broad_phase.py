@@ -16,10 +16,12 @@ import numpy as np
 
 from ..compile.kernel import inlined_kernel, inner_kernel, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import PLANE
+from ..linalg.elementary import LOG_2, logarithm
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
 CLASSES = 16  # each four times the size of the next
+LOG_4 = 2.0 * LOG_2
 FAN = 4  # children of a node, and boxes in a leaf
 SIZE_LEVELS = 31
 AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
@@ -67,7 +69,7 @@ def size_classes(lower, upper, chosen):
         largest = max(largest, extent[row])
     result = np.empty(len(chosen), dtype=np.int64)
     for row in range(len(chosen)):
-        below = 0.5 * np.log2(largest / extent[row]) if extent[row] > 0.0 else CLASSES
+        below = logarithm(largest / extent[row]) / LOG_4 if extent[row] > 0.0 else CLASSES
         result[row] = min(CLASSES - 1, int(below)) if below < CLASSES else CLASSES - 1
     return result
 

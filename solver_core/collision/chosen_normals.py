@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import HULL, ShapeTable
+from ..linalg.elementary import sine_and_cosine
 from ..linalg.vec3 import add, advanced, cross, divided, dot, norm, scaled, sub, vec
 from .contact_set import ContactSet
 from .pair import core_size, place_collider
@@ -29,7 +30,7 @@ __all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
 Floats = NDArray[np.float64]
 
 # A normal that can be turned by that much to both sides is a choice: within a degree, a face stands in for what is beside it.
-COSINE_OF_TURN, SINE_OF_TURN = np.cos(np.radians(0.5)), np.sin(np.radians(0.5))
+SINE_OF_TURN, COSINE_OF_TURN = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
 
 
 class ChosenNormals(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
+from ..linalg.elementary import sine_and_cosine
 from ..linalg.vec3 import ZERO, add, cross, divided, dot, norm, rotated, rotated_back, scaled, sub, vec
 
 __all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIED", "choose"]
@@ -22,7 +23,9 @@ TIED = 1e-9
 # 134 degrees is always the farthest in one of the first eight, and none is across an edge of a regular polygon, of up to 64
 # sides, with a corner or an edge on an axis: there rounding would choose between the edge's ends.
 ANGLES = np.array([0.38666, 0.5 * np.pi - 0.38666, 0.145, 0.5 * np.pi - 0.145, 0.67665, 0.5 * np.pi - 0.67665])
-COSINES, SINES, QUARTERS = np.cos(ANGLES), np.sin(ANGLES), 4
+# in Python, for nothing is compiled when a module is imported
+SINES, COSINES = np.array([sine_and_cosine.py_func(float(angle)) for angle in ANGLES]).T.copy()
+QUARTERS = 4
 # Of the way from the lowest gap to the largest that a contact may have: up to here gaps count as lower. Where a surface bulges,
 # its outline is not all that can touch.
 LOWER = 0.25

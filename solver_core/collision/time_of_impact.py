@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import CONE, MESH, PLANE, ShapeTable
 from ..geometry.solids_of_revolution import round_thickness
+from ..linalg.elementary import sine_and_cosine
+from ..linalg.in_order import length, product
 from ..linalg.vec3 import advanced, cross, distance2, is_zero, norm, rotated_back, scaled, set_vec, sub, vec
 from .mesh.keeping_clear import bends_by, keeps_clear
 from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
@@ -66,7 +68,7 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
         shape = int(shapes.first_vertex[i]), int(shapes.first_face[i])
         if shape not in known and shapes.round_radius[i] > 0.0:
             ends = shapes.vertices[shape[0] : shape[0] + 2]
-            height = float(np.linalg.norm(ends[1] - ends[0]))
+            height = length(ends[1] - ends[0])
             known[shape] = round_thickness(shapes.kind[i] == CONE, float(shapes.round_radius[i]), height)
         elif shapes.kind[i] == MESH:
             assert triangles is not None and shapes.surfaces is not None
@@ -75,7 +77,7 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
         elif shape not in known:
             vertices = shapes.vertices[shape[0] : shape[0] + shapes.vertex_count[i]]
             planes = shapes.planes[shape[1] : shape[1] + shapes.face_count[i]]
-            depth = planes[:, 3] - (vertices @ planes[:, :3].T).min(axis=0) if len(planes) else np.zeros(1)
+            depth = planes[:, 3] - product(vertices, planes[:, :3].T).min(axis=0) if len(planes) else np.zeros(1)
             known[shape] = max(0.0, float(depth.min()))
         thickness[i] = np.inf if shapes.kind[i] == PLANE else known[shape] + 2.0 * shapes.margin[i]
     return thickness
@@ -130,7 +132,7 @@ def moved_pose(motion, body, time, place, turn):
             set_vec(turn, i, vec(rotation, i))
         return
     x, y, z = spin[0] / speed, spin[1] / speed, spin[2] / speed
-    sine, cosine = np.sin(time * speed), np.cos(time * speed)
+    sine, cosine = sine_and_cosine(time * speed)
     for j in range(3):
         # Rodrigues' formula, column by column
         p, q, r = rotation[0, j], rotation[1, j], rotation[2, j]

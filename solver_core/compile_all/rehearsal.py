@@ -23,6 +23,9 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..dynamics.solve.islands import has_large_island
+from ..linalg.elementary import arctangents, exponentials, powers, sines_and_cosines
+from ..linalg.mat3 import eigen_of_each, inverses, principal_axes_of_points, relative_eigen
+from ..linalg.small_dense import inverse, is_positive_definite, least_norm, solved, sparse_product, times
 from ..problem.contact_problem import ContactProblem
 from ..problem.many_problems import ContactProblems
 from ..problem.system import one_body
@@ -61,6 +64,25 @@ def solve_cube(**settings) -> None:
     material = card_house(levels=1).bodies[0].material
     cube = box("Cube", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), material, velocity=(1e-3, 0.0, 0.0))
     Simulation(SceneSpec((ground(material), cube)), substeps=1, **settings).run(1)
+
+
+def arithmetic() -> None:
+    """Small matrices and elementary functions: which of them a scene calls depends on what happens in it."""
+    one, square, row = np.eye(3)[None], np.eye(3), np.ones(3)
+    inverses(one)
+    eigen_of_each(one)
+    relative_eigen(one, one)
+    principal_axes_of_points(square)
+    solved(square, row)
+    inverse(square)
+    is_positive_definite(square)
+    times(square, row)
+    sparse_product(square, square)
+    least_norm(square, row, UNREACHABLE)
+    sines_and_cosines(row)
+    arctangents(row, row)
+    exponentials(row)
+    powers(row, 0.5)
 
 
 def large() -> None:
@@ -266,6 +288,7 @@ def load_kernels_of(spec: SceneSpec) -> None:
 PARTS = (
     Part("Staggered Projections", staggered),
     Part("contacts of boxes and hulls", collide(polyhedra)),
+    Part("small matrices and functions", arithmetic),
     Part("pivoting", pivoting, ("Staggered Projections",)),
     Part("contact problems", given_problems, ("pivoting",)),
     Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),

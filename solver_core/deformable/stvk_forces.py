@@ -61,8 +61,13 @@ def tangents(gram, q, velocity, h, late, slack):
         _pulled(along[a], after, of_velocity[a])
     _pulled(stress, middle, force)
     by_slack = own * slack
-    of_strains = 0.5 * (0.5 * h + late) * (of_strains + of_strains.T) + by_slack @ own.T
-    of_velocity = (0.5 * h + late) * of_velocity + by_slack @ to_after
+    of_strains = 0.5 * (0.5 * h + late) * (of_strains + of_strains.T)
+    of_velocity = (0.5 * h + late) * of_velocity
+    for i in range(r):
+        for a in range(r):
+            for j in range(r):
+                of_strains[i, j] += by_slack[i, a] * own[j, a]
+                of_velocity[i, j] += by_slack[i, a] * to_after[a, j]
     row = r
     for i in range(r):
         of_velocity[i, i] += h * stress[row]

@@ -325,7 +325,7 @@ def _body(cells: Indices, filled: Indices) -> Indices:
     span = cells.max(axis=0) + 2
     strides = np.array([span[1] * span[2], span[2], 1])
     keys = cells @ strides
-    order = np.argsort(keys)
+    order = np.argsort(keys, kind="stable")
     one, other = [], []
     for stride in strides:
         found = np.searchsorted(keys[order], keys + stride)

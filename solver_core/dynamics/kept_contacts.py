@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +39,7 @@ class KeptContacts:
     def add(self, begin: Begin, solution: Solution) -> None:
         """Take in a part of a step, the last of them in place of those before."""
         self._last = begin, solution
-        fast = max(IMPACT_SPEED, IMPACT_STEPS * math.hypot(*begin.model.gravity) * self._step)
+        fast = max(IMPACT_SPEED, IMPACT_STEPS * begin.gravity * self._step)
         impacts = impacts_in(begin, solution, self._step, fast)
         if len(impacts.time):
             self._impacts.append(impacts)

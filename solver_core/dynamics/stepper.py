@@ -192,18 +192,9 @@ class Stepper:
         the first frame."""
         h, cuts = parts.h, parts.cuts
         begin, chosen = self._begin(at, h)
-        contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
-        if 0 < len(bounces) <= cuts - KEPT_CUTS:
-            return bounces.first()
-        distant = self._impacts.distant(contacts, begin.bodies.predicted, h) & ~chosen.stated
-        if np.count_nonzero(distant):
-            impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
-            impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
-            if 0 < len(impacts) <= cuts - KEPT_CUTS:
-                return impacts.first()
-            # those that are met will be found once more, with the direction that they are met from
-            contacts = contacts.without(distant)
-        contacts = self._without_passed(begin, contacts)
+        contacts = self._to_solve(begin, chosen, cuts)
+        if isinstance(contacts, Cut):
+            return contacts
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
         memory, known = self.memory, (self.joints.memory.impulse, None)
         tries: list[Attempt] = []
@@ -241,6 +232,21 @@ class Stepper:
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+
+    def _to_solve(self, begin: Begin, chosen: Chosen, cuts: int) -> ContactSet | Cut:
+        """The contacts that a step is solved for at first; or where it has to be cut for impacts that these would not show."""
+        contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
+        if 0 < len(bounces) <= cuts - KEPT_CUTS:
+            return bounces.first()
+        distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h) & ~chosen.stated
+        if np.count_nonzero(distant):
+            impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
+            impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
+            if 0 < len(impacts) <= cuts - KEPT_CUTS:
+                return impacts.first()
+            # those that are met will be found once more, with the direction that they are met from
+            contacts = contacts.without(distant)
+        return self._without_passed(begin, contacts)
 
     def _let_go(self, solution: Solution) -> bool:
         """Let bodies collide whose joints transmit their thresholds in this step, since what presses them together then is not

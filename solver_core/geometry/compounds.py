@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
+from ..linalg.in_order import length, product
 from ..scene.spec import ShapeKind, ShapeSpec
 
 __all__ = ["Part", "parts", "shifted"]
@@ -34,7 +34,7 @@ def parts(shape: ShapeSpec) -> Iterator[Part]:
     for child in shape.children:
         turn = rotation_matrix(child.orientation)
         for part in parts(child.shape):
-            yield Part(part.shape, turn @ part.position + child.position, turn @ part.rotation)
+            yield Part(part.shape, product(turn, part.position) + child.position, product(turn, part.rotation))
 
 
 def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
@@ -48,4 +48,12 @@ def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
 
 def rotation_matrix(quaternion: Array) -> Array:
     """(3, 3) of a unit quaternion (w, x, y, z); the identity has no rounding."""
-    return Rotation.from_quat(np.roll(np.asarray(quaternion, dtype=np.float64), -1)).as_matrix()
+    q = np.asarray(quaternion, dtype=np.float64)
+    w, x, y, z = (q / length(q)).tolist()
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )

@@ -18,6 +18,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import ConvexHull, KDTree
 
+from ..linalg.in_order import dot, dots, length, product
+from ..linalg.mat3 import principal_axes_of_points
+
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
 MERGE_TOLERANCE = 1e-6
@@ -66,11 +69,11 @@ class Faces:
         return self.corners[after]
 
     def by_length(self) -> Iterator[tuple[Indices, Indices]]:
-        """Faces of equal length together: their numbers (m,), and the places (m, length) of their corners in the row."""
+        """Faces of equal length together: their numbers (m,), and the places (m, count) of their corners in the row."""
         lengths = self.lengths
-        for length in np.unique(lengths).tolist():
-            numbers = np.flatnonzero(lengths == length)
-            yield numbers, self.start[numbers, None] + np.arange(length)
+        for count in np.unique(lengths).tolist():
+            numbers = np.flatnonzero(lengths == count)
+            yield numbers, self.start[numbers, None] + np.arange(count)
 
     def canonical(self) -> Faces:
         """The same faces, each from its smallest corner on, sorted by their corners."""
@@ -134,9 +137,10 @@ def convex_hull(vertices: ArrayLike) -> Hull:
         raise ValueError(f"vertices must be finite, vertex {index} is {points[index]}")
 
     points = np.unique(points, axis=0)
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    size = length(np.ptp(points, axis=0))
     tolerance = MERGE_TOLERANCE * size
-    coordinates = (points - points.mean(axis=0)) @ _principal_axes(points).T
+    centred = points - points.mean(axis=0)
+    coordinates = product(centred, principal_axes_of_points(centred).T)
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
@@ -152,12 +156,6 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 def segment(ends: ArrayLike) -> Hull:
     """The segment between two points (2, 3), its vertices in the order given."""
     return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
-
-
-def _principal_axes(points: Array) -> Array:
-    """Rows are right-handed orthonormal axes, the direction of the largest spread first."""
-    axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=len(points) < 3)[2]
-    return axes * np.sign(np.linalg.det(axes))
 
 
 def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
@@ -215,7 +213,7 @@ def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
     edges = triangles * len(hull.points) + np.roll(triangles, -1, axis=1)
     same_way = (edges[parents][:, :, None] == edges[children][:, None, :]).any(axis=(1, 2))
     flipped = [False] * count
-    flipped[seed] = bool(normals[seed] @ hull.equations[seed, :3] < 0.0)
+    flipped[seed] = dot(normals[seed], hull.equations[seed, :3]) < 0.0
     for child, parent, same in zip(children.tolist(), parents.tolist(), same_way.tolist(), strict=True):
         flipped[child] = flipped[parent] != same
     triangles[flipped] = triangles[flipped][:, ::-1]
@@ -400,8 +398,8 @@ def _outside(corners: Array, outward: Array) -> float:
 
 def _supports(polygon: Array, directions: Array) -> Array:
     """The largest scalar product (k,) of points (n, 3) of a plane with each of the directions (k, 3) in the plane."""
-    axes = _principal_axes(polygon)[:2]
-    flat, turned = polygon @ axes.T, directions @ axes.T
+    axes = principal_axes_of_points(polygon - polygon.mean(axis=0))[:2]
+    flat, turned = product(polygon, axes.T), product(directions, axes.T)
     around = flat[ConvexHull(flat).vertices]
     along = np.roll(around, -1, axis=0) - around
     # the corner after an edge supports every direction from the normal of that edge to the normal of the next
@@ -412,7 +410,7 @@ def _supports(polygon: Array, directions: Array) -> Array:
     candidates = around[(place[:, None] + np.arange(-1, 2)) % len(around)]
     result: Array = (candidates * turned[:, None]).sum(axis=2).max(axis=1)
     # what is measured in the plane is measured from the origin again
-    return result + _along(directions, (polygon[0] - flat[0] @ axes)[None])
+    return result + _along(directions, (polygon[0] - product(axes.T, flat[0]))[None])
 
 
 def _planes(points: Array, faces: Faces) -> Array:
@@ -422,12 +420,12 @@ def _planes(points: Array, faces: Faces) -> Array:
         corners = points[faces.corners[places]]
         corners = corners - corners[:, :1]
         sums = np.cross(corners, np.roll(corners, -1, axis=1)).sum(axis=1)
-        lengths = np.sqrt((sums[:, None] @ sums[:, :, None]).reshape(-1))
+        lengths = np.sqrt(dots(sums, sums))
         has_normal = lengths > 0.0
         planes[numbers, :3] = np.where(has_normal[:, None], sums / np.where(has_normal, lengths, 1.0)[:, None], (0.0, 0.0, 1.0))
     if len(faces) * len(points) <= MOST_HEIGHTS:
         for plane in planes:
-            plane[3] = (points @ plane[:3]).max()
+            plane[3] = product(points, plane[:3]).max()
         return planes
     planes[:, 3] = _climbed(points, faces, planes[:, :3])
     return planes

@@ -20,6 +20,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
+from ..linalg.in_order import dots, product, sum_of_rows
+from ..linalg.mat3 import eigen_of_each, principal_axes_of_points
+
 __all__ = ["MassProperties", "mass_properties"]
 
 Array = NDArray[np.float64]
@@ -112,9 +115,8 @@ def mass_properties(
 
 def principal_extents(points: Array) -> tuple[Array, Array]:
     """Axes (3, 3), one a row, longest first, and the width (3,) of the points along each."""
-    # R has the singular vectors of the points, and three rows however many points there are.
-    _, _, axes = np.linalg.svd(np.linalg.qr(points - points.mean(axis=0), mode="r"))
-    along = points @ axes.T
+    axes = principal_axes_of_points(points - points.mean(axis=0))
+    along = product(points, axes.T)
     extents = np.ptp(along, axis=0)
     order = np.argsort(-extents, kind="stable")
     return axes[order], extents[order]
@@ -128,7 +130,7 @@ def mesh_moments(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
     if not is_closed(triangles, len(points)):
         return None
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
-    signed = np.einsum("ij,ij->i", a, np.cross(b, c))
+    signed = dots(a, np.cross(b, c))
     if signed.sum() < 0.0:
         signed = -signed
     if has_inverted_part(points, triangles, signed):
@@ -137,7 +139,7 @@ def mesh_moments(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
         return None
     moments = tetrahedra_moments(a, b, c, signed)
     # A surface that crosses itself can enclose more of negative than of positive sign in some direction.
-    return moments if np.linalg.eigvalsh(moments.second)[0] > 0.0 else None
+    return moments if eigen_of_each(moments.second[None])[0][0, 0] > 0.0 else None
 
 
 def is_closed(triangles: NDArray[np.int64], vertex_count: int) -> bool:
@@ -176,24 +178,29 @@ def tetrahedra_moments(a: Array, b: Array, c: Array, signed: Array) -> Moments:
     """Sum over the tetrahedra (0, a, b, c), each (t, 3); signed: (t,) six times their volumes, not zero in the sum."""
     s = a + b + c
     volume = float(signed.sum()) / 6.0
-    centre = (signed @ s) / (24.0 * volume)
-    second = sum((signed[:, None] * x).T @ x for x in (a, b, c, s)) / 120.0
+    centre = sum_of_rows(signed[:, None] * s) / (24.0 * volume)
+    second = sum((_moment(signed, x) for x in (a, b, c, s)), start=np.zeros((3, 3))) / 120.0
     return Moments(volume, centre, second - volume * np.outer(centre, centre))
+
+
+def _moment(weight: Array, x: Array) -> Array:
+    """(k, k) the sum of w x x^T; weight: (n,), x: (n, k)."""
+    return sum_of_rows(weight[:, None, None] * x[:, :, None] * x[:, None, :])
 
 
 def hull_moments(points: Array, axes: Array, extents: Array) -> Moments:
     """Moments of the convex hull of points (n, 3) that are not coplanar."""
     # A hull has the same faces after any affine map. Scaled to equal extents, even a thin sheet is a round task for Qhull.
-    hull = ConvexHull((points @ axes.T) / extents)
+    hull = ConvexHull(product(points, axes.T) / extents)
     inside = points[hull.vertices].mean(axis=0)
     a, b, c = (points[hull.simplices[:, corner]] - inside for corner in range(3))
-    moments = tetrahedra_moments(a, b, c, np.abs(np.einsum("ij,ij->i", a, np.cross(b, c))))
+    moments = tetrahedra_moments(a, b, c, np.abs(dots(a, np.cross(b, c))))
     return Moments(moments.volume, moments.centre + inside, moments.second)
 
 
 def lamina_moments(points: Array, axes: Array, margin: float) -> Moments:
     """Moments of the convex polygon of coplanar points, made 2 margin thick; of unit mass when the margin is 0."""
-    plane = points @ axes[:2].T
+    plane = product(points, axes[:2].T)
     extents = np.ptp(plane, axis=0)
     polygon = plane[ConvexHull(plane / extents).vertices]
     inside = polygon.mean(axis=0)
@@ -203,12 +210,15 @@ def lamina_moments(points: Array, axes: Array, margin: float) -> Moments:
     areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2.0
     area = float(areas.sum())
     s = a + b
-    centre = areas @ s / (3.0 * area)
+    centre = sum_of_rows(areas[:, None] * s) / (3.0 * area)
     in_axes = np.zeros((3, 3))
-    in_axes[:2, :2] = sum((areas[:, None] * x).T @ x for x in (a, b, s)) / 12.0 - area * np.outer(centre, centre)
-    in_axes[2, 2] = area * margin**2 / 3.0
-    second = axes.T @ in_axes @ axes
-    position = (centre + inside) @ axes[:2] + float(np.mean(points @ axes[2])) * axes[2]
+    in_axes[:2, :2] = sum((_moment(areas, x) for x in (a, b, s)), start=np.zeros((2, 2))) / 12.0 - area * np.outer(
+        centre, centre
+    )
+    in_axes[2, 2] = area * margin * margin / 3.0
+    second = product(product(axes.T, in_axes), axes)
+    in_plane, height = centre + inside, float(product(points, axes[2]).mean())
+    position = in_plane[0] * axes[0] + in_plane[1] * axes[1] + height * axes[2]
     if margin > 0.0:
         return Moments(2.0 * margin * area, position, 2.0 * margin * second)
     return Moments(0.0, position, second / area)
@@ -216,14 +226,15 @@ def lamina_moments(points: Array, axes: Array, margin: float) -> Moments:
 
 def capsule_moments(points: Array, axis: Array, radius: float) -> Moments:
     """Moments of all that is within `radius` of the segment that collinear points span along the unit vector `axis`."""
-    along = points @ axis
+    along = product(points, axis)
     length = float(np.ptp(along))
     middle = points.mean(axis=0) + axis * ((along.min() + along.max()) / 2.0 - along.mean())
-    cylinder = np.pi * radius**2 * length
-    ball = 4.0 / 3.0 * np.pi * radius**3
+    square = radius * radius
+    cylinder = np.pi * square * length
+    ball = 4.0 / 3.0 * np.pi * square * radius
     # Across: a disk has r^2/4 and a ball r^2/5 of its volume. Along: the two halves of the ball sit at the ends, each with its
     # centre 3 r / 8 beyond them: r^2/5 + 2 (3 r / 8)(L/2) + (L/2)^2.
-    across = cylinder * radius**2 / 4.0 + ball * radius**2 / 5.0
-    lengthwise = cylinder * length**2 / 12.0 + ball * (radius**2 / 5.0 + 3.0 * radius * length / 8.0 + length**2 / 4.0)
+    across = cylinder * square / 4.0 + ball * square / 5.0
+    lengthwise = cylinder * length * length / 12.0 + ball * (square / 5.0 + 3.0 * radius * length / 8.0 + length * length / 4.0)
     second = across * np.eye(3) + (lengthwise - across) * np.outer(axis, axis)
     return Moments(cylinder + ball, middle, second)

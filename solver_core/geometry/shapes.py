@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..linalg.in_order import product
 from ..scene.spec import ShapeKind, ShapeSpec
 from .boxes import is_box
 from .compounds import Part, parts
@@ -223,7 +224,7 @@ def _farthest(part: Part, hull: Hull) -> float:
     """m from the body's origin to the farthest point of a collider's core; inf for a plane."""
     if part.shape.kind is ShapeKind.PLANE:
         return np.inf
-    corners = hull.vertices @ part.rotation.T + part.position
+    corners = product(hull.vertices, part.rotation.T) + part.position
     if part.shape.kind in ROUND:
         return farthest_point(replace(part.shape, vertices=corners))
     return float(np.linalg.norm(corners, axis=1).max())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..linalg.in_order import dot, product
 from ..scene.spec import ShapeKind, ShapeSpec
 from .compounds import parts
 from .mass_properties import MassProperties, mass_properties
@@ -42,8 +43,8 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
             solid = shape_mass_properties(part.shape, density=1.0)
         except ValueError as error:
             raise ValueError(f"part {number} of the compound: {error}") from error
-        centre = part.rotation @ solid.center_of_mass + part.position
-        solids.append((solid.volume, centre, part.rotation @ solid.inertia @ part.rotation.T, solid.closed))
+        centre = product(part.rotation, solid.center_of_mass) + part.position
+        solids.append((solid.volume, centre, product(product(part.rotation, solid.inertia), part.rotation.T), solid.closed))
     volume = sum(each for each, _, _, _ in solids)
     if not volume > 0.0:
         raise ValueError("the compound has no parts")
@@ -51,7 +52,7 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
     inertia = np.zeros((3, 3))
     for each, at, own, _ in solids:
         arm = at - centre
-        inertia += own + each * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        inertia += own + each * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
     if mass is None:
         assert density is not None
         mass = density * volume

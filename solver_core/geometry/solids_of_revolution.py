@@ -8,9 +8,12 @@ powers give 3 r^2/20 across and 3 h^2/80 along.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..linalg.in_order import dot, length
 from ..scene.spec import ShapeKind, ShapeSpec
 
 __all__ = ["ROUND", "farthest_point", "round_bounds", "round_moments", "round_thickness"]
@@ -23,7 +26,7 @@ ROUND = (ShapeKind.CYLINDER, ShapeKind.CONE)
 def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
     """Lower and upper corner (3,) m of the box around a cylinder or a cone, margin not included."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
-    axis = (top - base) / np.linalg.norm(top - base)
+    axis = (top - base) / length(top - base)
     half = shape.radius * np.sqrt(np.maximum(1.0 - axis**2, 0.0))
     at_top = half if shape.kind is ShapeKind.CYLINDER else np.zeros(3)
     return np.minimum(base - half, top - at_top), np.maximum(base + half, top + at_top)
@@ -32,31 +35,32 @@ def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
 def farthest_point(shape: ShapeSpec) -> float:
     """Distance in m from the origin to the farthest point of a cylinder or a cone, margin not included."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
-    axis = (top - base) / np.linalg.norm(top - base)
-    distances = [float(np.linalg.norm(top))]
+    axis = (top - base) / length(top - base)
+    distances = [length(top)]
     for centre in (base, top) if shape.kind is ShapeKind.CYLINDER else (base,):
-        along = float(centre @ axis)
-        distances.append(float(np.hypot(along, np.linalg.norm(centre - along * axis) + shape.radius)))
+        along = dot(centre, axis)
+        across = length(centre - along * axis) + shape.radius
+        distances.append(math.sqrt(along * along + across * across))
     return max(distances)
 
 
 def round_thickness(is_cone: bool, radius: float, height: float) -> float:
     """The least width in m of a cylinder or a cone: along its axis, or across its side."""
-    across = 2.0 * radius * height / np.hypot(height, radius) if is_cone else 2.0 * radius
+    across = 2.0 * radius * height / math.sqrt(height * height + radius * radius) if is_cone else 2.0 * radius
     return float(min(height, across))
 
 
 def round_moments(shape: ShapeSpec) -> tuple[float, Array, Array]:
     """Of a cylinder or a cone of unit density: volume in m^3, centre of mass (3,) m, inertia (3, 3) m^5 about it."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
-    height = float(np.linalg.norm(top - base))
+    height = length(top - base)
     axis = (top - base) / height
-    square = shape.radius**2
+    square = shape.radius * shape.radius
     if shape.kind is ShapeKind.CYLINDER:
-        volume, centre, across, along = np.pi * square * height, 0.5 * (base + top), square / 4.0, height**2 / 12.0
+        volume, centre, across, along = np.pi * square * height, 0.5 * (base + top), square / 4.0, height * height / 12.0
     else:
         volume, centre = np.pi * square * height / 3.0, 0.75 * base + 0.25 * top
-        across, along = 3.0 * square / 20.0, 3.0 * height**2 / 80.0
+        across, along = 3.0 * square / 20.0, 3.0 * height * height / 80.0
     # tr(C) 1 - C of the second moment C = across 1 + (along - across) axis axis^T.
     inertia = (across + along) * np.eye(3) - (along - across) * np.outer(axis, axis)
     return volume, centre, volume * inertia

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import kernel, kernel_part, leaf_kernel
+from ..linalg.elementary import arccosine
 from ..linalg.vec3 import cross, distance2, norm, norm2, scaled, set_vec, sub, vec
 from .surface_depth import fill_depth
 from .surfaces import TOLERANCE, Surface
@@ -332,7 +333,7 @@ def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
                 one += a * a
                 other += b * b
             size = np.sqrt(one * other)
-            angle = np.arccos(min(max(dot / size, -1.0), 1.0)) if size > 0.0 else 0.0
+            angle = arccosine(min(max(dot / size, -1.0), 1.0)) if size > 0.0 else 0.0
             for axis in range(3):
                 vertex_normals[i, axis] += angle * normals[f, axis]
     for i in range(len(vertices)):

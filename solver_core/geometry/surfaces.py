@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from ..linalg.elementary import arctangents, sines_and_cosines
+from ..linalg.in_order import dot, dots, length
 from ..scene.spec import ShapeKind, ShapeSpec
 from .hulls import Hull, convex_hull
 
@@ -72,7 +74,7 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
     if len(corners) == 0:
         raise ValueError("there are no triangles")
     used = points[np.unique(corners)]
-    size = float(np.linalg.norm(np.ptp(used, axis=0)))
+    size = length(np.ptp(used, axis=0))
     if not size > 0.0:
         raise ValueError("no face has an area")
     merged, source = _welded(points, TOLERANCE * size)
@@ -92,7 +94,7 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
 
 def hull_surface(hull: Hull) -> Surface:
     """The surface of a convex core: solid, a sheet for a flat one, a segment or a point."""
-    size = float(np.linalg.norm(np.ptp(hull.vertices, axis=0)))
+    size = length(np.ptp(hull.vertices, axis=0))
     source = np.arange(len(hull.vertices))
     if hull.face_count == 0:
         corners = np.array([[0, 0, 0] if len(hull.vertices) == 1 else [0, 1, 1]], dtype=np.int64)
@@ -112,12 +114,15 @@ def hull_surface(hull: Hull) -> Surface:
 def round_surface(shape: ShapeSpec) -> Surface:
     """The surface of a cylinder or a cone as a mesh meets it: a prism or a pyramid with as much in its base as the disk."""
     base, apex = np.asarray(shape.vertices, dtype=np.float64)
-    axis = (apex - base) / np.linalg.norm(apex - base)
-    across = np.linalg.svd(axis[None])[2][1:]
-    angles = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    axis = (apex - base) / length(apex - base)
+    least = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    first = least - dot(least, axis) * axis
+    first /= length(first)
+    sines, cosines = sines_and_cosines(2.0 * np.pi * np.arange(SIDES) / SIDES)
     # A polygon with the corners on the circle has the area sin(2 pi / n) / (2 pi / n) of its disk.
     step = 2.0 * np.pi / SIDES
-    ring = shape.radius / np.sqrt(np.sin(step) / step) * np.stack([np.cos(angles), np.sin(angles)], axis=1) @ across
+    radius = shape.radius / np.sqrt(sines[1] / step)
+    ring = radius * (cosines[:, None] * first + sines[:, None] * np.cross(axis, first))
     ends = [base + ring, apex + ring] if shape.kind is ShapeKind.CYLINDER else [base + ring, apex[None]]
     return hull_surface(convex_hull(np.concatenate(ends)))
 
@@ -131,9 +136,9 @@ def winding_numbers(vertices: Array, triangles: NDArray[np.integer], points: Arr
     for row, point in enumerate(points):
         a, b, c = (vertices[triangles[:, k]] - point for k in range(3))
         x, y, z = (np.linalg.norm(corner, axis=1) for corner in (a, b, c))
-        volume = np.einsum("ij,ij->i", a, np.cross(b, c))
-        ab, bc, ca = (np.einsum("ij,ij->i", p, q) for p, q in ((a, b), (b, c), (c, a)))
-        total[row] = np.arctan2(volume, x * y * z + ab * z + bc * x + ca * y).sum() / (2.0 * np.pi)
+        volume = dots(a, np.cross(b, c))
+        ab, bc, ca = (dots(p, q) for p, q in ((a, b), (b, c), (c, a)))
+        total[row] = arctangents(volume, x * y * z + ab * z + bc * x + ca * y).sum() / (2.0 * np.pi)
     return total
 
 
@@ -222,7 +227,7 @@ def _neighbours(corners: Indices) -> tuple[Indices, NDArray[np.bool_]]:
 def _six_volumes(points: Array, corners: Indices) -> Array:
     middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
     a, b, c = (points[corners[:, k]] - middle for k in range(3))
-    return np.einsum("ij,ij->i", a, np.cross(b, c))
+    return dots(a, np.cross(b, c))
 
 
 def _orientation(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
@@ -260,9 +265,9 @@ def _patches(vertices: Array, corners: Indices, beside_start: Indices, beside: I
     normals /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
     first = beside_start[:-1][np.diff(beside_start) == 2]
     (f, off_f), (g, off_g) = beside[first].T, beside[first + 1].T
-    over_f = np.einsum("ij,ij->i", normals[f], vertices[off_g] - a[f])
-    over_g = np.einsum("ij,ij->i", normals[g], vertices[off_f] - a[g])
+    over_f = dots(normals[f], vertices[off_g] - a[f])
+    over_g = dots(normals[g], vertices[off_f] - a[g])
     flat = (np.abs(over_f) <= tolerance) & (np.abs(over_g) <= tolerance)
-    flat &= np.einsum("ij,ij->i", normals[f], normals[g]) >= 0.99
+    flat &= dots(normals[f], normals[g]) >= 0.99
     graph = coo_array((np.ones(flat.sum(), dtype=np.int8), (f[flat], g[flat])), shape=(len(corners), len(corners)))
     return connected_components(graph.tocsr(), directed=False)[1].astype(np.int64)

@@ -111,7 +111,7 @@ def _rotate(x, y, c, s, begin, end):
 @inlined_kernel
 def _rotation(u, v):
     """(c, s) that turns (u, v) into (r, 0)."""
-    r = np.hypot(u, v)
+    r = np.sqrt(u * u + v * v)
     return (u / r, v / r) if r > 0.0 else (1.0, 0.0)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
+from ..linalg.elementary import arctangent, sine_and_cosine
 
 __all__ = [
     "natural_friction",
@@ -54,10 +55,11 @@ def project_polygon(w1, w2, radius, sides):
         return 0.0, 0.0, 0.0, 0.0, 0.0
     half = np.pi / sides
     # by symmetry the nearest side is the one in whose sector w lies; turn it so that its outward normal is the first axis
-    angle = (np.floor(np.arctan2(w2, w1) / (2.0 * half)) + 0.5) * 2.0 * half
-    c, s = np.cos(angle), np.sin(angle)
+    angle = (np.floor(arctangent(w2, w1) / (2.0 * half)) + 0.5) * 2.0 * half
+    s, c = sine_and_cosine(angle)
     out, along = c * w1 + s * w2, c * w2 - s * w1
-    apothem, reach = radius * np.cos(half), radius * np.sin(half)
+    sine, cosine = sine_and_cosine(half)
+    apothem, reach = radius * cosine, radius * sine
     if out <= apothem:
         return w1, w2, 1.0, 0.0, 1.0
     if abs(along) <= reach:

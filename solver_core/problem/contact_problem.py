@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse, sparray, spmatrix
 
+from ..linalg.small_dense import sparse_product, times
 from .delassus import (
     as_bodies,
     factor_by_island,
@@ -305,13 +306,13 @@ class ContactProblem:
         if self.matrix is not None:
             return self.matrix.toarray()
         rows = np.vstack([self.jacobian, self.bilateral[0]])
-        return rows @ self.inverse_mass @ rows.T
+        return sparse_product(sparse_product(rows, self.inverse_mass), np.ascontiguousarray(rows.T))
 
     def velocity_after(self, impulse: Floats, bilateral: Floats) -> Floats:
         """v = v_hat + M^-1 J^T lam, (n,), of impulses (m, dim) and of bilateral constraints (b,)."""
         padded = np.zeros((self.contacts, 3))
         padded[:, : self.dim] = impulse
-        momentum = self.bilateral[0].T @ bilateral
+        momentum = times(np.ascontiguousarray(self.bilateral[0].T), bilateral)
         transpose_product(self.system, padded, momentum)
         v = np.empty_like(momentum)
         apply_inverse_mass(self.system, momentum, v)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
+from ..linalg.elementary import arctangent, sine_and_cosine
 from .cones import natural_interval
 from .coulomb import natural_map
 from .system import (
@@ -54,8 +55,8 @@ def _support(u1, u2, sides):
         return speed
     # the vertex nearest to -u is off by less than half a sector
     step = 2.0 * np.pi / sides
-    angle = np.arctan2(-u2, -u1)
-    return speed * np.cos(angle - step * np.round(angle / step))
+    angle = arctangent(-u2, -u1)
+    return speed * sine_and_cosine(angle - step * np.round(angle / step))[1]
 
 
 @leaf_kernel

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..linalg.in_order import length
 from ..scene.deformable import DeformableSpec
 from ..scene.parts import axis_angle, box, cylinder_shape, ground, let_go, pair_material
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
@@ -92,7 +93,7 @@ def soft_heap(
         layer, place = divmod(i, 4)
         at = (place % 2 - 0.5) * 0.5, (place // 2 - 0.5) * 0.34, 0.6 + 0.3 * layer
         turn = random.normal(size=4)
-        bodies.append(box(f"Crate {i + 1}", (crate,) * 3, at, material, 300.0 * crate**3, turn / np.linalg.norm(turn)))
+        bodies.append(box(f"Crate {i + 1}", (crate,) * 3, at, material, 300.0 * crate**3, turn / length(turn)))
     return SceneSpec((ground(material), *bodies), frame_end=frames)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..linalg.in_order import length
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from ..scene.parts import axis_angle, box, cylinder_shape, ground, sphere_shape
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -303,7 +304,7 @@ def ball_shape(radius: float) -> ShapeSpec:
     corners = [np.roll([0.0, a, b], k) for k in range(3) for a in (-1.0, 1.0) for b in (-golden, golden)]
     points = np.array(corners) / math.hypot(1.0, golden)
     for edge in (1.1, 0.6):
-        near = [(i, j) for i in range(len(points)) for j in range(i) if np.linalg.norm(points[i] - points[j]) < edge]
+        near = [(i, j) for i in range(len(points)) for j in range(i) if length(points[i] - points[j]) < edge]
         middles = np.array([points[i] + points[j] for i, j in near])
         points = np.vstack([points, middles / np.linalg.norm(middles, axis=1, keepdims=True)])
     return ShapeSpec(ShapeKind.HULL, radius * points)

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..linalg.in_order import dot
 from ..scene.joints import FREE_AXIS, LOCKED, JointSpec
 from ..scene.parts import axis_angle, box, cylinder_shape, ground, pair_material
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -118,7 +119,7 @@ def double_action_jack(
 def _bar(name: str, begin: np.ndarray, end: np.ndarray, section, material: MaterialSpec, taper: float = 0.0) -> BodySpec:
     """A bar of oak in a plane of x and z, `section` m wide along y and across; in `taper` m its end narrows to an edge."""
     along = end - begin
-    length, (wide, thick) = float(np.linalg.norm(along)), section
+    length, (wide, thick) = math.sqrt(dot(along, along)), section
     shoulder = 0.5 * length - taper
     profile = [(x, z) for x in (-0.5 * thick, 0.5 * thick) for z in (-0.5 * length, shoulder)]
     profile += [(0.0, 0.5 * length)] if taper else []

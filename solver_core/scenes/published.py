@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..linalg.in_order import length
 from ..scene.deformable import DeformableSpec
 from ..scene.parts import axis_angle, block, box, ground, let_go, pair_material, sphere_shape
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
@@ -157,9 +158,7 @@ def jamming_tube(
         for i, (x, y) in enumerate(((-edge, -edge), (-edge, edge), (edge, -edge), (edge, edge))):
             turn = random.normal(size=4)
             place = (x, y, collar + edge * (1.0 + 2.0 * layer))
-            bodies.append(
-                box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / np.linalg.norm(turn))
-            )
+            bodies.append(box(f"Cube {4 * layer + i + 1}", (edge, edge, edge), place, material, 1.0, turn / length(turn)))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 

@@ -144,7 +144,7 @@ def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1,
         row, column = divmod(place, across)
         at = pitch * np.array([column - 0.5 * (across - 1), row - 0.5 * (across - 1), layer + 0.8])
         turn = random.normal(size=4)
-        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / np.linalg.norm(turn), density=OF_RUBBER)
+        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / length(turn), density=OF_RUBBER)
         bodies.append(replace(body, material=material))
     return SceneSpec(tuple(bodies), frame_end=frames)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..linalg.small_dense import times
 from ..problem.contact_problem import ContactProblem
 from ..problem.result import Result, Statistics, Status
 from .complementarity import ROUNDING, Sizes
@@ -111,8 +112,7 @@ def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats)
 def result_of(problem: ContactProblem, impulse: Floats, bilateral: Floats, solver: str) -> Result:
     """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result without a claim to be solved."""
     impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
-    u = problem.delassus @ np.append(impulse.ravel(), bilateral)
+    u = times(problem.delassus, np.append(impulse.ravel(), bilateral))
     velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)
-    wrench = problem.jacobian.T @ impulse.ravel() + problem.bilateral[0].T @ bilateral
-    v = problem.system.velocity + problem.inverse_mass @ wrench
+    v = problem.velocity_after(impulse, bilateral)
     return Result(Status.MAX_ITERATIONS, impulse, velocity, v, Statistics(0, 0, 0.0), solver, bilateral)

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from ..process.command_line import ExitStatus
 from ..process.ending import STOPPED
+from ..process.numeric_libraries import with_fixed_kernels
 
 __all__ = ["Baker", "Bakers"]
 
@@ -38,9 +39,7 @@ class Baker:
         if sys.platform == "win32":
             alone = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         folders = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
-        for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment.setdefault(threads, "1")
+        environment = {**with_fixed_kernels(os.environ), "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         command = [sys.executable, "-s", "-P", "-m", "solver_core.warm_worker"]
         self._process = subprocess.Popen(command, **pipes, **alone, env=environment, text=True, encoding="utf-8")

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_core.linalg.in_order import length
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import plain as scenes
@@ -38,7 +39,7 @@ def places(bodies: int, spacing: float = SPACING) -> tuple[Floats, Floats]:
         position[i] = spacing * (x - centre), spacing * (y - centre), 0.25 + spacing * layer
         position[i, :2] += 0.05 * spacing * random.uniform(-1.0, 1.0, 2)
         turn[i] = random.normal(size=4)
-        turn[i] /= np.linalg.norm(turn[i])
+        turn[i] /= length(turn[i])
     return position, turn
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...linalg.elementary import arctangent
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, dot, norm, norm2, scaled, set_vec, sub, vec
 
 __all__ = [
@@ -223,7 +224,7 @@ def winding_number(surface, point, stack):
             p, q, r = sub(p, point), sub(q, point), sub(r, point)
             a, b, c = norm(p), norm(q), norm(r)
             around = a * b * c + dot(p, q) * c + dot(q, r) * a + dot(r, p) * b
-            total += 2.0 * np.arctan2(dot(p, cross(q, r)), around)
+            total += 2.0 * arctangent(dot(p, cross(q, r)), around)
     return total / (4.0 * np.pi)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import arctangent
 from ...linalg.vec3 import cross, divided, dot, norm, norm2, scaled, sub, vec
 from ..polyhedra.several_axes import AXIS_MARGIN, DEEPEST
 from .queries import own_view
@@ -55,7 +56,7 @@ def add_around(view, marked, sums):
             k = view.triangles[f, corner - 1 if corner > 0 else 2]
             p = vec(view.vertices, v)
             e, o = sub(vec(view.vertices, i), p), sub(vec(view.vertices, k), p)
-            w = np.arctan2(norm(cross(e, o)), dot(e, o))
+            w = arctangent(norm(cross(e, o)), dot(e, o))
             row = sums[v]
             row[0] += w * n[0] * n[0]
             row[1] += w * n[0] * n[1]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compile.kernel import TRUE, inlined_kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import advanced, distance2, dot, negative, norm2, scaled, set_vec, vec
 from ..half_space import height_over
 from ..manifold import NONE_FOUND, Manifold, add_contact, feature_id, write_contact
@@ -149,10 +150,10 @@ def candidates(r, direction, work):
     radial, rise = side_normal(r)
     side_looks = radial * length + rise * along > -FACING
     # The lowest point stands beside the ring only where it is lower than that, up to noise, and then replaces its neighbours.
-    angle = np.arctan2(dot(lowest, h), dot(lowest, e)) if length > 0.0 else 0.0
+    angle = arctangent(dot(lowest, h), dot(lowest, e)) if length > 0.0 else 0.0
     turns = angle * RING / (2.0 * np.pi)
     off = abs(turns - np.round(turns)) * 2.0 * np.pi / RING
-    stands_out = length * (1.0 - np.cos(off)) > STANDS_OUT
+    stands_out = length * (1.0 - sine_and_cosine(off)[1]) > STANDS_OUT
     count = NONE_FOUND
     for cap in range(1 if r.is_cone else 2):
         looks = (along if cap == 1 else -along) > -FACING
@@ -163,7 +164,8 @@ def candidates(r, direction, work):
                 from_lowest = min(from_lowest, RING - from_lowest)
                 if stands_out and from_lowest <= REPLACED:
                     continue
-                point = rim_point(r, lift, np.cos(2.0 * np.pi * k / RING), np.sin(2.0 * np.pi * k / RING))
+                sine, cosine = sine_and_cosine(2.0 * np.pi * k / RING)
+                point = rim_point(r, lift, cosine, sine)
                 count = add_candidate(work, count, point, RING * cap + k)
         if (stands_out and looks) or (side_looks and not looks):
             count = add_candidate(work, count, advanced(cap_middle(r, cap == 1), r.radius, lowest), LOWEST + cap)

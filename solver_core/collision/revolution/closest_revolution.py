@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import TRUE, kernel_part, leaf_kernel
+from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import ZERO, add, advanced, cross, divided, dot, negative, norm, norm2, scaled, sub
 from ..polyhedra.closest_edges import segment_parameters
 from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
@@ -45,7 +46,7 @@ def generator(r, normal):
 @leaf_kernel
 def on_rim(r, o, lift, angle):
     """A point of the rim of o at `lift` over its base, and the slope along the rim of the distance from r: (slope, point)."""
-    cosine, sine = np.cos(angle), np.sin(angle)
+    sine, cosine = sine_and_cosine(angle)
     e, h = rim_axes(o)
     point = rim_point(o, lift, cosine, sine)
     _, normal, _ = signed_distance(r, point)
@@ -74,7 +75,7 @@ def lowest_on_rim(r, o, lift, samples):
     way = sub(centre_of(r), o.base)
     e, h = rim_axes(o)
     step = 2.0 * np.pi / samples
-    first = np.arctan2(dot(way, h), dot(way, e)) - 0.4 * step
+    first = arctangent(dot(way, h), dot(way, e)) - 0.4 * step
     s = first
     low, _ = on_rim(r, o, lift, s)
     for sample in range(1, samples + 1):

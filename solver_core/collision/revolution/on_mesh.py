@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import sine_and_cosine
 from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, sub, vec
 from ..manifold import NONE_FOUND
 from ..mesh.buffer import Buffer, add_to, buffer
@@ -270,8 +271,8 @@ def is_cut(r, triangle):
     for line in range(LINES):
         middle, half = 0.5 * r.height, scaled(0.5 * r.height, r.axis)
         if line > 0:
-            angle = np.pi * (line - 1) / (LINES - 1)
-            middle, half = at, add(scaled(radius * np.cos(angle), e), scaled(radius * np.sin(angle), h))
+            sine, cosine = sine_and_cosine(np.pi * (line - 1) / (LINES - 1))
+            middle, half = at, add(scaled(radius * cosine, e), scaled(radius * sine, h))
         centre = advanced(r.base, middle, r.axis)
         height, along = dot(normal, centre) - offset, dot(normal, half)
         passes = abs(along) - abs(height) >= 2.0 * DEEP * norm(half)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel
+from ...linalg.small_dense import inverse
 from ...problem.system import System
 from ..model.bodies import RIGID
 from ..model.large_bends import Curve, LargeBends
@@ -96,8 +97,7 @@ def write_block(begin: Begin, unknown: NDArray[np.int64], block: Floats, mass: F
     body = int(np.searchsorted(begin.offset, unknown[0], side="right")) - 1
     width, place = int(begin.offset[body + 1] - begin.offset[body]), unknown - begin.offset[body]
     entries = begin.block_start[body] + place[:, None] * width + place
-    inverse = np.linalg.inv(block)
-    mass[entries], inverse_mass[entries] = block, 0.5 * (inverse + inverse.T)
+    mass[entries], inverse_mass[entries] = block, inverse(block)
 
 
 @kernel

@@ -77,7 +77,7 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
         size = np.sqrt((pushed[i, :3] ** 2).sum())
         if size > 0.0:
             left[i] = min(1.0, weight * model.mass[i] / size)
-            change[i] = left[i] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ pushed[i])
+            change[i] = left[i] * model.lock[i] * moved_by(bodies.inverse_mass[model.dof[i]], pushed[i])
     begin_impacts(predicted + change, of_contacts, touches, room, h, fast, share)
     is_borne = (share > 0.0) & (left > 0.0)
     if not is_borne.any():
@@ -109,11 +109,21 @@ def standing(dof, contacts, position, twist, support, remembered, body):
         arm = point - position[i]
         body[k], along[k, :3] = i, side * normal
         along[k, 3:] = np.cross(arm, along[k, :3])
-        speed[k] = np.dot(along[k, :3], twist[other, :3] + np.cross(twist[other, 3:], point - position[other]))
+        speed[k] = (along[k, :3] * (twist[other, :3] + np.cross(twist[other, 3:], point - position[other]))).sum()
         if old[k] >= 0 and impulse[old[k], 0] > 0.0:
             push[k, :3] = side * (impulse[old[k], 0] * normal + impulse[old[k], 1:])
             push[k, 3:] = np.cross(arm, push[k, :3])
     return body, along, push, speed
+
+
+@kernel_part
+def moved_by(inverse_mass, push):
+    """(6,) m/s and rad/s: what a push (6,) changes of the velocity of a body with an inverse mass (6, 6)."""
+    out = np.zeros(6)
+    for i in range(6):
+        for j in range(6):
+            out[i] += inverse_mass[i, j] * push[j]
+    return out
 
 
 @kernel_part
@@ -127,7 +137,7 @@ def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
             continue
         closing = speed[k] - (along[k] * bodies.twist[i]).sum()
         if touches[k] and closing > fast:
-            taken = (along[k] * model.lock[i] * (bodies.inverse_mass[model.dof[i]] @ push[k])).sum()
+            taken = (along[k] * model.lock[i] * moved_by(bodies.inverse_mass[model.dof[i]], push[k])).sum()
             if closing > taken:
                 share[i], push[k] = max(share[i], closing / (closing + taken) - 0.5), 0.0
         pushed[i] += push[k]

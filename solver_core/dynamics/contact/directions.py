@@ -39,7 +39,7 @@ from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import kernel, leaf_kernel
 from ...linalg.vec3 import dot, vec
-from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts
+from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, keys
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
@@ -182,7 +182,7 @@ class Directions:
             apart = impacts.chosen(~impacts.touching)
             met = self._later.contacts_at_impact(apart.bodies, apart.times, state, motion)
             bounces = self._that_bounce(apart, met, motion, begin.least_bounce)
-            pair, found = self._pair(contacts), impacts.bodies @ np.array([len(self._size), 1])
+            pair, found = self._pair(contacts), keys(impacts.bodies, len(self._size))
             passing = np.setdiff1d(pair[rows.may_pass], found)
             stands &= ~(doubt.in_doubt & np.isin(pair, np.concatenate([self._pair(met), passing])))
             new = merged(new, met)
@@ -214,8 +214,7 @@ class Directions:
         """The impacts after which bodies part faster than at `least` m/s; met: their contacts, stated as of the begin."""
         e = restitutions(self._rule, self._restitution, met)
         parts = -e * self._later.normal_speed(met, motion) > least
-        pairs = impacts.bodies @ np.array([len(self._size), 1])
-        return impacts.chosen(np.isin(pairs, self._pair(met)[parts]))
+        return impacts.chosen(np.isin(keys(impacts.bodies, len(self._size)), self._pair(met)[parts]))
 
     def _pair(self, contacts: ContactSet) -> NDArray[np.int64]:
         return contacts.body_a * len(self._size) + contacts.body_b

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import dots
 from ...problem.subsystem import contact_islands
 from ...problem.system import relative_velocities
 from .build import StepProblem
@@ -74,5 +75,5 @@ def _work(problem: StepProblem, v: Floats) -> tuple[Indices, Floats]:
     island = np.empty(len(order), dtype=np.int64)
     island[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
     mean = 0.5 * (relative_velocities(system, system.velocity) + relative_velocities(system, v))
-    of_contacts: Floats = np.einsum("ij,ij->i", problem.impulse[:m], mean[:m])
+    of_contacts: Floats = dots(problem.impulse[:m], mean[:m])
     return island[:m], of_contacts

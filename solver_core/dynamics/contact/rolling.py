@@ -30,6 +30,9 @@ from ...collision.contact_set import ContactSet
 from ...collision.detect import detect
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...geometry.shapes import HULL, PLANE, ShapeTable
+from ...linalg.elementary import arctangent
+from ...linalg.mat3 import solve
+from ...linalg.vec3 import dot, rotated, rotated_back
 from ..look_ahead.impacts import ImpactFinder
 from ..look_ahead.later_contacts import twist_between
 from ..model.bodies import Bodies, State
@@ -38,6 +41,7 @@ from ..model.predict import Begin, is_locked
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices
+from .borne import moved_by
 from .memory import ContactMemory, match
 
 __all__ = ["Rolling"]
@@ -139,7 +143,7 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
         turns[i] &= 0 < points[i] <= POINTS_OF_A_LINE and not (balls[i] and flat[support[i]])
         if not turns[i]:
             continue
-        v = twist[i] + (bodies.inverse_mass[model.dof[i]] @ (model.lock[i] * pushed[i]))
+        v = twist[i] + moved_by(bodies.inverse_mass[model.dof[i]], model.lock[i] * pushed[i])
         turns[i] = turns_fast(step * twist[i, 3:], step * (v[3:] - bodies.twist[i, 3:]), force_time / step)
         if turns[i]:
             if not is_changed:
@@ -218,7 +222,7 @@ def along_the_way(before, after, which, motion, largest_change):
         else:
             continue
         n, change = contacts.normal[k], later.gap[j] - gap
-        if not (np.dot(n, later.normal[j]) > STILL_ITS_NORMAL and abs(change) <= largest_change):
+        if not (dot(n, later.normal[j]) > STILL_ITS_NORMAL and abs(change) <= largest_change):
             continue
         known[k] = True
         slip[:], now[:] = 0.0, 0.0
@@ -229,11 +233,11 @@ def along_the_way(before, after, which, motion, largest_change):
             told = twist[body, :3] + np.cross(twist[body, 3:], point - position[body])
             first = at_begin[body, :3] + np.cross(at_begin[body, 3:], begin)
             # across as the way has it, along the normal as the gap closes
-            slip += side * (mean - np.dot(mean, n) * n)
-            now += side * (first - np.dot(first, n) * n)
+            slip += side * (mean - dot(mean, n) * n)
+            now += side * (first - dot(first, n) * n)
             out[k] -= side * told
         out[k] += slip + change / h * n
-        square, forward = square_of(now), np.dot(slip, now)
+        square, forward = square_of(now), dot(slip, now)
         if forward > STILL_SLIDES * square:
             aside[k] = forward / square * now - slip
     return out, aside, known
@@ -251,7 +255,8 @@ def velocities_at_begin(model, bodies, state, moved, twist, chosen):
         if not is_locked(model.lock[i]):
             # those of the step are about the axes that the body has in its middle
             momentum = 0.5 * (state.angular_momentum[i] + moved.angular_momentum[i])
-            out[i, 3:] = bodies.rotation[i] @ np.linalg.solve(model.inertia[i], bodies.rotation[i].T @ momentum)
+            spin = solve(model.inertia[i], rotated_back(bodies.rotation[i], momentum))
+            out[i, 3], out[i, 4], out[i, 5] = rotated(bodies.rotation[i], spin)
     return out
 
 
@@ -262,4 +267,4 @@ def mean_along_arc(turn, begin, end):
     chord, both = np.sqrt(square_of(last - first)), np.sqrt(square_of(first + last))
     # tan(alpha / 2); a lever that comes out on the other side has not gone there on an arc
     tangent = chord / both if chord < both else 0.0
-    return (0.5 * tangent / np.arctan(tangent) if tangent > 0.0 else 0.5) * (first + last)
+    return (0.5 * tangent / arctangent(tangent, 1.0) if tangent > 0.0 else 0.5) * (first + last)

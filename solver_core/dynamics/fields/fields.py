@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.elementary import exponentials, powers, sines_and_cosines
+from ...linalg.in_order import dots, product
 from ...scene.spec import BodyKind, SceneSpec
 from ..model.bodies import Bodies, State
 from ..model.predict import Begin
@@ -52,7 +54,7 @@ class Fields:
         """Add to the velocities that a step's bodies are predicted to have what fields change of them over a duration in s."""
         model = begin.model
         effects = self.effects(int(begin.at / self._substeps) + 1, state, model.dof >= 0)
-        kept = (1.0 - model.damping[:, :1]) ** duration * model.lock[:, :3]
+        kept = powers(1.0 - model.damping[:, 0], duration)[:, None] * model.lock[:, :3]
         begin.bodies.predicted[:, :3] += kept * gained(effects, state.velocity, duration / model.mass)
 
     def begin_with(self, frame: int, state: State, released: Flags, last_step: float) -> None:
@@ -95,10 +97,10 @@ class Fields:
         for f in carried.tolist():
             turn, place = self._body_frame(state, int(self._carrier[f]))
             own = slice(table.first_vertex[f], table.first_vertex[f + 1])
-            table.position[f] = turn @ table.position[f] + place
-            table.axis[f] = turn @ table.axis[f]
-            table.vertices[own] = table.vertices[own] @ turn.T + place
-            table.normals[own] = table.normals[own] @ turn.T
+            table.position[f] = product(turn, table.position[f]) + place
+            table.axis[f] = product(turn, table.axis[f])
+            table.vertices[own] = product(table.vertices[own], turn.T) + place
+            table.normals[own] = product(table.normals[own], turn.T)
             faces = slice(table.first_triangle[f], table.first_triangle[f + 1])
             corners = table.vertices[table.triangles[faces]]
             table.boxes[faces] = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
@@ -107,7 +109,7 @@ class Fields:
     def _body_frame(self, state: State, body: int) -> tuple[Floats, Floats]:
         """Rotation (3, 3) and origin (3,) of a body's frame."""
         turn = matrices(state.orientation[[body]])[0]
-        return turn, state.position[body] - turn @ self._bodies.center_of_mass[body]
+        return turn, state.position[body] - product(turn, self._bodies.center_of_mass[body])
 
 
 def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:
@@ -115,8 +117,9 @@ def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:
     half = 0.5 * np.linalg.norm(effects.magnetic, axis=1) * times
     decay = effects.drag * times
     # (1 - exp(-x)) / x, which is 1 where there is no drag
-    mean = np.divide(-np.expm1(-decay), decay, out=np.ones_like(decay), where=decay != 0.0)
-    after = np.exp(-decay)[:, None] * turned_about(effects.magnetic, -half, velocity)
+    kept, less_one = exponentials(-decay)
+    mean = np.divide(-less_one, decay, out=np.ones_like(decay), where=decay != 0.0)
+    after = kept[:, None] * turned_about(effects.magnetic, -half, velocity)
     after += (times * mean)[:, None] * effects.force
     return turned_about(effects.magnetic, -half, after) - velocity
 
@@ -127,6 +130,6 @@ def turned_about(axis: Floats, angle: Floats, v: Floats) -> Floats:
         return v
     length = np.linalg.norm(axis, axis=1, keepdims=True)
     unit = np.divide(axis, length, out=np.zeros_like(axis), where=length > 0.0)
-    sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
-    along = np.einsum("ni,ni->n", unit, v)[:, None] * unit
+    sine, cosine = (part[:, None] for part in sines_and_cosines(angle))
+    along = dots(unit, v)[:, None] * unit
     return along + cosine * (v - along) + sine * np.cross(unit, v)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...collision.mesh.queries import triangle_corners
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import arccosine, power
 from ...linalg.vec3 import add, advanced, cross, dot, norm, scaled, sub, vec
 from .nearest import is_in_the_way, nearest_triangle
 from .noise import drawn, turbulence
@@ -97,11 +98,11 @@ def _unit(v):
 
 
 @leaf_kernel
-def _share(distance, near, far, power):
+def _share(distance, near, far, exponent):
     """What is left of a strength at a distance."""
     if distance > far:
         return 0.0
-    return 1.0 if distance < near else (1.0 + distance - near) ** -power
+    return 1.0 if distance < near else power(1.0 + distance - near, -exponent)
 
 
 @kernel_part
@@ -117,7 +118,7 @@ def _fall_off(table, f, normal, from_origin, distance):
         radial = norm(advanced(from_origin, -along, normal))
     else:
         length = norm(from_origin)
-        radial = np.degrees(np.arccos(min(max(along / length, -1.0), 1.0))) if length > 0.0 else 0.0
+        radial = np.degrees(arccosine(min(max(along / length, -1.0), 1.0))) if length > 0.0 else 0.0
     share = _share(abs(along), values[MIN_DISTANCE], values[MAX_DISTANCE], values[POWER])
     return values[WEIGHT] * share * _share(radial, values[RADIAL_MIN], values[RADIAL_MAX], values[RADIAL_POWER])
 

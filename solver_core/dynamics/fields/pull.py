@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import length, product
+from ...linalg.mat3 import eigen_of_each
 from ..model.bodies import State
 from ..model.predict import Begin
 from ..motion.rotation import matrices
@@ -28,6 +30,7 @@ Floats = NDArray[np.float64]
 
 FREQUENCY = 2.0  # Hz: slower lags behind a hand, faster tears apart what stands
 STRONGEST = 20.0  # weights of the body
+NO_EASE = 1e-9  # of the largest inverse mass at the point: less is a locked axis
 GRAVITY = 9.81  # m/s^2: a hand is as strong where there is none
 
 
@@ -49,19 +52,22 @@ class Pull:
         dof = model.dof[self.body]
         if dof < 0:
             return np.zeros(3)
-        arm = matrices(state.orientation[[self.body]])[0] @ (np.asarray(self.point) - center_of_mass[self.body])
+        arm = product(matrices(state.orientation[[self.body]])[0], np.asarray(self.point) - center_of_mass[self.body])
         jacobian = np.hstack([np.eye(3), -_cross_matrix(arm)]) * model.lock[self.body]
-        inverse_mass = begin.bodies.inverse_mass[dof] @ jacobian.T
-        u, w, h = jacobian @ predicted, 2.0 * math.pi * FREQUENCY, begin.h
+        inverse_mass = product(begin.bodies.inverse_mass[dof], jacobian.T)
+        u, w, h = product(jacobian, predicted), 2.0 * math.pi * FREQUENCY, begin.h
         away = np.asarray(self.to) - (state.position[self.body] + arm)
-        wanted = h * (w**2 * (away - h * u) - 2.0 * w * u) / (1.0 + w * h) ** 2
+        wanted = h * (w * w * (away - h * u) - 2.0 * w * u) / ((1.0 + w * h) * (1.0 + w * h))
         # of a body that cannot move along some axis what it can
-        impulse = np.linalg.lstsq(jacobian @ inverse_mass, wanted, rcond=1e-9)[0]
+        ease, axes = eigen_of_each(product(jacobian, inverse_mass)[None])
+        moves = ease[0] > NO_EASE * ease[0, -1]
+        along = product(axes[0].T, wanted)
+        impulse = product(axes[0], np.divide(along, ease[0], out=np.zeros(3), where=moves))
         strongest = STRONGEST * GRAVITY * model.mass[self.body] * h
-        impulse *= strongest / max(strongest, float(np.linalg.norm(impulse)))
-        change = model.lock[self.body] * (inverse_mass @ impulse)
+        impulse *= strongest / max(strongest, length(impulse))
+        change = model.lock[self.body] * product(inverse_mass, impulse)
         predicted += change
-        begin.bodies.end_momentum[self.body] += begin.bodies.mass[dof, 3:, 3:] @ change[3:]
+        begin.bodies.end_momentum[self.body] += product(begin.bodies.mass[dof, 3:, 3:], change[3:])
         return impulse
 
 

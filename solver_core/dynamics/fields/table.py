@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import product
 from ...scene.fields import AbsorberSpec, Falloff, FieldKind, FieldShape, FieldSpec, ZDirection, paths_of
 from ...scene.spec import SceneSpec
 from .forces import FieldTable
@@ -57,7 +58,7 @@ class FieldFrames:
     def boxes_of_absorber(self, number: int, frame: int, turn: Floats, place: Floats) -> Floats:
         """(t, 6) boxes around the triangles of an absorber at a frame, whose axes are turned (3, 3) and placed (3,)."""
         absorber = self.absorbers[number]
-        vertices = at(absorber.vertices, frame, 2) @ turn.T + place
+        vertices = product(at(absorber.vertices, frame, 2), turn.T) + place
         return triangle_boxes(vertices, np.asarray(absorber.triangles), absorber.margin)
 
     def table(self, frame: int) -> FieldTable:

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...deformable.bricks import attached
+from ...linalg.elementary import sines_and_cosines
+from ...linalg.in_order import product
 from ..model.bending import Bending
 from ..model.bodies import RIGID
 from ..model.predict import Begin
@@ -67,9 +69,9 @@ def bent_frames(frames: Frames, ends: Attached, modal: Floats) -> Frames:
         return frames
     q, at = modal[ends.row], (ends.joint, ends.end)
     place, axes = frames.place.copy(), frames.axes.copy()
-    place[at] += np.einsum("air,ar->ai", ends.moves, q)
-    turned = matrices(rotated_by(np.tile(STRAIGHT, (len(q), 1)), np.einsum("air,ar->ai", ends.turns, q)))
-    axes[at] = axes[at] @ turned.transpose(0, 2, 1)
+    place[at] += product(ends.moves, q[..., None])[..., 0]
+    turned = matrices(rotated_by(np.tile(STRAIGHT, (len(q), 1)), product(ends.turns, q[..., None])[..., 0]))
+    axes[at] = product(axes[at], turned.transpose(0, 2, 1))
     return frames._replace(place=place, axes=axes)
 
 
@@ -97,14 +99,13 @@ def modal_rows(
     which, joint = of_row[row, end], rows.joint[row]
     body = ends.body[which]
     axes = begin.bodies.rotation[body]
-    w = np.einsum("air,ar->ai", ends.turns, modal[ends.row])
-    turns = (turning(w) @ ends.turns)[which]
-    arm = before.point[joint] - position[body] - np.einsum("kij,kj->ki", axes, bent.place[joint, end])
+    w = product(ends.turns, modal[ends.row][..., None])[..., 0]
+    turns = product(turning(w), ends.turns)[which]
+    arm = before.point[joint] - position[body] - product(axes, bent.place[joint, end][..., None])[..., 0]
     angular, along = rows.coordinate[row] >= 3, direction[row]
     about = np.where(angular[:, None], along, np.cross(arm, along))
-    local = np.einsum("kji,kj->ki", axes, along) * ~angular[:, None]
-    turned = np.einsum("kji,kj->ki", axes, about)
-    found = np.einsum("ki,kir->kr", local, ends.moves[which]) + np.einsum("ki,kir->kr", turned, turns)
+    local = product(along[:, None, :], axes) * ~angular[:, None, None]
+    found = (product(local, ends.moves[which]) + product(product(about[:, None, :], axes), turns))[:, 0]
     sign = np.where(end == 1, 1.0, -1.0)[:, None]
     return (row, end), sign * found, begin.offset[begin.model.dof[body]] + RIGID
 
@@ -114,9 +115,10 @@ def turning(w: Floats) -> Floats:
     angle = np.linalg.norm(w, axis=1)
     small = angle < SERIES_ANGLE
     safe = np.where(small, 1.0, angle)
-    first = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - np.cos(safe)) / safe**2)[:, None, None]
-    second = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (safe - np.sin(safe)) / safe**3)[:, None, None]
+    sine, cosine = sines_and_cosines(safe)
+    first = np.where(small, 0.5 - angle**2 / 24.0, (1.0 - cosine) / safe**2)[:, None, None]
+    second = np.where(small, 1.0 / 6.0 - angle**2 / 120.0, (safe - sine) / (safe * safe * safe))[:, None, None]
     cross = np.zeros((len(w), 3, 3))
     for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         cross[:, a, b], cross[:, b, a] = -w[:, c], w[:, c]
-    return np.eye(3) + first * cross + second * (cross @ cross)
+    return np.eye(3) + first * cross + second * product(cross, cross)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...linalg.elementary import arcsine, arctangent, sine_and_cosine
 from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, rotated, scaled, set_vec, sub, vec
 from ...scene.joints import FREE_AXIS, JointSpec
 
@@ -127,7 +128,7 @@ def _vector(a, b, value, direction):
         0.5 * (_cosine(a, b, 1, 0) - _cosine(a, b, 0, 1)),
     )
     size = norm(sine)
-    angle = np.arctan2(size, 0.5 * (_cosine(a, b, 0, 0) + _cosine(a, b, 1, 1) + _cosine(a, b, 2, 2) - 1.0))
+    angle = arctangent(size, 0.5 * (_cosine(a, b, 0, 0) + _cosine(a, b, 1, 1) + _cosine(a, b, 2, 2) - 1.0))
     factor = angle / size if size > 0.0 else 1.0
     value[3], value[4], value[5] = scaled(factor, sine)
     for i in range(3):
@@ -140,7 +141,7 @@ def _hinge(a, b, k, value, direction):
     i, j = (k + 1) % 3, (k + 2) % 3
     value[3 + i] = -_cosine(a, b, j, k)
     value[3 + j] = _cosine(a, b, i, k)
-    value[3 + k] = np.arctan2(_cosine(a, b, j, i), _cosine(a, b, i, i))
+    value[3 + k] = arctangent(_cosine(a, b, j, i), _cosine(a, b, i, i))
     set_vec(direction, 3 + i, cross(vec(a, j), vec(b, k)))
     set_vec(direction, 3 + j, cross(vec(b, k), vec(a, i)))
     set_vec(direction, 3 + k, vec(a, k))
@@ -149,11 +150,12 @@ def _hinge(a, b, k, value, direction):
 @leaf_kernel
 def _euler(a, b, value, direction):
     along = _cosine(a, b, 2, 0)  # of b_X and a_Z
-    value[3] = np.arctan2(_cosine(a, b, 2, 1), _cosine(a, b, 2, 2))
-    value[4] = np.arcsin(min(max(-along, -1.0), 1.0))
-    value[5] = np.arctan2(_cosine(a, b, 1, 0), _cosine(a, b, 0, 0))
+    value[3] = arctangent(_cosine(a, b, 2, 1), _cosine(a, b, 2, 2))
+    value[4] = arcsine(min(max(-along, -1.0), 1.0))
+    value[5] = arctangent(_cosine(a, b, 1, 0), _cosine(a, b, 0, 0))
     across = max(1.0 - along * along, UPRIGHT)
     first, last = vec(b, 0), vec(a, 2)
     set_vec(direction, 3, divided(advanced(first, -along, last), across))
-    set_vec(direction, 4, sub(scaled(np.cos(value[5]), vec(a, 1)), scaled(np.sin(value[5]), vec(a, 0))))
+    sine, cosine = sine_and_cosine(value[5])
+    set_vec(direction, 4, sub(scaled(cosine, vec(a, 1)), scaled(sine, vec(a, 0))))
     set_vec(direction, 5, divided(advanced(last, -along, first), across))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...linalg.mat3 import inverses
 from ...problem.contact_problem import ContactProblem
 from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
@@ -244,7 +245,7 @@ def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
     mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
     width, angular = np.diff(system.offset)[bodies], np.arange(3, 6)
     at = system.block_start[bodies][:, None, None] + angular[:, None] * width[:, None, None] + angular
-    mass[at], inverse_mass[at] = inertia, np.linalg.inv(inertia)
+    mass[at], inverse_mass[at] = inertia, inverses(inertia)
     return system._replace(mass=mass, inverse_mass=inverse_mass)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import sine_and_cosine
 from ..motion.rotation import matrices
 from .coordinates import measured
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING
@@ -47,7 +48,7 @@ def weigh(frames, rows, h, bends, out):
             out.last[r], out.first[r] = 1.0, 0.0
         else:
             small = min(max(_stiffness(rows, out, r, h), LEAST_STIFF), STIFF)
-            out.last[r] = 0.5 / (1.0 - np.cos(np.sqrt(small))) - 1.0 / small
+            out.last[r] = 0.5 / (1.0 - sine_and_cosine(np.sqrt(small))[1]) - 1.0 / small
             out.first[r] = out.last[r]
 
 

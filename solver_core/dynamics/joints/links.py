@@ -13,6 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import product
+from ...linalg.mat3 import relative_eigen
 from ...scene.joints import JointSpec
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ..model.bodies import build_bodies
@@ -47,14 +49,14 @@ class Links:
         joint, end = np.nonzero((self._body >= 0) & ~frame.broken[:, None])
         body = self._body[joint, end]
         rotation = matrices(np.ascontiguousarray(frame.poses[:, 3:]))
-        lever = np.einsum("eij,ej->ei", rotation[body], self._place[joint, end])
+        lever = product(rotation[body], self._place[joint, end][..., None])[..., 0]
         force = np.where(end[:, None] == 1, 1.0, -1.0) * frame.reactions[joint, :3]
         free = model.lock[:, 3:]
         stiffness = geometric_stiffness(count, body, lever, force) * free[:, :, None] * free[:, None, :]
         pulled = np.unique(body)
-        inertia = rotation[pulled] @ model.inertia[pulled] @ rotation[pulled].transpose(0, 2, 1)
-        inverse = np.linalg.inv(np.linalg.cholesky(inertia))
-        rate = np.linalg.eigvalsh(inverse @ stiffness[pulled] @ inverse.transpose(0, 2, 1))[:, -1]
+        turn = rotation[pulled]
+        inertia = product(product(turn, model.inertia[pulled]), turn.transpose(0, 2, 1))
+        rate = relative_eigen(stiffness[pulled], inertia)[0][:, -1]
         found = np.zeros(count)
         found[pulled] = self._step * np.sqrt(np.maximum(rate, 0.0))
         return found

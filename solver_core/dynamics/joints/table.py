@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import product
+from ...linalg.mat3 import inverses
 from ...scene.joints import AxisSpec, JointChange, JointSpec
 from ...scene.spec import SceneSpec
 from ..model.bodies import Model, State
@@ -99,8 +101,8 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     rows = Rows(joint, coordinate, kind, triple, within, *(np.zeros(len(joint)) for _ in range(4)))
     frames = Frames(
         body=body,
-        place=np.einsum("jeba,jeb->jea", rotation[body], at[:, None] - position[body]),
-        axes=np.einsum("jeba,jbc->jeca", rotation[body], matrices(orientation)),
+        place=product((at[:, None] - position[body])[..., None, :], rotation[body])[..., 0, :],
+        axes=product(matrices(orientation)[:, None].swapaxes(-1, -2), rotation[body]),
         form=np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64),
         length=_lengths(model, body),
     )
@@ -139,7 +141,7 @@ def choose(table: JointTable, held: NDArray[np.bool_]) -> Chosen:
 def _lengths(model: Model, body: Ints) -> Floats:
     moves = np.append(model.dof >= 0, False)
     lightness = np.where(moves, 1.0 / np.append(model.mass, 1.0), 0.0)
-    ease = np.append(np.trace(np.linalg.inv(model.inertia), axis1=1, axis2=2) / 3.0, 0.0) * moves
+    ease = np.append(np.trace(inverses(model.inertia), axis1=1, axis2=2) / 3.0, 0.0) * moves
     moved, turned = lightness[body].sum(axis=1), ease[body].sum(axis=1)
     return np.sqrt(np.divide(moved, turned, out=np.ones_like(moved), where=turned > 0.0))
 

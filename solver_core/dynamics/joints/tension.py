@@ -21,6 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import dots, product
+from ...linalg.mat3 import relative_eigen
 from ..model.predict import Begin
 
 __all__ = ["FOLLOWED", "geometric_stiffness", "held_in_line"]
@@ -34,8 +36,8 @@ FOLLOWED = 0.5  # of I, of h^2 K / 4: as much is left to the leapfrog, half of w
 def geometric_stiffness(count: int, body: Indices, lever: Floats, force: Floats) -> Floats:
     """K (count, 3, 3) in N m/rad of bodies at which forces (e, 3) N pull at levers (e, 3) m; body: (e,) which."""
     stiffness = np.zeros((count, 3, 3))
-    along = np.einsum("ei,ei->e", lever, force)[:, None, None] * np.eye(3)
-    outer = np.einsum("ei,ej->eij", lever, force)
+    along = dots(lever, force)[:, None, None] * np.eye(3)
+    outer = lever[:, :, None] * force[:, None, :]
     np.add.at(stiffness, body, along - 0.5 * (outer + outer.transpose(0, 2, 1)))
     return stiffness
 
@@ -53,14 +55,12 @@ def held_in_line(begin: Begin, body: Indices, lever: Floats, force: Floats) -> t
     bound = np.bincount(dof, np.linalg.norm(lever, axis=1) * np.linalg.norm(force, axis=1), minlength=len(inertia))
     free = begin.model.lock[begin.awake][:, 3:]
     least = np.linalg.norm(begin.bodies.inverse_mass[:, 3:, 3:], axis=(1, 2)) if bound.any() else bound
-    chosen = np.flatnonzero(0.5 * begin.h**2 * bound * least > FOLLOWED)
+    chosen = np.flatnonzero(0.5 * begin.h * begin.h * bound * least > FOLLOWED)
     if not chosen.size:
         return chosen, inertia[chosen]
     stiffness = geometric_stiffness(len(inertia), dof, lever, force)
     stiffness *= free[:, :, None] * free[:, None, :]
-    root = np.linalg.cholesky(inertia[chosen])
-    inverse = np.linalg.inv(root)
-    ratio, axes = np.linalg.eigh(inverse @ (0.25 * begin.h**2 * stiffness[chosen]) @ inverse.transpose(0, 2, 1))
+    ratio, axes = relative_eigen(0.25 * begin.h * begin.h * stiffness[chosen], inertia[chosen])
     swings = ratio[:, -1] > FOLLOWED
-    chosen, axes, feels = chosen[swings], root[swings] @ axes[swings], np.maximum(1.0, 1.0 + ratio[swings] - FOLLOWED)
-    return chosen, (axes * feels[:, None, :]) @ axes.transpose(0, 2, 1)
+    chosen, axes, feels = chosen[swings], axes[swings], np.maximum(1.0, 1.0 + ratio[swings] - FOLLOWED)
+    return chosen, product(axes * feels[:, None, :], axes.transpose(0, 2, 1))

@@ -134,14 +134,13 @@ class ImpactFinder:
         count = len(motion.twist)
         chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
-        key = np.array([count, 1])
         pairs = self._pairs(motion, chosen)
-        pairs = pairs[np.isin(np.sort(self._shapes.body[pairs], axis=1) @ key, bodies @ key)]
+        pairs = pairs[np.isin(keys(np.sort(self._shapes.body[pairs], axis=1), count), keys(bodies, count))]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
         # of several colliders of two bodies the first to touch counts
         order = np.argsort(found.times, kind="stable")
         ends = np.sort(found.bodies[order], axis=1)
-        _, first = np.unique(ends @ key, return_index=True)
+        _, first = np.unique(keys(ends, count), return_index=True)
         return Impacts(ends[first], found.times[order[first]], found.touching[order[first]])
 
     def _pairs(self, motion: Motion, chosen: NDArray[np.bool_]) -> Ints:
@@ -174,6 +173,11 @@ class ImpactFinder:
         hit = np.isfinite(times)
         bodies = self._shapes.body[pairs]
         return Impacts(bodies[hit], times[hit], touching[hit])
+
+
+def keys(bodies: Ints, count: int) -> Ints:
+    """(k,) one number for each pair of bodies (k, 2), of so many."""
+    return bodies[:, 0] * count + bodies[:, 1]
 
 
 @kernel

@@ -33,12 +33,13 @@ from ...collision.detect import Scene, detect_all
 from ...collision.mesh.walks import KeptWalks
 from ...collision.time_of_impact import Motion
 from ...compile.kernel import kernel
+from ...linalg.in_order import dots
 from ..model.bodies import Bodies, State
 from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
-from .impacts import ImpactFinder, Impacts
+from .impacts import ImpactFinder, Impacts, keys
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
 
@@ -104,7 +105,7 @@ class LaterContacts:
     def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
         """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is
         what a joint, links (j, 2), holds to the world (-1) or to what no impulse moves, and what turns by itself."""
-        turns = np.einsum("ij,ij->i", twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
+        turns = dots(twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
         is_fixed = (links < 0) | ~self._movable[links]
         on_axle = turns & ~self._movable
         on_axle[links[is_fixed.any(axis=1)[:, None] & ~is_fixed]] = True
@@ -186,8 +187,7 @@ class LaterContacts:
         still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
-        key = [len(self._size), 1]
-        return merged(before.chosen(np.isin(self._pair(before), met.bodies[~clear] @ key)), first)
+        return merged(before.chosen(np.isin(self._pair(before), keys(met.bodies[~clear], len(self._size)))), first)
 
     def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
@@ -212,7 +212,7 @@ class LaterContacts:
             chosen[bodies[together]] = True
             reach = 2.0 * self._rest
             contacts = self._contacts(position, rotation, reach, chosen)
-            wanted = np.isin(self._pair(contacts), bodies[together] @ [len(moves), 1])
+            wanted = np.isin(self._pair(contacts), keys(bodies[together], len(moves)))
             contacts = contacts.chosen(wanted)
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])
             found = merged(found, self.stated_at_begin(contacts, at, motion))
@@ -249,7 +249,7 @@ class LaterContacts:
         modes = self._deformation.modes_at(*where, contacts.point, motion.position, motion.rotation)
         if modes is None:
             return speed
-        return speed + np.einsum("ij,ij->i", self._deformation.bent_drift(*where, modes), contacts.normal)
+        return speed + dots(self._deformation.bent_drift(*where, modes), contacts.normal)
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ...deformable.floating_frame import quadratic_forces
 from ...deformable.reduced import ReducedBody
 from ...deformable.reduced_body import joint_loads, preparation_digest, prepared
+from ...linalg.in_order import product
 from ...scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...validation.stiffness import stiffness_warnings
 from ..motion.free_rotation import principal_axes
@@ -161,7 +162,7 @@ class Bending:
         found = []
         for k in which:
             index, rows = int(self.body[k]), self.rows(k)
-            turning = begin.bodies.rotation[index].T @ begin.bodies.twist[index, 3:]
+            turning = product(begin.bodies.rotation[index].T, begin.bodies.twist[index, 3:])
             if spins_fast(self.coupling[k], turning, begin.h):
                 of, step = (state.modal[rows], state.modal_velocity[rows]), (begin.h, begin.last_step, begin.force_time)
                 unknown = np.arange(rows.start, rows.stop) + shift[k]
@@ -180,7 +181,7 @@ class Bending:
         state: (r,) q and its velocities."""
         body, index = self.reduced[k], int(self.body[k])
         rotation = begin.bodies.rotation[index]
-        force = quadratic_forces(body.inertia, *state, rotation.T @ begin.bodies.twist[index, 3:])
+        force = quadratic_forces(body.inertia, *state, product(rotation.T, begin.bodies.twist[index, 3:]))
         if self.pinned[index]:
-            force += body.inertia.momentum @ (rotation.T @ begin.model.gravity)
+            force += product(body.inertia.momentum, product(rotation.T, begin.model.gravity))
         return force

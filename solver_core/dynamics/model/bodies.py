@@ -13,11 +13,23 @@ from ...geometry.compounds import parts, shifted
 from ...geometry.shapes import ShapeTable, build_shapes
 from ...geometry.solids import shape_mass_properties
 from ...geometry.solids_of_revolution import ROUND, round_bounds
+from ...linalg.in_order import product
+from ...linalg.mat3 import inverses
 from ...scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from ..motion.free_rotation import principal_axes
 from ..motion.rotation import matrices, rotate
 
-__all__ = ["RIGID", "Bodies", "Model", "State", "angular_momentum", "build_bodies", "to_body_frames", "to_center_of_mass"]
+__all__ = [
+    "RIGID",
+    "Bodies",
+    "Model",
+    "State",
+    "angular_momentum",
+    "build_bodies",
+    "momenta",
+    "to_body_frames",
+    "to_center_of_mass",
+]
 
 Floats = NDArray[np.float64]
 
@@ -93,7 +105,7 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     angular = np.array([body.angular_velocity for body in spec.bodies], dtype=float).reshape(n, 3)
     velocity = np.array([body.velocity for body in spec.bodies], dtype=float).reshape(n, 3) + np.cross(angular, arm)
     rotation = matrices(orientation)
-    momentum = np.einsum("nij,njk,nlk,nl->ni", rotation, inertia, rotation, angular)
+    momentum = momenta(rotation, inertia, angular)
     velocity[~moving] = 0.0
     momentum[~moving] = 0.0
     axes, moments = principal_axes(inertia)
@@ -123,7 +135,7 @@ def _size(shape: ShapeSpec) -> float:
     for part in parts(shape):
         if part.shape.kind is ShapeKind.PLANE or not len(part.shape.vertices):
             return np.inf
-        corners = part.shape.vertices @ part.rotation.T + part.position
+        corners = product(part.shape.vertices, part.rotation.T) + part.position
         low, high = corners.min(axis=0), corners.max(axis=0)
         if part.shape.kind in ROUND:
             low, high = round_bounds(replace(part.shape, vertices=corners))
@@ -141,16 +153,23 @@ def to_center_of_mass(path: Floats, center: Floats) -> Floats:
 
 def angular_momentum(inertia: Floats, orientation: Floats, angular: Floats) -> Floats:
     """(3,) that of a body with inertia (3, 3) in body axes, which turns with an angular velocity (3,) in world axes."""
-    rotation = matrices(orientation[None])[0]
-    return rotation @ inertia @ rotation.T @ angular
+    return momenta(matrices(orientation[None]), inertia[None], angular[None])[0]
+
+
+def momenta(rotation: Floats, inertia: Floats, angular: Floats) -> Floats:
+    """(n, 3) angular momenta of bodies with rotations and inertia tensors (n, 3, 3), the latter in body axes, that turn with
+    angular velocities (n, 3) in world axes."""
+    back = rotation.transpose(0, 2, 1)
+    return product(rotation, product(inertia, product(back, angular[..., None])))[..., 0]
 
 
 def to_body_frames(bodies: Bodies, state: State) -> tuple[Floats, Floats]:
     """Poses (n, 7) and velocities (n, 6) of the body frames, from those of the centres of mass."""
     arm = rotate(state.orientation, bodies.center_of_mass)
     rotation = matrices(state.orientation)
-    world = np.einsum("nij,njk,nlk->nil", rotation, bodies.model.inertia, rotation)
-    angular = np.linalg.solve(world, state.angular_momentum[..., None])[..., 0]
+    back = rotation.transpose(0, 2, 1)
+    local = product(inverses(bodies.model.inertia), product(back, state.angular_momentum[..., None]))
+    angular = product(rotation, local)[..., 0]
     poses = np.concatenate([state.position - arm, state.orientation], axis=1)
     velocities = np.concatenate([state.velocity - np.cross(angular, arm), angular], axis=1)
     return poses, velocities

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
+from ...linalg.elementary import sine_and_cosine
 
 __all__ = ["carry", "swing", "turned_along"]
 
@@ -35,7 +36,8 @@ def _turns(twist_a, twist_b):
 def _beyond_the_tangent(angle):
     """sin x / x - 1 and (1 - cos x) / x^2 of an angle x in rad."""
     if angle > SMALL_ANGLE:
-        return np.sin(angle) / angle - 1.0, (1.0 - np.cos(angle)) / (angle * angle)
+        sine, cosine = sine_and_cosine(angle)
+        return sine / angle - 1.0, (1.0 - cosine) / (angle * angle)
     return -angle * angle / 6.0, 0.5
 
 

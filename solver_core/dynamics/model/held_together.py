@@ -87,7 +87,7 @@ class HeldTogether:
         np.minimum.at(gap, place, contacts.gap[new])
         kept = ~np.isin(self.rest.pair, pair)
         pair = np.concatenate([self.rest.pair[kept], pair])
-        order = np.argsort(pair)
+        order = np.argsort(pair, kind="stable")
         gap = np.concatenate([self.rest.gap[kept], gap])
         held = np.concatenate([self.rest.held[kept], np.ones(len(pair) - int(kept.sum()), np.bool_)])
         self.rest = self.rest._replace(pair=pair[order], gap=gap[order], held=held[order])

@@ -41,6 +41,9 @@ from numpy.typing import NDArray
 
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
 from ...deformable.stvk_forces import interval_force, tangents
+from ...linalg.elementary import sines_and_cosines
+from ...linalg.in_order import dot, length
+from ...linalg.small_dense import is_positive_definite, solved
 from .predict import Bend
 
 __all__ = ["Curve", "LargeBend", "LargeBends", "later_weight"]
@@ -129,7 +132,7 @@ class LargeBend:
         # what the last interval's force is more than the strains that it ended with
         still = np.zeros_like(q)
         loose = (acted * (last - interval_force(large.gram, q, still, 0.0, 0.0, still)))[fast]
-        if loose @ loose > MOST_SET_FREE * float(v @ v + np.sum((slow * q) ** 2)):
+        if dot(loose, loose) > MOST_SET_FREE * (dot(v, v) + float(np.sum((slow * q) ** 2))):
             return calm
         return replace(calm, known=known - acted * last, inertia=1.0 + h * heavier, acts=acts, slack=slack, calm=calm)
 
@@ -140,15 +143,15 @@ class LargeBend:
         i, j = np.triu_indices(len(velocity))
         middle, after = self.q + 0.5 * self.h * velocity, self.q + self.h * velocity
         rate = np.concatenate([velocity, middle[i] * velocity[j] + middle[j] * velocity[i]])
-        change = self.h * (self.gram[self.fast] @ rate) / np.sqrt(np.diag(self.gram)[self.fast])
+        change = self.h * (self.gram[self.fast] * rate).sum(axis=1) / np.sqrt(np.diag(self.gram)[self.fast])
         stored = max(float(np.sum((self.slow * place) ** 2)) for place in (self.q, after))
-        return bool(change @ change > MOST_SET_FREE * (velocity @ velocity + stored))
+        return dot(change, change) > MOST_SET_FREE * (dot(velocity, velocity) + stored)
 
     def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
         """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""
         residual, slopes, of_strains = self._slopes(velocity)
         block = self._block(slopes, of_strains, slowed)
-        return Curve(block, velocity - np.linalg.solve(block, residual))
+        return Curve(block, velocity - solved(block, residual))
 
     def free(self, velocity: Floats) -> Curve:
         """The motion without contacts, looked for from velocities (r,) by Newton's method, and then from rest: about itself."""
@@ -162,7 +165,7 @@ class LargeBend:
         not slowed; None where they do not end."""
         residual, slopes, of_strains = self._slopes(velocity)
         for _ in range(steps):
-            change, size = np.linalg.solve(slopes + slowed * of_strains, residual), np.linalg.norm(residual)
+            change, size = solved(slopes + slowed * of_strains, residual), length(residual)
             velocity = velocity - change
             if (1.0 + slowed) * np.abs(change).max() <= NEARLY * np.abs(velocity).max():
                 return Curve(self._block(slopes, of_strains, 0.0), velocity)
@@ -170,7 +173,7 @@ class LargeBend:
             if not np.isfinite(residual).all():
                 break
             if slowed > 0.0:
-                slowed *= min(float(np.linalg.norm(residual) / size), 1.0)
+                slowed *= min(length(residual) / size, 1.0)
         return None
 
     def _slopes(self, velocity: Floats) -> tuple[Floats, Floats, Floats]:
@@ -184,12 +187,10 @@ class LargeBend:
     def _block(self, slopes: Floats, of_strains: Floats, slowed: float) -> Floats:
         """(r, r) symmetric and positive definite."""
         block = 0.5 * (slopes + slopes.T) + slowed * of_strains
-        try:
-            np.linalg.cholesky(block)
-        except np.linalg.LinAlgError:
-            # pressed flat: the stresses would let it move off by itself
-            return (1.0 + slowed) * of_strains
-        return block
+        if is_positive_definite(block):
+            return block
+        # pressed flat: the stresses would let it move off by itself
+        return (1.0 + slowed) * of_strains
 
 
 def follows(h: float, omega: Floats, late: float) -> NDArray[np.bool_]:
@@ -199,4 +200,4 @@ def follows(h: float, omega: Floats, late: float) -> NDArray[np.bool_]:
 
 def later_weight(angle: Floats) -> Floats:
     """a of modes that turn by an angle in rad, up to pi, in a step: the weight of the force at either end of two steps."""
-    return 0.5 / (1.0 - np.cos(angle)) - 1.0 / angle**2
+    return 0.5 / (1.0 - sines_and_cosines(angle)[1]) - 1.0 / angle**2

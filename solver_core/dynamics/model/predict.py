@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import NO_CONTACTS, ContactSet
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
+from ...linalg.elementary import power
+from ...linalg.in_order import dot, length, product
+from ...linalg.mat3 import invert, solve
+from ...linalg.vec3 import rotated, set_vec
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
@@ -165,8 +169,8 @@ class Begin(NamedTuple):
     def kinetic(self, v: Floats) -> float:
         """The energy of motion in J of what the solver moves with velocities (dof,)."""
         twist = self.twists(v)
-        rigid = 0.5 * float(np.vdot(twist, self.bodies.mass @ twist[:, :, None]))
-        return rigid if self.bend is None else rigid + 0.5 * float(self.bend.mass @ v[self.bend.unknown] ** 2)
+        rigid = 0.5 * dot(twist.ravel(), product(self.bodies.mass, twist[:, :, None]).ravel())
+        return rigid if self.bend is None else rigid + 0.5 * dot(self.bend.mass, v[self.bend.unknown] ** 2)
 
     def twists(self, v: Floats) -> Floats:
         """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
@@ -246,7 +250,7 @@ def _about_free_axes(rotation, inertia, lock, world, inverse):
         for j in range(3):
             if i != j and (lock[3 + i] == 0.0 or lock[3 + j] == 0.0):
                 world[i, j] = 0.0
-    inverse[:] = np.linalg.inv(world)
+    invert(world, inverse)
 
 
 @kernel
@@ -269,7 +273,7 @@ def predict(model, state, prescribed, h, force_time, out):
         locked = is_locked(model.lock[b])
         if locked:
             _world_inertia(out.rotation[b], model.inertia[b], world)
-            w[:] = np.linalg.solve(world, momentum)
+            w[0], w[1], w[2] = solve(world, momentum)
             rotate_by(state.orientation[b], 0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2], middle)
             write_matrix(middle, half)
             _about_free_axes(half, model.inertia[b], model.lock[b], world, inverse)
@@ -287,7 +291,7 @@ def predict(model, state, prescribed, h, force_time, out):
             for j in range(3):
                 out.mass[d, 3 + i, 3 + j] = world[i, j]
                 out.inverse_mass[d, 3 + i, 3 + j] = 0.5 * (inverse[i, j] + inverse[j, i])
-        keep, keep_angular = (1.0 - model.damping[b, 0]) ** force_time, (1.0 - model.damping[b, 1]) ** force_time
+        keep, keep_angular = power(1.0 - model.damping[b, 0], force_time), power(1.0 - model.damping[b, 1], force_time)
         for i in range(3):
             out.twist[b, i] = state.velocity[b, i] * model.lock[b, i]
             out.twist[b, 3 + i] = w[i] * model.lock[b, 3 + i]
@@ -295,7 +299,7 @@ def predict(model, state, prescribed, h, force_time, out):
             out.predicted[b, 3 + i] = w[i] * keep_angular * model.lock[b, 3 + i]
             out.end_momentum[b, i] = momentum[i] * keep_angular
         if locked:
-            out.end_momentum[b] = world @ out.predicted[b, 3:]
+            set_vec(out.end_momentum, b, rotated(world, out.predicted[b, 3:]))
 
 
 def predicted_step(
@@ -322,7 +326,7 @@ def predicted_step(
     )
     offset = np.arange(moving + 1) * RIGID
     rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    unknowns, scales = (offset, RIGID * offset, rigid), (math.hypot(*model.gravity), smallest)
+    unknowns, scales = (offset, RIGID * offset, rigid), (length(model.gravity), smallest)
     rest = RestGaps(n, NO_REST_GAPS.pair, NO_REST_GAPS.gap, NO_REST_GAPS.held)
     begin = Begin(at, h, last_step, single, awake, model, *unknowns, *scales, bodies, NO_CONTACTS, rest, NONE_BORNE)
     predict(model, state, prescribed, h, begin.force_time, bodies)

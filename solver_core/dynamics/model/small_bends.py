@@ -14,6 +14,8 @@ from ...compile.kernel import inner_kernel, kernel
 from ...deformable.floating_frame import coriolis_forces, inertia_change, quadratic_forces
 from ...deformable.inertia import ModalInertia
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
+from ...linalg.elementary import sine_and_cosine
+from ...linalg.vec3 import rotated_back
 
 __all__ = ["FlatModes", "add_inertia", "flat_modes", "predicted_modes"]
 
@@ -101,12 +103,12 @@ def predicted_modes(modes, step, frames, modal, modal_velocity):
         body, rows = index[k], slice(first[k], first[k + 1])
         if dof[body] < 0 or not small[k]:
             continue
-        turn, inertia = np.ascontiguousarray(rotation[body].T), of_body(bodies, terms, k)
-        turning = turn @ twist[body, 3:]
-        force = quadratic_forces(inertia, modal[rows], modal_velocity[rows], turning)
+        inertia, spin = of_body(bodies, terms, k), np.empty(3)
+        spin[0], spin[1], spin[2] = rotated_back(rotation[body], twist[body, 3:])
+        force = quadratic_forces(inertia, modal[rows], modal_velocity[rows], spin)
         # the Coriolis force of the mean velocity, which does no work
-        force += coriolis_forces(inertia, 0.5 * time * coriolis_forces(inertia, modal_velocity[rows], turning), turning)
-        pull = turn @ gravity
+        force += coriolis_forces(inertia, 0.5 * time * coriolis_forces(inertia, modal_velocity[rows], spin), spin)
+        pull = rotated_back(rotation[body], gravity)
         for i in range(len(force)):
             j = first[k] + i
             square, damped = omega[j] ** 2, time * damping[j]
@@ -114,7 +116,7 @@ def predicted_modes(modes, step, frames, modal, modal_velocity):
             # what is too fast has the force at the step's end
             later, earlier = 1.0, 0.0
             if weight <= FASTEST_SQUARE:
-                later = earlier = 0.5 / (1.0 - np.cos(np.sqrt(weight))) - 1.0 / weight
+                later = earlier = 0.5 / (1.0 - sine_and_cosine(np.sqrt(weight))[1]) - 1.0 / weight
             force[i] -= square * modal[j]
             if pinned[k]:
                 for axis in range(3):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..motion.rotation import matrices, rotate
-from .bodies import Bodies, State
+from .bodies import Bodies, State, momenta
 from .frame import Frame
 
 __all__ = ["state_at"]
@@ -17,6 +17,6 @@ def state_at(bodies: Bodies, frame: Frame) -> State:
     orientation, angular = np.ascontiguousarray(frame.poses[:, 3:]), frame.velocities[:, 3:]
     arm = rotate(orientation, bodies.center_of_mass)
     rotation = matrices(orientation)
-    momentum = np.einsum("nij,njk,nlk,nl->ni", rotation, bodies.model.inertia, rotation, angular)
+    momentum = momenta(rotation, bodies.model.inertia, angular)
     of_modes = frame.modal, np.zeros_like(frame.modal)
     return State(frame.poses[:, :3] + arm, orientation, frame.velocities[:, :3] + np.cross(angular, arm), momentum, *of_modes)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...geometry.shapes import ShapeTable
+from ...linalg.in_order import product
 from ...scene.spec import SceneSpec
 from .paths import smooth
 
@@ -225,6 +226,6 @@ class Deformation:
             for bodies, sign in ((body_a, -1.0), (body_b, 1.0)):
                 rows = np.flatnonzero(bodies == mesh.body)
                 if rows.size:
-                    local = np.ascontiguousarray((point[rows] - place) @ axes)
-                    drift[rows] += sign * surface_velocities(table, mesh.surface, local, velocity) @ axes.T
+                    local = np.ascontiguousarray(product(point[rows] - place, axes))
+                    drift[rows] += sign * product(surface_velocities(table, mesh.surface, local, velocity), axes.T)
         return drift

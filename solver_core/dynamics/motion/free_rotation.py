@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import leaf_kernel
+from ...linalg.mat3 import eigen_of_each
 from .rotation import rotate_by
 
 __all__ = ["principal_axes", "rotate_freely"]
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
     """Principal axes (n, 3, 3), by columns, and moments (n, 3) of inertia tensors (n, 3, 3), the two of the nearest inverse
     moments first."""
-    moments, axes = np.linalg.eigh(inertia)
+    moments, axes = eigen_of_each(np.ascontiguousarray(inertia, dtype=np.float64))
     inverse = 1.0 / moments
     flat = (inverse[:, 0] - inverse[:, 1] < inverse[:, 1] - inverse[:, 2])[:, None]
     turned = [1, 2, 0]

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.elementary import sines_and_cosines
+from ...linalg.in_order import length
 from .rotation import rotate_by, rotation_vector
 
 __all__ = ["end_twist", "path_pose", "smooth"]
@@ -34,7 +36,7 @@ def smooth(values: Floats, frame: float) -> Floats:
 def path_pose(path: Floats, frame: float) -> Floats:
     """Pose (7,) on a path (frames, 7), at a frame counted from the first; the last one after it."""
     i, t = _place(len(path), frame)
-    pose = np.append(smooth(path[:, :3], frame), path[i, 3:] / np.linalg.norm(path[i, 3:]))
+    pose = np.append(smooth(path[:, :3], frame), path[i, 3:] / length(path[i, 3:]))
     if t == 0.0:
         return pose
     turns = {k: rotation_vector(path[k, 3:], path[k + 1, 3:]) for k in (i - 1, i, i + 1) if 0 <= k < len(path) - 1}
@@ -83,7 +85,8 @@ def _hermite(step: Floats, begin: Floats, end: Floats, t: float) -> Floats:
 
 def _rate(theta: Floats, omega: Floats) -> Floats:
     """d theta / dt of exp(theta) that turns with the angular velocity omega, both (3,) in world axes."""
-    angle = float(np.linalg.norm(theta))
+    angle = length(theta)
     # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
-    c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
+    sine, cosine = (float(part[0]) for part in sines_and_cosines(np.array([0.5 * angle])))
+    c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle * cosine / sine) / (angle * angle)
     return omega - 0.5 * np.cross(theta, omega) + c * np.cross(theta, np.cross(theta, omega))

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...linalg.elementary import arctangent, sine_and_cosine
+from ...linalg.in_order import product
 
 __all__ = ["matrices", "rotate", "rotate_by", "rotated_by", "rotation_vector", "rotation_vectors", "write_matrix"]
 
@@ -39,8 +41,8 @@ def rotate_by(q, w1, w2, w3, out):
     """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
     angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)
     # sin(angle / 2) / angle, by its series where the quotient would lose digits
-    s = 0.5 - angle * angle / 48.0 if angle < SERIES_ANGLE else np.sin(0.5 * angle) / angle
-    c = np.cos(0.5 * angle)
+    sine, c = sine_and_cosine(0.5 * angle)
+    s = 0.5 - angle * angle / 48.0 if angle < SERIES_ANGLE else sine / angle
     a, b, d = s * w1, s * w2, s * w3
     w, x, y, z = q[0], q[1], q[2], q[3]
     r0 = c * w - a * x - b * y - d * z
@@ -62,7 +64,7 @@ def rotated_by(orientation, vectors):
 
 def rotate(orientation: Floats, vectors: Floats) -> Floats:
     """Vectors (n, 3) turned by unit quaternions (n, 4)."""
-    return np.einsum("nij,nj->ni", matrices(np.ascontiguousarray(orientation)), vectors)
+    return product(matrices(np.ascontiguousarray(orientation)), np.asarray(vectors)[..., None])[..., 0]
 
 
 def rotation_vector(before: Floats, after: Floats) -> Floats:
@@ -81,7 +83,7 @@ def rotation_vectors(before, after):
         y = p[0] * q[2] - q[0] * p[2] - (q[3] * p[1] - q[1] * p[3])
         z = p[0] * q[3] - q[0] * p[3] - (q[1] * p[2] - q[2] * p[1])
         size = np.sqrt(x * x + y * y + z * z)
-        factor = 2.0 if size < NO_SINE else 2.0 * np.arctan2(size, abs(w)) / size
+        factor = 2.0 if size < NO_SINE else 2.0 * arctangent(size, abs(w)) / size
         if w < 0.0:
             factor = -factor
         out[i, 0], out[i, 1], out[i, 2] = factor * x, factor * y, factor * z

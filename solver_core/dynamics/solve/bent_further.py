@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import length, product
+from ...linalg.small_dense import solved
 from ...problem.result import WORST_FIRST, Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
@@ -74,22 +76,22 @@ def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], So
 def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) -> tuple[Linear, float]:
     """The step about velocities v (dof,), which solve it about earlier ones, and by how much of them they would change."""
     velocity = v[large.unknown]
-    pushed = before.curve.block @ (velocity - before.curve.velocity)
+    pushed = product(before.curve.block, velocity - before.curve.velocity)
     curve = large.about(velocity)
-    off = curve.block @ (velocity - curve.velocity) - pushed
-    size, slowed = float(np.linalg.norm(off)), before.slowed
+    off = product(curve.block, velocity - curve.velocity) - pushed
+    size, slowed = length(off), before.slowed
     if slowed > 0.0:
         # what was at rest and met by another since was off by nothing
         slowed *= min(size / before.off, 1.0) if before.off > 0.0 else 1.0
         curve = large.about(velocity, slowed)
     scale = max(np.abs(velocity).max(), gravity_speed * np.sqrt(large.mass))
-    change = (1.0 + slowed) * np.abs(np.linalg.solve(curve.block, off)).max()
+    change = (1.0 + slowed) * np.abs(solved(curve.block, off)).max()
     return Linear(curve, slowed, size), float(change / scale)
 
 
 def _from_rest(large: LargeBend) -> Linear:
     curve = large.about(np.zeros_like(large.q), 1.0)
-    return Linear(curve, 1.0, float(np.linalg.norm(curve.block @ curve.velocity)))
+    return Linear(curve, 1.0, length(product(curve.block, curve.velocity)))
 
 
 def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Curve]) -> StepProblem:
@@ -97,6 +99,6 @@ def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Cu
     system, velocity = with_curves(problem.system, begin, bend, tuple(curves)), problem.system.velocity.copy()
     for large, first, curve in zip(bend.steps, bend.curves, curves, strict=True):
         # of impacts before the step
-        impulse = first.block @ (problem.system.velocity[large.unknown] - first.velocity)
-        velocity[large.unknown] = curve.velocity + np.linalg.solve(curve.block, impulse)
+        impulse = product(first.block, problem.system.velocity[large.unknown] - first.velocity)
+        velocity[large.unknown] = curve.velocity + solved(curve.block, impulse)
     return problem._replace(system=system._replace(velocity=velocity))

@@ -15,6 +15,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import length
+from ...linalg.small_dense import times
 from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Found, Result, Status
@@ -40,7 +42,7 @@ def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> F
     """
     direction = np.zeros((system.mu.size, 2))
     for k, u in enumerate(relative_velocities(system, twist)[: system.mu.size, 1:]):
-        speed = float(np.linalg.norm(u))
+        speed = length(u)
         if speed > LASTING * (1.0 + system.mu[k]) * gravity_speed:
             direction[k] = u / speed
     return direction
@@ -121,7 +123,7 @@ def _stuck(problem: ContactProblem, stuck: NDArray[np.bool_], system: System) ->
 def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
     """The ray scaled until the first sliding contact sticks, and that contact; -1 when none ever does."""
     assert result.ray is not None
-    change = (problem.delassus @ result.ray.ravel()).reshape(result.ray.shape)
+    change = times(problem.delassus, result.ray.ravel()).reshape(result.ray.shape)
     speed = np.sum(problem.direction * problem.free_velocity[:, 1:], axis=1)
     slowing = np.sum(problem.direction * change[:, 1:], axis=1)
     scale = np.full(speed.size, np.inf)

@@ -220,7 +220,7 @@ def in_rows(begin: Begin, contacts: ContactSet, which: Flags) -> tuple[Flags, Fl
     normal, tensor = contacts.normal[among[first]], np.zeros((len(moves), 3, 3))
     np.add.at(tensor, pairs.ravel(), np.repeat(normal[:, :, None] * normal[:, None, :], 2, axis=0))
     met = np.bincount(pairs.ravel(), minlength=len(moves))
-    is_in_line = (met <= 2) & (np.einsum("nij,nij->n", tensor, tensor) >= IN_LINE * met * met)
+    is_in_line = (met <= 2) & ((tensor * tensor).reshape(len(tensor), -1).sum(axis=1) >= IN_LINE * met * met)
     in_line = is_in_line[ends].all(axis=1)
     return in_line, in_line & (met[ends].max(axis=1) > 1)
 

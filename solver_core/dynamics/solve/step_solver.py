@@ -378,7 +378,7 @@ class StepSolver:
             return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
-            fall = float(np.linalg.norm(begin.model.gravity)) * begin.h
+            fall = begin.gravity_speed
             direction = sliding_directions(system, begin.velocities, fall)
             return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
         return solve_islands_by_energy(system, impulse, *limits, self._deadline)

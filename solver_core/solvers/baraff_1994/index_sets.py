@@ -283,7 +283,7 @@ def rotate_frame(p, c, x, y):
     """Rotate the tangent frame of a contact so that its first axis is along (x, y), of any length, in the present frame."""
     if p.tangents < 2:
         return
-    length = np.hypot(x, y)
+    length = np.sqrt(x * x + y * y)
     if length == 0.0:
         return
     cosine, sine = x / length, y / length

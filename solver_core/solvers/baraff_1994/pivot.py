@@ -205,7 +205,7 @@ def _violated(p, c, at_rest):
         if p.normal_set[c] == CLAMPED and p.force[normal] > 0.0:
             x = p.acceleration[first]
             y = p.acceleration[first + 1] if p.tangents == 2 else 0.0
-            if np.hypot(x, y) > at_rest:
+            if np.sqrt(x * x + y * y) > at_rest:
                 rotate_frame(p, c, x, y)
                 return first, DRIVE_FRICTION
             p.friction_set[c] = CF

@@ -94,11 +94,12 @@ def _relax_friction(p, c, force, acceleration):
     """Friction goes against the acceleration, no further than its bound."""
     i, j = p.friction[c], p.friction[c] + p.tangents - 1
     a, b, d = p.matrix[i, i], p.matrix[i, j], p.matrix[j, j]
-    stiffness = a if i == j else 0.5 * (a + d) + np.hypot(0.5 * (a - d), b)
+    half = 0.5 * (a - d)
+    stiffness = a if i == j else 0.5 * (a + d) + np.sqrt(half * half + b * b)
     if not stiffness > 0.0:
         return
     x, y = force[i] - acceleration[i] / stiffness, force[j] - acceleration[j] / stiffness
-    size = abs(x) if i == j else np.hypot(x, y)
+    size = abs(x) if i == j else np.sqrt(x * x + y * y)
     bound = p.mu[c] * force[p.normal[c]]
     shrink = bound / size if size > bound else 1.0
     x, y = shrink * x - force[i], shrink * y - force[j]

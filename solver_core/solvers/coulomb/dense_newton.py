@@ -31,6 +31,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
+from ...linalg.in_order import length
+from ...linalg.small_dense import solved, times
 from ...problem.coulomb import natural_maps, responses
 from ..criteria import DESCENT, INNER, ROUGHLY, SHORTEST_STEP
 from ..effort import LEAST, OVERDUE
@@ -74,7 +76,7 @@ class Island(NamedTuple):
 
     def velocity(self, impulse: Floats) -> Floats:
         """u + c = G lam + g + c, (k, 3), of impulses (k, 3)."""
-        return self.free + (self.matrix @ impulse.ravel()).reshape(-1, 3)
+        return self.free + product_of(self.matrix, impulse.ravel()).reshape(-1, 3)
 
     @property
     def mass(self) -> Floats:
@@ -94,6 +96,13 @@ def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
     if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
         return island._replace(matrix=sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0)))
     return island
+
+
+def product_of(matrix: Any, x: Floats) -> Floats:
+    """(n,) the product of a matrix (n, k), dense or sparse, and a vector (k,); of small ones in a fixed order."""
+    if sparse.issparse(matrix) or len(matrix) > DENSE_ROWS:
+        return matrix @ x
+    return times(matrix, x)
 
 
 def natural_map(island: Island, impulse: Floats) -> Floats:
@@ -140,7 +149,7 @@ def _at(island: Island, impulse: Floats) -> _At:
     kappa = island.mass[:, None]
     wanted, D = responses(island.mu, impulse - kappa * island.velocity(impulse))
     off = wanted - impulse
-    return _At(impulse, off, D, float(np.linalg.norm(off / np.sqrt(kappa))))
+    return _At(impulse, off, D, length((off / np.sqrt(kappa)).ravel()))
 
 
 def _step(island: Island, now: _At) -> Floats:
@@ -151,7 +160,7 @@ def _step(island: Island, now: _At) -> Floats:
     if k == 0:
         return step
     weights, kept = island.mass[presses, None, None] * now.D[presses], np.eye(3) - now.D[presses]
-    right = now.off[presses] - np.einsum("kij,kj->ki", weights, (island.matrix @ step.ravel()).reshape(-1, 3)[presses])
+    right = now.off[presses] - np.einsum("kij,kj->ki", weights, product_of(island.matrix, step.ravel()).reshape(-1, 3)[presses])
     if sparse.issparse(island.matrix):
         matrix = (_of_blocks(weights) @ island.matrix[active][:, active] + _of_blocks(kept)).tocsc()
     else:
@@ -189,6 +198,9 @@ def solver(matrix: Any, *, symmetric: bool) -> Callable[[Floats], Floats]:
     if symmetric:
         inverse = linalg.inv(matrix, check_finite=False)
         return lambda right: inverse @ right
+    if len(matrix) <= DENSE_ROWS:
+        # as fast as LAPACK, and the same on every processor
+        return lambda right: solved(matrix, right)
     factorise, solve = linalg.get_lapack_funcs(("getrf", "getrs"), (matrix,))
     factors, order, singular = factorise(matrix)
     return _no_solution if singular else lambda right: solve(factors, order, right)[0]

@@ -99,7 +99,10 @@ def _imbalance(law, v, trial):
     """The kinetic norm of M (v - v_hat) - J^T y(v), all of `trial` being brought up to v."""
     _respond_all(law, v, (np.empty(3), np.empty(3)), trial)
     imbalance(law.system, BOTH, trial.response, v - law.system.velocity, (trial.gradient, trial.back))
-    return np.sqrt(max(0.0, np.dot(trial.gradient, trial.back)))
+    square = 0.0
+    for i in range(v.size):
+        square += trial.gradient[i] * trial.back[i]
+    return np.sqrt(max(0.0, square))
 
 
 @kernel_part

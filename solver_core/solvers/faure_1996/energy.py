@@ -33,9 +33,11 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
+from ...linalg.in_order import length, product
+from ...linalg.mat3 import eigen_of_each
+from ...linalg.small_dense import least_norm, times
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Statistics, Status
 from ..complementarity import ROUNDING
@@ -50,7 +52,7 @@ Indices = NDArray[np.int64]
 MOST_REDISTRIBUTIONS = 200
 MARGIN = 0.1  # of the tolerance: what is aimed at as long as an iteration more halves the error
 HALVED = 0.5
-RANK = 1e-11  # of the largest singular value: forces whose effect is less have none
+RANK = 1e-11  # of the largest entry on the diagonal of R: forces whose effect is less have none
 # Of the diagonal of A, how much contacts give way: nothing at first, then from FIRST_COMPLIANCE on a third as much after every
 # few redistributions, COMPLIANCES times, and again.
 RIGID_FIRST = 7
@@ -100,9 +102,10 @@ def energy(
     """
     begin = perf_counter()
     dense = dense_problem(problem)
+    dense = dense._replace(A=np.ascontiguousarray(dense.A))
     contacts = _contacts(dense, problem.system.mu)
     force = np.zeros(dense.b.size) if warm_start is None else forces_from_impulse(problem, dense.layout, warm_start)
-    response = dense.A @ force + dense.b
+    response = _without_rounding(dense, force, times(dense.A, force) + dense.b)
     assumed = _first(contacts, force, response)
     most = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
     errors: list[float] = []
@@ -114,8 +117,7 @@ def energy(
         compliance = 0.0 if as_published else _compliance(len(errors))
         force = _restrict(contacts, assumed, force, as_published)
         force, response = _redistribute(dense, contacts, assumed, force, compliance, as_published)
-        if as_published:
-            response = _without_rounding(dense, force, response)
+        response = _without_rounding(dense, force, response)
         consistent = impulse_from_forces(problem, dense.layout, _cut_off(contacts, force))
         result = result_of(problem, *consistent, "energy")
         errors.append(error_of(result))
@@ -149,7 +151,9 @@ def _contacts(dense: DenseProblem, mu: Floats) -> Contacts:
     stiffness = np.maximum(np.diag(dense.A)[layout.normal], 0.0)
     if static.size:
         block = np.concatenate([layout.normal[static, None], tangent], axis=1)
-        stiffness[static] = np.linalg.eigvalsh(dense.A[block[:, :, None], block[:, None, :]])[:, -1]
+        blocks = np.zeros((static.size, 3, 3))
+        blocks[:, : block.shape[1], : block.shape[1]] = dense.A[block[:, :, None], block[:, None, :]]
+        stiffness[static] = eigen_of_each(blocks)[0][:, -1]
     return Contacts(layout.normal, static, tangent, mu, np.where(stiffness > 0.0, stiffness, 1.0))
 
 
@@ -174,11 +178,13 @@ def _bounds(contacts: Contacts, force: Floats) -> Floats:
 
 
 def _assume(contacts: Contacts, force: Floats, response: Floats, _before: Assumptions) -> Assumptions:
-    """The assumptions that forces and accelerations suggest, with Coulomb's law."""
+    """The assumptions that forces and accelerations suggest, with Coulomb's law. A contact that neither presses nor closes is
+    open, and friction that is at its bound and not beyond it sticks, whatever the sign of their rounding."""
     normal, aim = _aims(contacts, force, response)
-    closed = normal > 0.0
+    least = _rounding(force, normal)
+    closed = normal > least
     size = np.linalg.norm(aim, axis=1)
-    slides = closed[contacts.static] & (size > _bounds(contacts, force))
+    slides = closed[contacts.static] & (size > _bounds(contacts, force) + least)
     direction = np.divide(aim, size[:, None], out=np.zeros_like(aim), where=size[:, None] > 0.0)
     return Assumptions(closed, slides, direction, aim)
 
@@ -186,13 +192,19 @@ def _assume(contacts: Contacts, force: Floats, response: Floats, _before: Assump
 def _as_published(contacts: Contacts, force: Floats, response: Floats, before: Assumptions) -> Assumptions:
     """Figure 3: normal accelerations and forces by their signs; friction beyond its bound is at it from then on."""
     normal, static, tangent = contacts.normal, contacts.static, contacts.tangent
-    attractive = before.closed & (force[normal] < 0.0)
+    least = _rounding(force, force[normal])
+    attractive = before.closed & (force[normal] < -least)
     closed = (before.closed & ~attractive) | (~before.closed & (response[normal] < 0.0))
     size = np.linalg.norm(force[tangent], axis=1)
     # what has let go once keeps the friction that it has: none
-    slides = before.slides | (before.closed[static] & (size > _bounds(contacts, force))) | attractive[static]
+    slides = before.slides | (before.closed[static] & (size > _bounds(contacts, force) + least)) | attractive[static]
     direction = np.divide(force[tangent], size[:, None], out=np.zeros_like(before.direction), where=size[:, None] > 0.0)
     return Assumptions(closed, slides, direction, force[tangent])
+
+
+def _rounding(force: Floats, sought: Floats) -> float:
+    """What is no larger is rounding of forces (n,), or of those sought at contacts (m,)."""
+    return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(sought).max(initial=0.0)))
 
 
 def _compliance(iteration: int) -> float:
@@ -226,7 +238,7 @@ def _redistribute(
     accelerations to zero, figure 3's v-bar. compliance: of the diagonal of A."""
     A, b = dense.A, dense.b
     static = contacts.static
-    response = A @ force + b
+    response = times(A, force) + b
     sliding = np.flatnonzero(assumed.slides & assumed.closed[static])
     computed = np.zeros(b.size, dtype=bool)
     computed[: dense.layout.bilateral] = True
@@ -243,11 +255,9 @@ def _redistribute(
     if not as_published and sliding.size:
         _slide(contacts, assumed, sliding, place, force, response, matrix, right)
     matrix[np.diag_indices_from(matrix)] *= 1.0 + compliance
-    solution = scipy.linalg.lstsq(matrix, right, cond=RANK, lapack_driver="gelsy", check_finite=False)
-    assert solution is not None
     force = force.copy()
-    force[unknown] += solution[0]
-    return force, A @ force + b
+    force[unknown] += least_norm(matrix, right, RANK)
+    return force, times(A, force) + b
 
 
 def _slide(
@@ -269,15 +279,15 @@ def _slide(
         c = contacts.static[s]
         k, rows = contacts.stiffness[c], place[contacts.tangent[s]]
         direction, aim = assumed.direction[s], assumed.aim[s]
-        size = np.linalg.norm(aim)
+        size = length(aim)
         r = min(bound[s] / size, 1.0) if size > 0.0 else 0.0
         across = r * (np.eye(len(rows)) - np.outer(direction, direction))
-        row = across @ matrix[rows]
+        row = product(across, matrix[rows])
         row[:, rows] += k * (np.eye(len(rows)) - across)
         row[:, place[contacts.normal[c]]] -= k * contacts.mu[c] * direction
         now = force[contacts.tangent[s]] - response[contacts.tangent[s]] / k
         matrix[rows] = row
-        right[rows] = k * (across @ (now - aim))
+        right[rows] = k * product(across, now - aim)
 
 
 def _cut_off(contacts: Contacts, force: Floats) -> Floats:
@@ -291,7 +301,7 @@ def _cut_off(contacts: Contacts, force: Floats) -> Floats:
 
 def _without_rounding(dense: DenseProblem, force: Floats, response: Floats) -> Floats:
     """The accelerations without those that are rounding of the terms that they are the sum of: their signs are none."""
-    size = np.abs(dense.A) @ np.abs(force) + np.abs(dense.b)
+    size = times(np.abs(dense.A), np.abs(force)) + np.abs(dense.b)
     return np.where(np.abs(response) > ROUNDING * size, response, 0.0)
 
 

@@ -103,7 +103,8 @@ def into_cones(system, impulse):
     for k in range(system.mu.size):
         impulse[k, 0] = max(impulse[k, 0], 0.0)
         # of what does not press, without a bound or with one, there is none
-        size, bound = np.hypot(impulse[k, 1], impulse[k, 2]), system.mu[k] * impulse[k, 0] if impulse[k, 0] > 0.0 else 0.0
+        size = np.sqrt(impulse[k, 1] * impulse[k, 1] + impulse[k, 2] * impulse[k, 2])
+        bound = system.mu[k] * impulse[k, 0] if impulse[k, 0] > 0.0 else 0.0
         if size > bound:
             impulse[k, 1] *= bound / size
             impulse[k, 2] *= bound / size

@@ -41,6 +41,21 @@ def test_a_bar_that_is_pushed_beyond_its_last_foot_pivots_about_it(as_published)
     assert (result.velocity[:3, 0] > 0.1).all() and abs(result.velocity[3, 0]) < 1e-12
 
 
+def test_rounding_does_not_decide_how_many_redistributions_a_bar_on_four_feet_takes():
+    """Two feet that hold leave the other two with no velocity but rounding, which is neither a foot that closes nor one that
+    opens."""
+    taken = set()
+    for seed in range(10):
+        problem, random = bar(2.0, mu=0.5), np.random.default_rng(seed)
+        jacobian = problem.jacobian.reshape(4, 2, 3) * (1.0 + 4e-16 * random.uniform(-1.0, 1.0, size=(4, 2, 3)))
+        ends, velocity = ([-1] * 4, [0] * 4), problem.system.velocity
+        shaken = sc.ContactProblem.from_bodies(
+            [np.diag([1.0, 1.0, 16.0 / 12.0])], velocity, ends, (np.zeros_like(jacobian), jacobian), 0.5
+        )
+        taken.add(sc.solve(shaken, "energy", tolerance=1e-10).stats.iterations)
+    assert len(taken) == 1
+
+
 def test_forces_do_not_depend_on_what_they_are_sought_from():
     """A box on its four corners bears itself in infinitely many ways, and equal shares are the smallest of them."""
     shares = sc.solve(box_on_ground(), "energy", tolerance=1e-10).impulse[:, 0]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How the numeric libraries of a process that bakes are set, by its environment: one thread, and the same kernels everywhere.
+
+OpenBLAS chooses its kernels by the processor, and they round differently. Time steps do not use it. The modes of flexible
+bodies come from LAPACK and SuperLU, which do. All x86-64 processors of today can run the kernels of one old processor. With
+these the modes are the same on all of them.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+
+__all__ = ["with_fixed_kernels"]
+
+# the matrices of a step are small: threads for them wait for each other most of the time
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+# SSE 4.2, which Blender needs as well
+KERNELS = {"x86_64": "Nehalem", "amd64": "Nehalem", "arm64": "ARMV8", "aarch64": "ARMV8"}
+
+
+def with_fixed_kernels(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment for a process, with what it does not set itself."""
+    fixed = dict.fromkeys(THREADS, "1")
+    kernels = KERNELS.get(platform.machine().lower())
+    if kernels is not None:
+        fixed["OPENBLAS_CORETYPE"] = kernels
+    return {**fixed, **environment}
