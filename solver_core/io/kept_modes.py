@@ -104,8 +104,8 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     if f"{prefix}gram" in arrays:
         shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
     # caches of earlier versions have none, and are only shown
-    unknown = {f"{prefix}inertia.stiffening": np.zeros((count, count, 3, 3))}
-    found = {name: (unknown | dict(arrays))[prefix + name] for name in shapes}
+    given: dict[str, NDArray[Any]] = {f"{prefix}inertia.stiffening": np.zeros((count, count, 3, 3)), **arrays}
+    found = {name: given[prefix + name] for name in shapes}
     for name, array in found.items():
         wanted = np.dtype({"bricks.nodes": np.int64, "modes": np.int64, "slopes": np.float32}.get(name, np.float64))
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():

@@ -21,7 +21,7 @@ KERNELS = {"x86_64": "Nehalem", "amd64": "Nehalem", "arm64": "ARMV8", "aarch64":
 
 def with_fixed_kernels(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for a process, with what it does not set itself."""
-    fixed = dict.fromkeys(THREADS, "1")
+    fixed: dict[str, str] = dict.fromkeys(THREADS, "1")
     kernels = KERNELS.get(platform.machine().lower())
     if kernels is not None:
         fixed["OPENBLAS_CORETYPE"] = kernels

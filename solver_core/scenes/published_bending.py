@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..linalg.in_order import length
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.parts import axis_angle, block, cylinder_shape, ground, pair_material
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeSpec
@@ -130,9 +131,9 @@ def bunnies_on_arches(
 
 def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1, frames: int = 97) -> SceneSpec:
     """Rigid bunnies that fall into a box. The paper's are 12,276 degrees of freedom, as of 2,046."""
-    material, shape, length = pair_material(mu), bunny(0.2, cells), 0.2
+    material, shape, extent = pair_material(mu), bunny(0.2, cells), 0.2
     across = max(2, math.ceil((count / 2.0) ** (1.0 / 3.0)))
-    pitch, wall = 1.25 * length, 0.1
+    pitch, wall = 1.25 * extent, 0.1
     half, random = 0.55 * across * pitch, np.random.default_rng(seed)
     bodies = [ground(material)]
     for i, (x, y) in enumerate(((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))):
