@@ -8,8 +8,7 @@ With displacements u = sum q_i phi_i in a frame that turns with w, all integrals
     L    = I(q) w + sum q_i q'_j G_ij,    G_ij = int phi_i x phi_j
     g_i  = 1/2 w^T dI/dq_i w + 2 sum_j w . G_ij q'_j
 
-g being the centrifugal and the Coriolis force on a mode, from which what the stress of the spin pulls back with is taken, see
-`stiffening.py`. The frame is the one that has the body's momentum, so nothing of
+g being the centrifugal and the Coriolis force on a mode. The frame is the one that has the body's momentum, so nothing of
 first order couples it with the modes; of a body with pinned vertices `momentum` and `spin` do.
 """
 
@@ -32,8 +31,7 @@ class ModalInertia(NamedTuple):
     """Integrals over the mass of r modes, in the body's axes about its centre of mass.
 
     momentum, spin: (r, 3) int phi_i and int x x phi_i, zero for a free body. first: (r, 3, 3) A_i. second: (r, r, 3, 3) P_ij.
-    gyroscopic: (r, r, 3) G_ij. stiffening: (r, r, 3, 3) K_ij of `stiffening.py`, zero of a body that is pinned or in large
-    bends.
+    gyroscopic: (r, r, 3) G_ij.
     """
 
     momentum: Array
@@ -41,11 +39,10 @@ class ModalInertia(NamedTuple):
     first: Array
     second: Array
     gyroscopic: Array
-    stiffening: Array
 
 
-def modal_inertia(points: Array, mass: csc_array, modes: Array, stiffening: Array) -> ModalInertia:
-    """Of nodes (v, 3) m, their mass (v, v) kg, modes (v, 3, r), and what a spin stiffens these by, (r, r, 3, 3)."""
+def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
+    """Of nodes (v, 3) m, their mass (v, v) kg, and modes (v, 3, r)."""
     count = modes.shape[2]
     share = mass.sum(axis=1)
     arms = points - share @ points / share.sum()
@@ -60,7 +57,6 @@ def modal_inertia(points: Array, mass: csc_array, modes: Array, stiffening: Arra
         crossed + crossed.transpose(0, 2, 1),
         second,
         _axial(second),
-        stiffening,
     )
 
 

@@ -6,123 +6,93 @@ modes are orthogonal to them: the frame of q has the body's momentum (a mean-axi
 
 A free body's modes have no moment at its ends, and give way too little where something turns it there. So where loads are
 applied, the shapes that bodies take under them take the place of the highest modes: what is left of them beside the lower ones
-(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness. The
-loads are those of joints, or, where there are none, of pressing (`pressing.py`), if the body is so soft that its own weight
-squashes it visibly. Then the modes make room that these loads do the least work on, as the twists of a ball. The lowest third
-stays.
+(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse import csc_array, kron
+from scipy.sparse.linalg import LinearOperator, SuperLU, eigsh, splu
 
-from .statics import Statics
-
-__all__ = ["Loads", "elastic_modes"]
+__all__ = ["elastic_modes", "rigid_modes"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Of the mean stiffness over mass of a node: squares of frequencies below are those of rounding.
+# Of the mean stiffness over mass of a node: what is added to make the matrix of a free body regular. The lowest frequencies of
+# slender bodies are of this order.
+SHIFT = 1e-8
+# Of the same: squares of frequencies below are those of rounding.
 LEAST_SQUARE = 1e-14
 # Of the work that loads do: of what is left of it beside the modes, less makes no shape.
 NO_GIVE = 1e-4
-# Of the longest side: what a load of the body's weight squashes by less is not seen.
-UNSEEN = 1e-4
-USUAL_GRAVITY = 9.81
-# Of the shapes of a body that is pressed.
-SQUASHES = 3
 # Unknowns, up to which a dense solver is quicker.
 DENSE = 300
 
 
-@dataclass(frozen=True)
-class Loads:
-    """forces: (v, 3, a) N on nodes. pressing: whether they press a body, which may be too hard for their shapes to be seen."""
+def elastic_modes(
+    stiffness: csc_array, mass: csc_array, points: Array, count: int, pinned: Indices, loads: Array | None = None
+) -> tuple[Array, Array]:
+    """omega (count,) rad/s, rising, and modes (v, 3, count), orthonormal in the metric of the mass, 1/sqrt(kg).
 
-    forces: Array
-    pressing: bool
-
-    def least_work(self, statics: Statics, answer: Array) -> float:
-        """J of work beside the modes, below which there is no shape. answer: (3 v, a) m, of the body to the forces."""
-        if self.pressing:
-            weight = USUAL_GRAVITY * float(statics.weights.sum()) / 3.0
-            return UNSEEN * float(np.ptp(statics.points, axis=0).max()) / weight
-        return NO_GIVE * float(np.sum(self.forces.reshape(answer.shape) * answer))
-
-    def most_shapes(self, modes: int) -> int:
-        """How many of so many modes may make room: half; of a pressed body a quarter, or one for each axis."""
-        return min(max(modes // 4, SQUASHES), modes // 2) if self.pressing else modes // 2
-
-    def order(self, squares: Array, work: Array) -> Indices:
-        """(r,) modes in the order in which they make room.
-
-        The highest are first. Of a pressed body those are first that the loads do the least work on, and the lowest third is
-        last. squares: (r,) 1/s^2. work: (a, r) of the loads on the modes.
-        """
-        if not self.pressing:
-            return np.arange(len(squares))[::-1]
-        taken = (work**2).sum(axis=0) / squares
-        taken[: len(squares) // 3] = np.inf
-        return np.argsort(taken, kind="stable")
-
-
-def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> tuple[Array, Array]:
-    """The lowest modes of a body.
-
-    Parameters
-    ----------
-    statics : the body's matrices and factors
-    count : how many modes
-    loads : those whose shapes take the place of some modes, at most of half of them
-
-    Returns
-    -------
-    omega : (count,) rad/s, rising
-    modes : (v, 3, count) 1/sqrt(kg), orthonormal in the metric of the mass
-
-    Raises ValueError if there are fewer modes, or if rounding exceeds the lowest stiffness.
+    stiffness: (3 v, 3 v). mass: (v, v), the same along each axis. points: (v, 3) m of the nodes. pinned: nodes that stay where
+    they are. loads: (v, 3, a) of equal weight, whose shapes may be up to half of the modes. Where fewer modes exist, or there
+    is one without a frequency, ValueError.
     """
-    points, free = statics.points, statics.free
-    room = len(free) - statics.rigid.shape[1]
-    if count > room:
-        raise ValueError(f"bricks of {len(points)} corners have {max(room, 0)} modes, and {count} are asked for")
-    squares, shapes = (_dense if len(free) <= DENSE else _lowest)(statics, count)
+    weights = csc_array(kron(mass, np.eye(3)))
+    free = np.setdiff1d(np.arange(3 * len(points)), (3 * pinned[:, None] + np.arange(3)).ravel())
+    still = np.zeros((3 * len(points), 0)) if len(pinned) else rigid_modes(points, mass)
+    if count > len(free) - still.shape[1]:
+        raise ValueError(
+            f"bricks of {len(points)} corners have {max(len(free) - still.shape[1], 0)} modes, and {count} are asked for"
+        )
+    k, m, still = stiffness[free][:, free], weights[free][:, free], still[free]
+    squares, shapes = (_dense if len(free) <= DENSE else _lowest)(k, m, still, count)
     order = np.argsort(squares, kind="stable")
     squares, shapes = squares[order], shapes[:, order]
-    scale = statics.stiffness.diagonal().mean() / statics.weights.diagonal().mean()
+    scale = k.diagonal().mean() / m.diagonal().mean()
     if not squares[0] > LEAST_SQUARE * scale:
-        raise ValueError(
-            "its first bend is so soft beside its bricks that rounding exceeds it: the body is too thin for its length, or its "
-            "parts hang on each other by an edge or a corner only"
-        )
-    if loads is not None and loads.forces.size:
-        squares, shapes = _with_shapes_of(loads, statics, squares, shapes)
-    modes = shapes * np.sign(shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)])
+        raise ValueError("the body has a motion that nothing resists; its parts hang on each other by an edge or a corner only")
+    if loads is not None and loads.size:
+        squares, shapes = _with_shapes_of(loads.reshape(3 * len(points), -1)[free], k, m, still, squares, shapes)
+    modes = np.zeros((3 * len(points), count))
+    modes[free] = shapes * np.sign(shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)])
     return np.sqrt(squares), modes.reshape(-1, 3, count)
 
 
-def _with_shapes_of(loads: Loads, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
-    """The same number of modes, some of which make room for shapes under loads."""
-    forces = loads.forces.reshape(len(shapes), -1)
-    answer = statics.answer(forces)
-    left = np.linalg.eigvalsh(_symmetric(forces.T @ statics.without(shapes, answer)))
-    count = min(int((left > loads.least_work(statics, answer)).sum()), loads.most_shapes(len(squares)))
+def rigid_modes(points: Array, mass: csc_array) -> Array:
+    """(3 v, 6) orthonormal in the metric of the mass: what a body does as a whole."""
+    share = mass.sum(axis=1)
+    arms = points - share @ points / share.sum()
+    shapes = np.zeros((len(points), 3, 6))
+    shapes[:, :, :3] = np.eye(3)
+    shapes[:, :, 3:] = np.cross(np.eye(3)[None], arms[:, None]).transpose(0, 2, 1)
+    flat = shapes.reshape(len(points), -1)
+    gram = np.einsum("vij,vik->jk", shapes, (mass @ flat).reshape(shapes.shape))
+    return np.linalg.solve(np.linalg.cholesky(gram), shapes.reshape(-1, 6).T).T
+
+
+def _with_shapes_of(
+    loads: Array, stiffness: csc_array, mass: csc_array, still: Array, squares: Array, shapes: Array
+) -> tuple[Array, Array]:
+    """The same number of modes, the highest of which make room for shapes under loads (3 v, a)."""
+    own = loads - mass @ (still @ (still.T @ loads))
+    answer = _without(still, mass, _shifted(stiffness, mass)[0].solve(own))
+    whole = np.trace(loads.T @ answer)
+    left = np.linalg.eigvalsh(_symmetric(loads.T @ _without(shapes, mass, answer)))
+    count = min(int((left > NO_GIVE * whole).sum()), len(squares) // 2)
     if not count:
         return squares, shapes
-    own = np.sort(loads.order(squares, forces.T @ shapes)[count:])
-    kept = shapes[:, own]
-    rest = statics.without(kept, answer)
-    rest = rest @ np.linalg.eigh(_symmetric(forces.T @ rest))[1][:, -count:]
-    rest /= np.sqrt((rest * (statics.weights @ rest)).sum(axis=0))
-    rest = statics.without(np.concatenate([statics.rigid, kept], axis=1), rest)
-    more, turn = eigh(rest.T @ (statics.stiffness @ rest), rest.T @ (statics.weights @ rest))
-    squares, shapes = np.concatenate([squares[own], more]), np.concatenate([kept, rest @ turn], axis=1)
+    kept = shapes[:, : len(squares) - count]
+    rest = _without(kept, mass, answer)
+    rest = rest @ np.linalg.eigh(_symmetric(loads.T @ rest))[1][:, -count:]
+    rest /= np.sqrt((rest * (mass @ rest)).sum(axis=0))
+    rest = _without(np.concatenate([still, kept], axis=1), mass, rest)
+    more, turn = eigh(rest.T @ (stiffness @ rest), rest.T @ (mass @ rest))
+    squares, shapes = np.concatenate([squares[: len(kept.T)], more]), np.concatenate([kept, rest @ turn], axis=1)
     order = np.argsort(squares, kind="stable")
     return squares[order], shapes[:, order]
 
@@ -131,29 +101,41 @@ def _symmetric(matrix: Array) -> Array:
     return 0.5 * (matrix + matrix.T)
 
 
-def _dense(statics: Statics, count: int) -> tuple[Array, Array]:
-    free, first = statics.free, statics.rigid.shape[1]
-    squares, found = eigh(statics.stiffness[free][:, free].toarray(), statics.weights[free][:, free].toarray())
-    shapes = np.zeros((len(statics.rigid), count))
-    shapes[free] = found[:, first : first + count]
-    return squares[first : first + count], statics.without(statics.rigid, shapes)
+def _dense(stiffness: csc_array, mass: csc_array, still: Array, count: int) -> tuple[Array, Array]:
+    squares, shapes = eigh(stiffness.toarray(), mass.toarray())
+    first = still.shape[1]
+    shapes = _without(still, mass, shapes[:, first : first + count])
+    return squares[first : first + count], shapes
 
 
-def _lowest(statics: Statics, count: int) -> tuple[Array, Array]:
-    """By Lanczos' iteration on the static answers to inertial loads, which are orthogonal to the rigid motions."""
-    begin = np.zeros(len(statics.rigid))
-    begin[statics.free] = np.random.default_rng(0).normal(size=len(statics.free))
-    begin = statics.without(statics.rigid, begin)
-    squares, shapes = eigsh(statics.stiffness, k=count, M=statics.weights, sigma=0.0, OPinv=_Answer(statics), v0=begin)
-    return squares, statics.without(statics.rigid, shapes)
+def _lowest(stiffness: csc_array, mass: csc_array, still: Array, count: int) -> tuple[Array, Array]:
+    """By Lanczos' iteration on (K + s M)^-1, on what is orthogonal to the motions of the whole."""
+    factors, shift = _shifted(stiffness, mass)
+    size = len(still)
+    begin = _without(still, mass, np.random.default_rng(0).normal(size=size))
+    inverse = _Inverse(factors, still, mass)
+    squares, shapes = eigsh(stiffness, k=count, M=mass, sigma=-shift, OPinv=inverse, v0=begin)
+    return squares, _without(still, mass, shapes)
 
 
-class _Answer(LinearOperator):
-    """The static answer of a body as an operator."""
+def _shifted(stiffness: csc_array, mass: csc_array) -> tuple[SuperLU, float]:
+    """Factors of K + s M, and s."""
+    shift = SHIFT * stiffness.diagonal().mean() / mass.diagonal().mean()
+    matrix, options = (stiffness + shift * mass).tocsc(), {"SymmetricMode": True}
+    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options), shift
 
-    def __init__(self, statics: Statics):
-        super().__init__(np.float64, (len(statics.rigid), len(statics.rigid)))
-        self.statics = statics
+
+class _Inverse(LinearOperator):
+    """Solutions without the motions of the whole, which rounding brings in."""
+
+    def __init__(self, factors: SuperLU, still: Array, mass: csc_array):
+        super().__init__(np.float64, (len(still), len(still)))
+        self.factors, self.still, self.mass = factors, still, mass
 
     def _matvec(self, x: Array) -> Array:
-        return self.statics.answer(x)
+        return _without(self.still, self.mass, self.factors.solve(x))
+
+
+def _without(still: Array, mass: csc_array, shapes: Array) -> Array:
+    """Shapes (3 v,) or (3 v, k) without their parts along some that are orthonormal."""
+    return shapes - still @ (still.T @ (mass @ shapes))

@@ -22,16 +22,7 @@ from ..geometry.surfaces import Surface
 from ..scene.words import distance
 from .bricks import CORNERS
 
-__all__ = [
-    "SAMPLES_ALONG",
-    "Grid",
-    "ThinnerThanABrick",
-    "TooThinForItsLength",
-    "brick_grid",
-    "grid_axes",
-    "nodal_weights",
-    "surface_edges",
-]
+__all__ = ["SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "brick_grid", "grid_axes", "nodal_weights", "surface_edges"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -44,9 +35,6 @@ BRICKS = 3_000
 MOST_BRICKS = 20_000
 # Of a brick, across the thinnest part: at least so many.
 ACROSS = 2
-# Of the longest side: the stiffness of a thinner sheet is lost in the rounding of that of its bricks. The ratio of both falls
-# with the fourth power; the first frequency of a square sheet is within 2 % here, and a quarter off at 1 / 5,000.
-THINNEST = 1.0 / 2_500.0
 # Lines along each axis that the thickness is measured by, each way.
 MEASURED_LINES = 48
 # Of the volume, measured along an axis, whatever is in shorter runs counts as edge or tip.
@@ -55,8 +43,6 @@ TIPS = 0.05
 SMALL_FACE = 1e-3
 # Unit vectors whose product differs from 1 by less are along each other; modellers keep single precision.
 ALONG = 1e-6
-# Of the whole area: a surface that faces no direction with more, both ways, is round.
-FACED = 0.1
 # Of the directions of flat parts the largest so many are candidates for an axis.
 CANDIDATES = 64
 # Of a brick, by which samples are off its middles: no line of them then runs along an edge of a mesh made of round numbers.
@@ -72,10 +58,6 @@ NEIGHBOURS = 32
 
 class ThinnerThanABrick(ValueError):
     """The body has less than one brick across its thinnest part."""
-
-
-class TooThinForItsLength(ValueError):
-    """The stiffness of the body would be lost in rounding."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +85,7 @@ class Grid:
 
 def grid_axes(surface: Surface) -> Array:
     """(3, 3) axes, one a row, right-handed: the direction that most of the surface faces, most of what faces across it, and
-    where nothing does the surface's own longest extent across it.
-
-    A round surface faces no direction. Its axes are the principal ones of its vertices, about which a ball is symmetric: along
-    one of its facets a ball is askew in its bricks, and leaves sideways when it is dropped.
-    """
+    where nothing does the surface's own longest extent across it."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
@@ -119,9 +97,6 @@ def grid_axes(surface: Surface) -> Array:
     widest = order[np.searchsorted(surface.patch[order], largest)]
     candidates = normals[widest]
     facing = (lengths[:, None] * (np.abs(normals @ candidates.T) > 1.0 - ALONG)).sum(axis=0)
-    if facing.max() < FACED * lengths.sum():
-        axes = principal_extents(surface.vertices)[0]
-        return axes * np.array([1.0, 1.0, np.linalg.det(axes)])[:, None]
     first = candidates[np.argmax(facing)]
     across = np.abs(candidates @ first) < math.sqrt(ALONG)
     if across.any():
@@ -138,22 +113,14 @@ def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None)
     """The grid around a solid surface along `axes`, or along its own faces.
 
     resolution: bricks along the longest side, or 0. ValueError if the surface is not solid or the parts of the body hang on
-    each other by nothing, ThinnerThanABrick if bricks are too large for its thinnest part, TooThinForItsLength if that is below
-    THINNEST.
+    each other by nothing, ThinnerThanABrick if bricks are too large for its thinnest part.
     """
     if not surface.solid:
         raise ValueError("the mesh has no inside: it is open, or its normals point inwards")
     axes = grid_axes(surface) if axes is None else axes
     points = surface.vertices @ axes.T
     thin = thickness(points, surface.triangles)
-    extents = np.ptp(points, axis=0)
-    edges = brick_edges(extents, thin, surface.volume, resolution)
-    if thin.min() < THINNEST * extents.max():
-        raise TooThinForItsLength(
-            f"the body is {distance(thin.min())} thin and {distance(extents.max())} long: below a {1.0 / THINNEST:,.0f}th of "
-            "the length rounding exceeds the stiffness; make it thicker (twice the thickness, with an eighth of the stiffness "
-            "and half of the density, bends alike), or leave it rigid"
-        )
+    edges = brick_edges(np.ptp(points, axis=0), thin, surface.volume, resolution)
     lines, widths = zip(*(_planes(points, surface.triangles, k, edges[k]) for k in range(3)), strict=True)
     inside = _insides(points, surface.triangles, lines, widths)
     cells = np.argwhere(inside.any(axis=3))

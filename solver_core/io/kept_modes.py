@@ -2,8 +2,7 @@
 """The modes of bodies that bend, on disk: in a cache, beside the frames that are told in them, and under a digest, so that
 the next bake of the same mesh and material does not compute them again.
 
-A cache has its own. Two computers find the same modes where LAPACK has fixed kernels (`process/numeric_libraries.py`) and the
-same version. Otherwise they need not: of modes with one frequency any mixture is as good.
+A cache has its own, for two computers need not find the same modes: of those with one frequency any mixture is as good.
 """
 
 from __future__ import annotations
@@ -97,15 +96,12 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     shapes |= {"slopes": (vertices, 3, 3, count)}
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
-    shapes |= {"inertia.stiffening": (count, count, 3, 3)}
     number, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
     shapes |= {"bricks.axes": (3, 3), "bricks.lowest": (number, 3), "bricks.sizes": (number, 3), "bricks.filled": (number,)}
     shapes |= {"bricks.nodes": (number, 8), "bricks.modes": (nodes, 3, count)}
     if f"{prefix}gram" in arrays:
         shapes |= {"gram": (gram_size(count), gram_size(count)), "modes": (1,)}
-    # caches of earlier versions have none, and are only shown
-    given: dict[str, NDArray[Any]] = {f"{prefix}inertia.stiffening": np.zeros((count, count, 3, 3)), **arrays}
-    found = {name: given[prefix + name] for name in shapes}
+    found = {name: arrays[prefix + name] for name in shapes}
     for name, array in found.items():
         wanted = np.dtype({"bricks.nodes": np.int64, "modes": np.int64, "slopes": np.float32}.get(name, np.float64))
         if array.shape != shapes[name] or array.dtype != wanted or not np.isfinite(array).all():

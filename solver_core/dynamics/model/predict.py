@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
 from .impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
-
-if TYPE_CHECKING:
-    from .spinning import SpunModes
 
 __all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", "predicted_step"]
 
@@ -58,8 +55,7 @@ class Bend:
     """The modes of the bodies that bend and are awake, in a step.
 
     row: (k,) of each in the state's `modal`, unknown: (k,) among the degrees of freedom. velocity, predicted: (k,) as the step
-    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block. spun: the steps of
-    bodies whose fast spin couples their modes.
+    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block.
     """
 
     row: NDArray[np.int64]
@@ -67,7 +63,6 @@ class Bend:
     velocity: Floats
     predicted: Floats
     mass: Floats
-    spun: tuple[SpunModes, ...]
 
 
 class Begin(NamedTuple):
