@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
-from scipy.sparse import csc_array, kron
-from scipy.sparse.linalg import splu
+from scipy.sparse import csc_array
 
 from .elements import lame
-from .modes import elastic_modes, rigid_modes
+from .modes import elastic_modes
+from .statics import Statics
 from .strains import Displacements, bubbles_of, condensed, groups
 from .stvk import linear_energies
 from .voxels import Grid
@@ -38,28 +37,33 @@ LEAST_COMPONENT = 1e-6
 
 
 def large_bends(
-    grid: Grid,
-    matrices: tuple[csc_array, csc_array],
-    material: tuple[float, float],
-    count: int,
-    pinned: Indices,
-    loads: Array | None = None,
+    grid: Grid, statics: Statics, material: tuple[float, float], count: int, loads: Array | None = None
 ) -> tuple[Array, Displacements, int]:
-    """omega (count,) rad/s, rising; as many shapes, orthonormal in the metric of the mass; and how many of them are modes.
+    """The shapes of a body in large bends.
 
-    matrices: stiffness (3 v, 3 v) and mass (v, v). material: Pa and Poisson's ratio. pinned, loads,
-    ValueError: as of `elastic_modes`.
+    Parameters
+    ----------
+    grid : the bricks
+    statics : the body's matrices and factors
+    material : Young's modulus in Pa and Poisson's ratio
+    count : how many shapes
+    loads : as of `elastic_modes`, which also says when ValueError is raised
+
+    Returns
+    -------
+    omega : (count,) rad/s, rising
+    shapes : as many, orthonormal in the metric of the mass
+    modes : how many of the shapes are modes
     """
-    stiffness, mass = matrices
     known = lame(*material)
     number = max(count // OF_ALL, next(m for m in range(1, count + 1) if m * (m + 3) >= 2 * count))
     while True:
-        omega, modes = elastic_modes(stiffness, mass, grid.points, number, pinned, loads)
+        omega, modes = elastic_modes(statics, number, loads)
         shapes = Displacements(modes, bubbles_of(grid, modes, known))
         if number == count:
             return omega, shapes, number
-        more = _derivatives(grid, matrices, known, omega, shapes, pinned)
-        kept = _principal(mass, shapes, more, count - number)
+        more = _derivatives(grid, statics, known, omega, shapes)
+        kept = _principal(statics.weights, shapes, more, count - number)
         if kept is not None:
             break
         # a body that bends as its modes do, as one of few bricks
@@ -72,36 +76,14 @@ def large_bends(
 
 
 def _derivatives(
-    grid: Grid,
-    matrices: tuple[csc_array, csc_array],
-    material: tuple[float, float],
-    omega: Array,
-    shapes: Displacements,
-    pinned: Indices,
+    grid: Grid, statics: Statics, material: tuple[float, float], omega: Array, shapes: Displacements
 ) -> Displacements:
     """Of all pairs of modes, weighed by their stiffnesses."""
-    stiffness, mass = matrices
     i, j = np.triu_indices(len(omega))
     weight = omega[0] ** 4 / (omega[i] * omega[j]) ** 2
     load, pushed = _loads(grid, material, shapes, i, j)
     np.add.at(load, grid.nodes[grid.inside.all(axis=1)], condensed(grid, pushed, material))
-    free = np.setdiff1d(np.arange(3 * len(grid.points)), (3 * pinned[:, None] + np.arange(3)).ravel())
-    right = load.reshape(len(load) * 3, -1)
-    weights = csc_array(kron(mass, np.eye(3)))
-    still = np.zeros((len(right), 0))
-    if not len(pinned):
-        still = rigid_modes(grid.points, mass)
-        right = right - weights @ (still @ (still.T @ right))
-        # six degrees of freedom that hold the whole and, of forces without momenta, bear nothing
-        *_, order = qr(still.T, mode="economic", pivoting=True)
-        free = np.setdiff1d(free, order[:6])
-    factors = splu(
-        stiffness[free][:, free].tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
-    found = np.zeros_like(right)
-    found[free] = factors.solve(np.ascontiguousarray(right[free]))
-    found -= still @ (still.T @ (weights @ found))
-    nodal = found.reshape(load.shape)
+    nodal = statics.answer(load.reshape(len(load) * 3, -1)).reshape(load.shape)
     return Displacements(nodal * weight, bubbles_of(grid, nodal, material, pushed) * weight)
 
 
@@ -127,24 +109,23 @@ def _stress(strained: Array, lam: float, mu: float) -> Array:
     return 2.0 * mu * strain + lam * np.trace(strain, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
 
 
-def _principal(mass: csc_array, modes: Displacements, more: Displacements, count: int) -> Displacements | None:
+def _principal(weights: csc_array, modes: Displacements, more: Displacements, count: int) -> Displacements | None:
     """The largest so many principal components of shapes, orthonormal and orthogonal to the modes; None where there are not
     so many."""
     rest = more
     # once more, for what is left may be small beside what is taken off
     for _ in range(2):
-        rest = rest.less(modes.mixed(_products(mass, modes, rest)))
-    square, turned = np.linalg.eigh(_products(mass, rest, rest))
+        rest = rest.less(modes.mixed(_products(weights, modes, rest)))
+    square, turned = np.linalg.eigh(_products(weights, rest, rest))
     square, turned = square[::-1][:count], turned[:, ::-1][:, :count]
-    largest = np.diag(_products(mass, more, more)).max()
+    largest = np.diag(_products(weights, more, more)).max()
     if len(square) < count or not square[-1] > LEAST_COMPONENT**2 * largest:
         return None
     rest = rest.mixed(turned / np.sqrt(square))
-    rest = rest.less(modes.mixed(_products(mass, modes, rest)))
-    return rest.mixed(np.linalg.inv(np.linalg.cholesky(_products(mass, rest, rest))).T)
+    rest = rest.less(modes.mixed(_products(weights, modes, rest)))
+    return rest.mixed(np.linalg.inv(np.linalg.cholesky(_products(weights, rest, rest))).T)
 
 
-def _products(mass: csc_array, one: Displacements, other: Displacements) -> Array:
+def _products(weights: csc_array, one: Displacements, other: Displacements) -> Array:
     """(r, s) in the metric of the mass."""
-    weighed = (mass @ other.nodal.reshape(len(other.nodal), -1)).reshape(-1, other.nodal.shape[-1])
-    return one.nodal.reshape(-1, one.nodal.shape[-1]).T @ weighed
+    return one.nodal.reshape(-1, one.nodal.shape[-1]).T @ (weights @ other.nodal.reshape(-1, other.nodal.shape[-1]))

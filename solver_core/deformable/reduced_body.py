@@ -23,6 +23,7 @@ from .elements import lame, mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
 from .modes import elastic_modes
 from .reduced import LargeBending, ReducedBody
+from .statics import Statics
 from .strains import Displacements, bubbles_of
 from .stress import slope_modes
 from .stvk import gram_matrix
@@ -57,17 +58,17 @@ def reduced_body(
     surface = mesh_surface(shape.vertices, shape.triangles)
     grid = brick_grid(surface, spec.resolution)
     stiffness, weights = stiffness_matrix(grid, spec.young, spec.poisson), mass_matrix(grid, solid.mass)
-    held = pinned_nodes(grid, shape, spec)
+    statics = Statics(stiffness, weights, grid.points, pinned_nodes(grid, shape, spec))
     bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
     pushed = [nodal_load(bare, load) @ grid.axes.T for load in loads]
     applied = np.stack(pushed, axis=2) if pushed else None
     material, large = lame(spec.young, spec.poisson), None
     if spec.kind is Elasticity.STVK:
         constants = spec.young, spec.poisson
-        omega, bends, number = large_bends(grid, (stiffness, weights), constants, spec.modes, held, applied)
+        omega, bends, number = large_bends(grid, statics, constants, spec.modes, applied)
         large = LargeBending(gram_matrix(grid, bends, constants), number)
     else:
-        omega, modes = elastic_modes(stiffness, weights, grid.points, spec.modes, held, applied)
+        omega, modes = elastic_modes(statics, spec.modes, applied)
         bends = Displacements(modes, bubbles_of(grid, modes, material))
     modes = np.einsum("vkr,ka->var", bends.nodal, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()

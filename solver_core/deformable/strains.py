@@ -107,26 +107,28 @@ def bubbles_of(grid: Grid, nodal: Array, material: tuple[float, float], pushed: 
     """(f, 3, 3, r) how far the incompatible modes of the full bricks give way to nodal displacements (v, 3, r), and to forces
     `pushed` (f, 3, 3, r) on them."""
     full = grid.inside.all(axis=1)
-    coupling, inner = _of_bubbles(grid.sizes[full], material)
-    count, r = len(inner), nodal.shape[-1]
-    right = -(coupling.transpose(0, 2, 1) @ nodal[grid.nodes[full]].reshape(count, 24, r))
+    follows, gives = _of_bubbles(grid.sizes[full], material)
+    count, r = len(gives), nodal.shape[-1]
+    found = follows @ nodal[grid.nodes[full]].reshape(count, 24, r)
     if pushed is not None:
-        right += pushed.reshape(count, 9, r)
-    return np.linalg.solve(inner, right).reshape(count, 3, 3, r)
+        found += gives @ pushed.reshape(count, 9, r)
+    return found.reshape(count, 3, 3, r)
 
 
 def condensed(grid: Grid, pushed: Array, material: tuple[float, float]) -> Array:
     """(f, 8, 3, r) N: the forces on nodes of full bricks that do what forces (f, 3, 3, r) on their incompatible modes do."""
-    coupling, inner = _of_bubbles(grid.sizes[grid.inside.all(axis=1)], material)
-    count, r = len(inner), pushed.shape[-1]
-    return -(coupling @ np.linalg.solve(inner, pushed.reshape(count, 9, r))).reshape(count, 8, 3, r)
+    follows, _ = _of_bubbles(grid.sizes[grid.inside.all(axis=1)], material)
+    count, r = len(follows), pushed.shape[-1]
+    return (follows.transpose(0, 2, 1) @ pushed.reshape(count, 9, r)).reshape(count, 8, 3, r)
 
 
 def _of_bubbles(sizes: Array, material: tuple[float, float]) -> tuple[Array, Array]:
-    """(f, 24, 9) and (f, 9, 9), see `bricks_with_bubbles`."""
+    """(f, 9, 24) how incompatible modes follow the nodes of bricks with edges (f, 3) m, and (f, 9, 9) m/N how they give way to
+    forces."""
     different, which = np.unique(sizes, axis=0, return_inverse=True)
     _, coupling, inner = bricks_with_bubbles(different, *material)
-    return coupling[which.reshape(-1)], inner[which.reshape(-1)]
+    gives, which = np.linalg.inv(inner), which.reshape(-1)
+    return -(gives @ coupling.transpose(0, 2, 1))[which], gives[which]
 
 
 def _of_degree_two(places: Array) -> Array:

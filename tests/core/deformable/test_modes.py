@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from solver_core.deformable import voxels
 from solver_core.deformable.elements import mass_matrix, stiffness_matrix
 from solver_core.deformable.modes import elastic_modes
 from solver_core.deformable.reduced_body import reduced_body
+from solver_core.deformable.statics import Statics
 from solver_core.deformable.voxels import brick_grid
 from solver_core.geometry.surfaces import mesh_surface
 from solver_core.scene.deformable import DeformableSpec
@@ -21,6 +23,7 @@ from .beams import BEAM, CANTILEVER, DENSITY, FREE, YOUNG, box, divided, frequen
 
 SPEC = DeformableSpec(young=YOUNG, modes=6, resolution=40)
 END = np.arange(4, dtype=np.int32)
+NOTHING = np.zeros(0, dtype=np.int64)
 TURN = Rotation.from_euler("xyz", [0.4, -0.7, 1.1])
 
 
@@ -54,7 +57,7 @@ def test_a_beam_askew_in_its_grid_swings_nearly_as_fast(angles):
     grid = brick_grid(surface, 40, Rotation.from_euler("zy", angles).as_matrix())
     assert not grid.inside.all()
     stiffness, mass = stiffness_matrix(grid, YOUNG, 0.3), mass_matrix(grid, DENSITY * surface.volume)
-    omega, _ = elastic_modes(stiffness, mass, grid.points, 3, np.zeros(0, dtype=np.int64))
+    omega, _ = elastic_modes(Statics(stiffness, mass, grid.points, NOTHING), 3)
     assert omega[0] / (2.0 * np.pi) == pytest.approx(frequency(FREE), rel=0.06)
 
 
@@ -78,7 +81,7 @@ def test_modes_take_no_momentum_and_have_unit_mass():
     vertices, triangles = torus(0.3, 0.1, 24, 12)
     grid = brick_grid(mesh_surface(vertices, triangles), 16)
     stiffness, mass = stiffness_matrix(grid, YOUNG, 0.3), mass_matrix(grid, 5.0)
-    omega, modes = elastic_modes(stiffness, mass, grid.points, 12, np.zeros(0, dtype=np.int64))
+    omega, modes = elastic_modes(Statics(stiffness, mass, grid.points, NOTHING), 12)
     flat = modes.reshape(-1, 12)
     weighed = (mass @ modes.reshape(len(modes), -1)).reshape(-1, 12)
     np.testing.assert_allclose(flat.T @ weighed, np.eye(12), atol=1e-10)
@@ -133,3 +136,23 @@ def test_more_modes_than_bricks_have_are_refused():
     with pytest.raises(ValueError, match="bricks of 8 corners have 18 modes, and 19 are asked for"):
         reduced_body(box((1.0, 1.0, 1.0)), replace(SPEC, modes=19, resolution=1), density=DENSITY)
     assert len(reduced_body(box((1.0, 1.0, 1.0)), replace(SPEC, modes=18, resolution=1), density=DENSITY).omega) == 18
+
+
+# Leissa 1973: omega L^2 sqrt(rho h / D) of a free square plate, nu = 0.3.
+FREE_SQUARE = np.array([13.489, 19.789, 24.432])
+
+
+@pytest.mark.parametrize("thickness", [0.01, 1e-3, 3e-4])
+def test_a_thin_sheet_swings_as_a_plate_and_takes_no_more_solves(monkeypatch, thickness):
+    """A shift of the stiffness that was large beside the lowest eigenvalue took up to a hundred times as many."""
+    monkeypatch.setattr(voxels, "BRICKS", 800)
+    sheet = box((1.0, 1.0, thickness))
+    grid = brick_grid(mesh_surface(sheet.vertices, sheet.triangles))
+    statics = Statics(stiffness_matrix(grid, YOUNG, 0.3), mass_matrix(grid, DENSITY * thickness), grid.points, NOTHING)
+    solves = []
+    answer = statics.answer
+    monkeypatch.setattr(statics, "answer", lambda loads: solves.append(1) or answer(loads))
+    omega, _ = elastic_modes(statics, 12)
+    bending = YOUNG * thickness**3 / 12.0 / (1.0 - 0.3**2)
+    np.testing.assert_allclose(omega[:3] / np.sqrt(bending / (DENSITY * thickness)), FREE_SQUARE, rtol=0.03)
+    assert len(solves) <= 60

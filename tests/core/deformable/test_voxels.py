@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.deformable.voxels import ThinnerThanABrick, brick_grid, nodal_weights
+from solver_core.deformable.voxels import ThinnerThanABrick, TooThinForItsLength, brick_grid, nodal_weights
 from solver_core.geometry.surfaces import mesh_surface, winding_numbers
 
 from ..meshes import CUBE, CUBE_TRIANGLES, angle_bracket, blocks, chair, sheet, torus
@@ -112,3 +112,11 @@ def test_what_is_thinner_than_a_brick_is_refused_with_how_many_are_needed():
     beam = box()
     with pytest.raises(ThinnerThanABrick, match=r"50 mm thin, and 10 bricks along 1 m are thicker; 40 are fine enough"):
         brick_grid(mesh_surface(beam.vertices, beam.triangles), 10)
+
+
+def test_a_sheet_whose_stiffness_rounding_exceeds_is_refused_with_one_that_bends_alike():
+    """The square of its lowest frequency, beside that of a brick, goes with the fourth power of the thickness."""
+    thin, enough = (box((1.0, 1.0, thickness)) for thickness in (2.7e-4, 3.0e-4))
+    with pytest.raises(TooThinForItsLength, match="0.27 mm thin and 1 m long: .* twice the thickness, with an eighth of"):
+        brick_grid(mesh_surface(thin.vertices, thin.triangles))
+    assert brick_grid(mesh_surface(enough.vertices, enough.triangles)).inside.all()
