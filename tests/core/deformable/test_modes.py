@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.deformable import voxels
 from solver_core.deformable.elements import mass_matrix, stiffness_matrix
 from solver_core.deformable.modes import elastic_modes
 from solver_core.deformable.reduced_body import reduced_body
@@ -142,10 +141,10 @@ def test_more_modes_than_bricks_have_are_refused():
 FREE_SQUARE = np.array([13.489, 19.789, 24.432])
 
 
-@pytest.mark.parametrize("thickness", [0.01, 1e-3, 3e-4])
+@pytest.mark.slow
+@pytest.mark.parametrize("thickness", [1e-3, 3e-4])
 def test_a_thin_sheet_swings_as_a_plate_and_takes_no_more_solves(monkeypatch, thickness):
     """A shift of the stiffness that was large beside the lowest eigenvalue took up to a hundred times as many."""
-    monkeypatch.setattr(voxels, "BRICKS", 800)
     sheet = box((1.0, 1.0, thickness))
     grid = brick_grid(mesh_surface(sheet.vertices, sheet.triangles))
     statics = Statics(stiffness_matrix(grid, YOUNG, 0.3), mass_matrix(grid, DENSITY * thickness), grid.points, NOTHING)
@@ -154,5 +153,5 @@ def test_a_thin_sheet_swings_as_a_plate_and_takes_no_more_solves(monkeypatch, th
     monkeypatch.setattr(statics, "answer", lambda loads: solves.append(1) or answer(loads))
     omega, _ = elastic_modes(statics, 12)
     bending = YOUNG * thickness**3 / 12.0 / (1.0 - 0.3**2)
-    np.testing.assert_allclose(omega[:3] / np.sqrt(bending / (DENSITY * thickness)), FREE_SQUARE, rtol=0.03)
+    np.testing.assert_allclose(omega[:3] / np.sqrt(bending / (DENSITY * thickness)), FREE_SQUARE, rtol=0.02)
     assert len(solves) <= 60
