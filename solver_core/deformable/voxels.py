@@ -37,7 +37,7 @@ MOST_BRICKS = 20_000
 ACROSS = 2
 # Of the longest side: the stiffness of a thinner sheet is lost in the rounding of that of its bricks. The ratio of both falls
 # with the fourth power; the first frequency of a square sheet is within 2 % here, and a quarter off at 1 / 5,000.
-THINNEST = 1.0 / 3_500.0
+THINNEST = 1.0 / 2_500.0
 # Lines along each axis that the thickness is measured by, each way.
 MEASURED_LINES = 48
 # Of the volume, measured along an axis, whatever is in shorter runs counts as edge or tip.

@@ -116,7 +116,7 @@ def test_what_is_thinner_than_a_brick_is_refused_with_how_many_are_needed():
 
 def test_a_sheet_whose_stiffness_rounding_exceeds_is_refused_with_one_that_bends_alike():
     """The square of its lowest frequency, beside that of a brick, goes with the fourth power of the thickness."""
-    thin, enough = (box((1.0, 1.0, thickness)) for thickness in (2.7e-4, 3.0e-4))
-    with pytest.raises(TooThinForItsLength, match=r"0.27 mm thin and 1 m long: .*\(twice the thickness, with an eighth of"):
+    thin, enough = (box((1.0, 1.0, thickness)) for thickness in (3.9e-4, 4.1e-4))
+    with pytest.raises(TooThinForItsLength, match=r"0.39 mm thin and 1 m long: .*\(twice the thickness, with an eighth of"):
         brick_grid(mesh_surface(thin.vertices, thin.triangles))
     assert brick_grid(mesh_surface(enough.vertices, enough.triangles)).inside.all()
