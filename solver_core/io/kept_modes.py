@@ -2,7 +2,8 @@
 """The modes of bodies that bend, on disk: in a cache, beside the frames that are told in them, and under a digest, so that
 the next bake of the same mesh and material does not compute them again.
 
-A cache has its own, for two computers need not find the same modes: of those with one frequency any mixture is as good.
+A cache has its own. Two computers find the same modes where LAPACK has fixed kernels (`process/numeric_libraries.py`) and the
+same version. Otherwise they need not: of modes with one frequency any mixture is as good.
 """
 
 from __future__ import annotations
