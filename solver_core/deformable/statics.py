@@ -68,7 +68,7 @@ class Statics:
 
 
 def rigid_modes(points: Array, mass: csc_array) -> Array:
-    """(3 v, 6) 1/sqrt(kg): the rigid motions of nodes (v, 3) m with the mass (v, v) kg, orthonormal in the metric of the mass."""
+    """(3 v, 6) 1/sqrt(kg): the rigid motions of nodes (v, 3) m, orthonormal in the metric of their mass (v, v) kg."""
     share = mass.sum(axis=1)
     arms = points - share @ points / share.sum()
     shapes = np.zeros((len(points), 3, 6))

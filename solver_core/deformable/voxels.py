@@ -22,7 +22,16 @@ from ..geometry.surfaces import Surface
 from ..scene.words import distance
 from .bricks import CORNERS
 
-__all__ = ["SAMPLES_ALONG", "Grid", "ThinnerThanABrick", "TooThinForItsLength", "brick_grid", "grid_axes", "nodal_weights", "surface_edges"]
+__all__ = [
+    "SAMPLES_ALONG",
+    "Grid",
+    "ThinnerThanABrick",
+    "TooThinForItsLength",
+    "brick_grid",
+    "grid_axes",
+    "nodal_weights",
+    "surface_edges",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -132,9 +141,9 @@ def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None)
     edges = brick_edges(extents, thin, surface.volume, resolution)
     if thin.min() < THINNEST * extents.max():
         raise TooThinForItsLength(
-            f"the body is {distance(thin.min())} thin and {distance(extents.max())} long: below a {1.0 / THINNEST:,.0f}th of the "
-            "length rounding exceeds the stiffness; make it thicker (twice the thickness, with an eighth of the stiffness and "
-            "half of the density, bends alike), or leave it rigid"
+            f"the body is {distance(thin.min())} thin and {distance(extents.max())} long: below a {1.0 / THINNEST:,.0f}th of "
+            "the length rounding exceeds the stiffness; make it thicker (twice the thickness, with an eighth of the stiffness "
+            "and half of the density, bends alike), or leave it rigid"
         )
     lines, widths = zip(*(_planes(points, surface.triangles, k, edges[k]) for k in range(3)), strict=True)
     inside = _insides(points, surface.triangles, lines, widths)

@@ -238,14 +238,14 @@ class Stepper:
         contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
         if 0 < len(bounces) <= cuts - KEPT_CUTS:
             return bounces.first()
-        distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h) & ~chosen.stated
+        distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h)
         if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
             if 0 < len(impacts) <= cuts - KEPT_CUTS:
                 return impacts.first()
             # those that are met will be found once more, with the direction that they are met from
-            contacts = contacts.without(distant)
+            contacts = contacts.without(distant & ~chosen.stated)
         return self._without_passed(begin, contacts)
 
     def _let_go(self, solution: Solution) -> bool:

@@ -17,8 +17,9 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
    step begins, they pass: the contacts of the end take the place of those in doubt.
 5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
-   there is one, they meet along the direction that separated them last, the normal at that time. Bodies that are clear at the
-   end and whose nearest contact is not in doubt need no such search.
+   there is one, they meet along the direction that separated them last, the normal at that time. This is also asked of bodies
+   without a contact at the end: they have passed each other, or gone through. Bodies that are clear at the end and whose
+   nearest contact is not in doubt need no such search.
 
 A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
 `look_ahead/later_contacts.py` does. Whatever the actual motion runs into is found there.
@@ -351,7 +352,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         if pair.turns and is_convex and separates:
             drop_doubtful(contacts, doubt, pair, out)
             return
-    elif is_clear and separates:
+    elif is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
             for row in range(pair.first_ahead, pair.end_ahead):
