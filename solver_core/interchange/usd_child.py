@@ -8,6 +8,7 @@ sign of life. The process ends when its standard input does.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -28,6 +29,9 @@ def main(order: dict[str, Any], signs: Signs) -> None:
     from solver_core.validation.findings import SceneError, SceneProblem
 
     found, file, folder = Found(signs=signs.give), Path(order["file"]), Path(order["folder"])
+    if importlib.util.find_spec("pxr") is not None:
+        # the libraries are no part of what the file takes
+        importlib.import_module("pxr.Usd")
     limit_memory(order["memory"])
     try:
         scene = read_usd_here(file, found)
