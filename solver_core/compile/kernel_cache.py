@@ -37,7 +37,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 # Files that every kernel's file imports and that leave its machine code alone: locks, folders, and messages about them. The one
 # that they import and that has a part is hashed with every file.
-NO_PART = ("compile/kernel_cache.py", "compile/kernel_lock.py", "compile/ahead.py", "compile/trust.py")
+WITHOUT_CODE = ("compile/kernel_cache.py", "compile/kernel_lock.py", "compile/ahead.py", "compile/trust.py")
 PROCESSOR = "compile/processor.py"
 # numba's own, for kernels of others in the same process
 OTHER_LOCATORS = (
@@ -108,7 +108,7 @@ def _digest_of(file: str) -> bytes:
 def imported_sources(source: Path) -> set[Path]:
     """The source file and all files of this package that it imports, directly or not, except those without a part in the
     machine code and what only they import."""
-    found, left, no_part = {source}, [source], {PACKAGE / name for name in NO_PART}
+    found, left, no_part = {source}, [source], {PACKAGE / name for name in WITHOUT_CODE}
     while left:
         new = _imports(left.pop()) - found - no_part
         found |= new

@@ -29,7 +29,7 @@ from .stock import Stock
 __all__ = ["Count", "Watch"]
 
 SECONDS_BETWEEN_REPORTS = 1.0
-FEW = 10  # kernels: the pace of fewer says nothing, for some take a minute and most a moment
+FEW_KERNELS = 10  # kernels: the pace of fewer says nothing, for some take a minute and most a moment
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
 
 
@@ -103,6 +103,6 @@ class Watch(event.Listener, AbstractContextManager):
             made, elapsed = there - first, time.monotonic() - begin
             # where nothing comes, it may be a kernel that is loaded
             if made > 0 or self._compiles > 0:
-                left = (whole - there) * elapsed / made if made >= FEW else None
+                left = (whole - there) * elapsed / made if made >= FEW_KERNELS else None
                 if not self._tell(Count(made, there, whole, left)):
                     return

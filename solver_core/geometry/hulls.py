@@ -19,7 +19,6 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import ConvexHull, KDTree
 
 from ..linalg.in_order import dot, dots, length, product
-from ..linalg.mat3 import principal_axes_of_points
 
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
@@ -140,7 +139,7 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     size = length(np.ptp(points, axis=0))
     tolerance = MERGE_TOLERANCE * size
     centred = points - points.mean(axis=0)
-    coordinates = product(centred, principal_axes_of_points(centred).T)
+    coordinates = product(centred, _principal_axes(centred).T)
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
@@ -156,6 +155,15 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 def segment(ends: ArrayLike) -> Hull:
     """The segment between two points (2, 3), its vertices in the order given."""
     return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
+
+
+def _principal_axes(centred: Array) -> Array:
+    """(3, 3) right-handed axes by rows, the direction of the largest spread first, of points (n, 3) about their mean."""
+    # validation reads hulls' types and needs no compiler
+    from ..linalg.mat3 import principal_axes_of_points
+
+    axes: Array = principal_axes_of_points(centred)
+    return axes
 
 
 def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
@@ -398,7 +406,7 @@ def _outside(corners: Array, outward: Array) -> float:
 
 def _supports(polygon: Array, directions: Array) -> Array:
     """The largest scalar product (k,) of points (n, 3) of a plane with each of the directions (k, 3) in the plane."""
-    axes = principal_axes_of_points(polygon - polygon.mean(axis=0))[:2]
+    axes = _principal_axes(polygon - polygon.mean(axis=0))[:2]
     flat, turned = product(polygon, axes.T), product(directions, axes.T)
     around = flat[ConvexHull(flat).vertices]
     along = np.roll(around, -1, axis=0) - around

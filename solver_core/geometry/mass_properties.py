@@ -21,7 +21,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
 from ..linalg.in_order import dots, product, sum_of_rows
-from ..linalg.mat3 import eigen_of_each, principal_axes_of_points
 
 __all__ = ["MassProperties", "mass_properties"]
 
@@ -115,6 +114,9 @@ def mass_properties(
 
 def principal_extents(points: Array) -> tuple[Array, Array]:
     """Axes (3, 3), one a row, longest first, and the width (3,) of the points along each."""
+    # validation asks for masses before there is a compiler
+    from ..linalg.mat3 import principal_axes_of_points
+
     axes = principal_axes_of_points(points - points.mean(axis=0))
     along = product(points, axes.T)
     extents = np.ptp(along, axis=0)
@@ -139,6 +141,8 @@ def mesh_moments(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
         return None
     moments = tetrahedra_moments(a, b, c, signed)
     # A surface that crosses itself can enclose more of negative than of positive sign in some direction.
+    from ..linalg.mat3 import eigen_of_each
+
     return moments if eigen_of_each(moments.second[None])[0][0, 0] > 0.0 else None
 
 

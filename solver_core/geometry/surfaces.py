@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from ..linalg.elementary import arctangents, sines_and_cosines
 from ..linalg.in_order import dot, dots, length
 from ..scene.spec import ShapeKind, ShapeSpec
 from .hulls import Hull, convex_hull
@@ -118,6 +117,9 @@ def round_surface(shape: ShapeSpec) -> Surface:
     least = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = least - dot(least, axis) * axis
     first /= length(first)
+    # validation reads surfaces' types and needs no compiler
+    from ..linalg.elementary import sines_and_cosines
+
     sines, cosines = sines_and_cosines(2.0 * np.pi * np.arange(SIDES) / SIDES)
     # A polygon with the corners on the circle has the area sin(2 pi / n) / (2 pi / n) of its disk.
     step = 2.0 * np.pi / SIDES
@@ -132,6 +134,8 @@ def winding_numbers(vertices: Array, triangles: NDArray[np.integer], points: Arr
 
     The solid angles of its triangles (van Oosterom, Strackee 1983) over 4 pi.
     """
+    from ..linalg.elementary import arctangents
+
     total = np.zeros(len(points))
     for row, point in enumerate(points):
         a, b, c = (vertices[triangles[:, k]] - point for k in range(3))

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 TRIANGLES = 4
 # Numbers of a value of an animation.
-WIDTHS = {"translation": 3, "rotation": 4}
+ANIMATED_WIDTHS = {"translation": 3, "rotation": 4}
 CORNERS_OF_TRIANGLE = 3
 
 
@@ -179,7 +179,7 @@ class Nodes:
                 if (
                     len(values) != len(times)
                     or not len(times)
-                    or values.shape[1] != WIDTHS[kind]
+                    or values.shape[1] != ANIMATED_WIDTHS[kind]
                     or not (np.isfinite(values).all() and np.isfinite(times).all())
                 ):
                     raise GltfError(f"the animation of {self.path(number)} is not finite, or cut off; write the file anew")

@@ -17,7 +17,7 @@ from .vec3 import cross, set_vec, vec
 
 __all__ = ["eigen", "eigen_of_each", "inverses", "invert", "principal_axes_of_points", "relative_eigen", "solve"]
 
-SWEEPS = 30  # of Jacobi's method: five to eight are enough
+JACOBI_SWEEPS = 30  # of Jacobi's method: five to eight are enough
 
 
 @inlined_kernel
@@ -101,7 +101,7 @@ def eigen(a, values, axes):
     """
     axes[:] = 0.0
     axes[0, 0] = axes[1, 1] = axes[2, 2] = 1.0
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         is_diagonal = True
         for p in range(2):
             for q in range(p + 1, 3):
@@ -205,7 +205,7 @@ def principal_axes_of_points(points):
     points have lost.
     """
     turned, columns, size, axes = points.copy(), np.eye(3), np.zeros(3), np.empty((3, 3))
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         is_orthogonal = True
         for p in range(2):
             for q in range(p + 1, 3):

@@ -10,10 +10,10 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
-   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand, or those that bore if a
-   body turns. In all rules contacts that bore along the normal of the least gap stand.
+   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand. In all rules contacts
+   that bore along the normal of the least gap stand.
 3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
-   stand; of bodies that turn, those of the end have the better levers.
+   stand.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
    step begins, they pass: the contacts of the end take the place of those in doubt.
 5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
@@ -58,13 +58,13 @@ Flags = NDArray[np.bool_]
 
 # Rest offsets by which the expected motion breaks a contact that is in doubt, and one that bore in the last step: less is the
 # error of the expected motion.
-BROKEN, BROKEN_BEARING = 1e-3, 0.5
+DOUBTED, DOUBTED_BEARING = 1e-3, 0.5
 # Rest offsets: an overlap where the step is expected to end that is none.
-CLEAR = 0.5
+CLEAR_OFFSETS = 0.5
 # Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
-SEPARATES = 0.05
-# Cosine of two normals that are the same, also for a bounce; and rad in a step: what turns by less keeps its levers.
-SAME_NORMAL, SAME_FOR_BOUNCE, TURNS = 0.9998, 1.0 - 1e-6, 2e-2
+SEPARATING_OFFSETS = 0.05
+# Cosine of two normals that are the same, and that are the same for a bounce.
+KEPT_NORMAL, SAME_FOR_BOUNCE = 0.9998, 1.0 - 1e-6
 
 
 class Poses(NamedTuple):
@@ -174,8 +174,7 @@ class Directions:
         end = Poses(motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:])))
         ahead = self._ahead(begin, state, doubt, motion, end)
         before = Poses(motion.position, motion.rotation)
-        turns = np.sqrt((way[:, 3:] ** 2).sum(axis=1)) > TURNS
-        rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead, turns)
+        rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead)
         stands, bounces = rows.stands, NO_IMPACTS
         new = ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
         if rows.asked.any():
@@ -267,7 +266,7 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
         begun = bearing[k] and memory.approach[old[k]] > 0.0
         if rest.held[k] or begun or unforeseen[contacts.body_a[k]] or unforeseen[contacts.body_b[k]]:
             continue
-        allowed = (BROKEN_BEARING if bearing[k] else BROKEN) * rest.offset[k]
+        allowed = (DOUBTED_BEARING if bearing[k] else DOUBTED) * rest.offset[k]
         in_doubt[k] = contacts.gap[k] + h * speed[k] < min(contacts.gap[k], rest.gap[k]) - allowed
         is_any |= in_doubt[k]
     return Doubt(in_doubt, bearing, bouncing, rest.offset), is_any
@@ -284,7 +283,7 @@ class Rows(NamedTuple):
 
 
 @kernel
-def chosen_rows(shapes, poses, contacts, doubt, ahead, turns):
+def chosen_rows(shapes, poses, contacts, doubt, ahead):
     """The `Rows` of a step.
 
     Parameters
@@ -293,7 +292,6 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead, turns):
     poses : the `Poses` as the step begins, and those where it is expected to end
     contacts, doubt : contacts of the begin, and what is known of them
     ahead : contacts of the end
-    turns : (n,) whether a body turns so far that its levers change
     """
     m, k, found = contacts.gap.size, ahead.contacts.gap.size, ahead.contacts
     out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_))
@@ -309,19 +307,17 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead, turns):
         last = later
         if later < k and found.body_a[later] == a and found.body_b[later] == b:
             last = end_of_pair(found, later)
-        choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last, turns[a] or turns[b]), out)
+        choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last), out)
     return out
 
 
 class Pair(NamedTuple):
-    """The rows of a pair of bodies among the contacts of the begin and among those of the end, and whether one of them turns
-    so far that levers change."""
+    """The rows of a pair of bodies among the contacts of the begin and among those of the end."""
 
     first: int
     end: int
     first_ahead: int
     end_ahead: int
-    turns: bool
 
 
 @leaf_kernel
@@ -340,28 +336,24 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
     nearest = least_gap(contacts, first, pair.end)
-    bears = is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest]
-    if bears and not pair.turns:
+    if is_convex and doubt.in_doubt[nearest] and doubt.bearing[nearest]:
         return
     normal = vec(contacts.normal, nearest)
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
         drop_doubtful(contacts, doubt, pair, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
-    if pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
-        if pair.turns and is_convex and separates:
-            drop_doubtful(contacts, doubt, pair, out)
-            return
-    elif is_clear and separates and pair.first_ahead < pair.end_ahead:
+    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear)
+    if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
             for row in range(pair.first_ahead, pair.end_ahead):
                 # bodies that pass within the rest offset are not pushed apart on their way
                 ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
-    elif is_clear and is_convex and not doubt.in_doubt[nearest]:
+    if not same and is_clear and is_convex and not doubt.in_doubt[nearest]:
         drop_doubtful(contacts, doubt, pair, out)
-    elif not doubt.bearing[first : pair.end].any():
+    elif not same and not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
 
@@ -371,7 +363,7 @@ def keeps_separated(shapes, poses, bodies, normal, offset):
     """Whether a direction that separates two bodies as the step begins also does as it ends. offset: m, their rest offset."""
     begin, end = poses
     now = separation_along(shapes, begin.position, begin.rotation, bodies, normal)
-    return separation_along(shapes, end.position, end.rotation, bodies, normal) >= min(now, offset) - CLEAR * offset
+    return separation_along(shapes, end.position, end.rotation, bodies, normal) >= min(now, offset) - CLEAR_OFFSETS * offset
 
 
 @leaf_kernel
@@ -387,10 +379,10 @@ def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
         if is_convex:
             bodies = found.body_a[row], found.body_b[row]
             along = separation_along(shapes, begin.position, begin.rotation, bodies, vec(found.normal, row))
-            valid[row] = along >= -SEPARATES * offset
+            valid[row] = along >= -SEPARATING_OFFSETS * offset
         else:
-            valid[row] = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATES * offset
-        is_clear &= found.gap[row] >= -CLEAR * offset
+            valid[row] = ahead.stated_gap[row] >= ahead.deepest_before[row] - SEPARATING_OFFSETS * offset
+        is_clear &= found.gap[row] >= -CLEAR_OFFSETS * offset
         if row == deepest:
             separates = valid[row]
     return is_clear, separates
@@ -411,7 +403,7 @@ def drop_doubtful(contacts, doubt, pair, out):
     """Leave out the contacts in doubt of a pair, except those that bore in the last step along the normal of its least gap."""
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        bears = doubt.bearing[row] and dot(normal, vec(contacts.normal, row)) > SAME_NORMAL
+        bears = doubt.bearing[row] and dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
         out.stands[row] = bears or not doubt.in_doubt[row]
 
 
@@ -419,11 +411,11 @@ def drop_doubtful(contacts, doubt, pair, out):
 def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
     """Whether each contact in doubt of a pair has the normal of each contact at the end, of each overlap there if it is not
     clear."""
-    most = np.inf if is_clear else -CLEAR * doubt.offset[pair.first]
+    most = np.inf if is_clear else -CLEAR_OFFSETS * doubt.offset[pair.first]
     for row in range(pair.first, pair.end):
         for k in range(pair.first_ahead, pair.end_ahead):
             counts = doubt.in_doubt[row] and found.gap[k] < most
-            same = SAME_FOR_BOUNCE if doubt.bouncing[row] else SAME_NORMAL
+            same = SAME_FOR_BOUNCE if doubt.bouncing[row] else KEPT_NORMAL
             if counts and dot(vec(contacts.normal, row), vec(found.normal, k)) <= same:
                 return False
     return True

@@ -30,5 +30,5 @@ class ImpactMemory(NamedTuple):
     taken: Floats
 
 
-NO_PAIRS, NO_TWISTS = np.zeros(0, np.int64), np.zeros((0, 6))
-NO_IMPACTS_BEGUN = ImpactMemory(NO_PAIRS, NO_PAIRS, NO_TWISTS, NO_TWISTS, np.zeros(0))
+NOBODY, NO_TWISTS = np.zeros(0, np.int64), np.zeros((0, 6))
+NO_IMPACTS_BEGUN = ImpactMemory(NOBODY, NOBODY, NO_TWISTS, NO_TWISTS, np.zeros(0))
