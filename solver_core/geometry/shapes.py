@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..linalg.in_order import product
 from ..scene.spec import ShapeKind, ShapeSpec
-from .boxes import is_box
 from .compounds import Part, parts
 from .hulls import Hull, convex_hull, segment
 from .solids_of_revolution import ROUND, farthest_point, round_bounds
@@ -115,6 +114,9 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
 
     ValueError names the body and what is wrong with its vertices, its radius or its margin.
     """
+    # its numbers are those of a hull that is computed on import, by a kernel
+    from .boxes import is_box
+
     bodies_parts = [list(parts(spec)) for spec in specs]
     colliders = [part for own in bodies_parts for part in own]
     body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
