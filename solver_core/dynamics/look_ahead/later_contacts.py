@@ -65,14 +65,15 @@ HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
 @dataclass(frozen=True)
 class Later:
     """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; whether bodies come
-    too far into each other; how deep at most what was noticed is, in half extents of the smaller body; and the deepest overlap
-    at the end.
+    too far into each other; how deep at most what was noticed is, in half extents of the smaller body; the deepest overlap at
+    the end; and the contacts there, of pairs that moved, None where they were not looked for.
     """
 
     contacts: ContactSet
     too_far: bool
     deepened: float
     deepest: Overlap
+    after: ContactSet | None = None
 
 
 NOTHING_LATER = Later(NO_CONTACTS, False, 0.0, NO_OVERLAP)
@@ -149,7 +150,7 @@ class LaterContacts:
             if new.any():
                 told = self._at_begin(after, new, was, before, state, motion)
                 contacts = merged(contacts, told) if len(contacts) else told
-        return Later(contacts, too_far, deepest, after.deepest(self._size))
+        return Later(contacts, too_far, deepest, after.deepest(self._size), after)
 
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion

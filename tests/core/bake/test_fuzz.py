@@ -144,7 +144,7 @@ def test_a_head_that_makes_no_sense_is_no_head_of_this_scene(folder, field, valu
     assert worked(folder.path / "sound.snapshot", cache, "--resume")[0] == 2
 
 
-@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body"])
+@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body", "violating_pairs"])
 def test_a_frame_that_names_bodies_which_are_not_there_is_no_frame(folder, name):
     def change(fields, arrays):
         if fields["frame"] == folder.spec.frame_start + 1:
