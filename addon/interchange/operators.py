@@ -78,7 +78,7 @@ class Import(ImportHelper):
         try:
             made, found = take_in(context, file, with_settings=self.with_settings)
         except (SceneError, OSError) as error:
-            self.report({"ERROR"}, f"Nothing was imported from {file}: {error}")
+            self.report({"ERROR"}, f"Nothing was imported: {error}")
             return {"CANCELLED"}
         tell(self, found)
         self.report({"INFO"}, f"{len(made.objects)} objects are in the collection {made.name}")

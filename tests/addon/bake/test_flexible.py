@@ -388,17 +388,16 @@ def test_a_material_makes_the_selected_bodies_flexible_and_only_those_that_can_b
     assert own.poisson == pytest.approx(0.293)
 
 
-def test_the_panel_is_there_for_what_may_bend_and_says_its_frequency_until_it_is_another(make_plank, make_body):
+def test_the_panel_says_why_a_body_cannot_bend_and_its_frequency_until_it_is_another(make_plank, make_body):
     from stiction.addon.bake.bending import known_words, tell_flexible
+    from stiction.addon.settings.object_properties import why_rigid
 
     panel, context = bpy.types.STICTION_PT_object_flexible, bpy.context
     box, ob = make_body("Box"), make_plank()
-    for one, there in ((box, False), (ob, True)):
+    for one, why in ((box, "The shape Convex Hull does not bend: choose the shape Mesh"), (ob, "")):
         context.view_layer.objects.active = one
-        assert panel.poll(context) is there
-    box.stiction.use_flexible = True
-    context.view_layer.objects.active = box
-    assert panel.poll(context)
+        assert panel.poll(context)
+        assert why_rigid(one) == why
     assert known_words(context.window_manager, ob) is None
     entry = {"body": "Plank", "words": "first frequency 5 Hz", "too_stiff": True}
     tell_flexible(context.window_manager, context.scene, [entry])

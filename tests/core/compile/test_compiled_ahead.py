@@ -332,11 +332,11 @@ def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypa
             assert counted.wait(60)
             # what is only loaded is not told
             assert told.empty()
-            for number in range(watch.FEW):
+            for number in range(watch.FEW_KERNELS):
                 (folder / f"vec3.other-{number}.py311.nbi").touch()
-            while (count := told.get(timeout=60)).kernels < watch.FEW:
+            while (count := told.get(timeout=60)).kernels < watch.FEW_KERNELS:
                 assert count.left is None
-            assert count.there == watch.FEW and count.left > 0.0 and count.whole == Stock(tmp_path).whole
+            assert count.there == watch.FEW_KERNELS and count.left > 0.0 and count.whole == Stock(tmp_path).whole
         time.sleep(0.05)
         while not told.empty():
             told.get()
