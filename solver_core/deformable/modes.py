@@ -98,10 +98,19 @@ def _dense(statics: Statics, count: int) -> tuple[Array, Array]:
 
 def _lowest(statics: Statics, count: int) -> tuple[Array, Array]:
     """By Lanczos' iteration on the static answers to inertial loads, which are orthogonal to the rigid motions."""
-    size = len(statics.rigid)
-    begin = np.zeros(size)
+    begin = np.zeros(len(statics.rigid))
     begin[statics.free] = np.random.default_rng(0).normal(size=len(statics.free))
     begin = statics.without(statics.rigid, begin)
-    inverse = LinearOperator((size, size), matvec=statics.answer, dtype=np.float64)
-    squares, shapes = eigsh(statics.stiffness, k=count, M=statics.weights, sigma=0.0, OPinv=inverse, v0=begin)
+    squares, shapes = eigsh(statics.stiffness, k=count, M=statics.weights, sigma=0.0, OPinv=_Answer(statics), v0=begin)
     return squares, statics.without(statics.rigid, shapes)
+
+
+class _Answer(LinearOperator):
+    """The static answer of a body, as an operator."""
+
+    def __init__(self, statics: Statics):
+        super().__init__(np.float64, (len(statics.rigid), len(statics.rigid)))
+        self.statics = statics
+
+    def _matvec(self, x: Array) -> Array:
+        return self.statics.answer(x)
