@@ -12,8 +12,8 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
    is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand. In all rules contacts
    that bore along the normal of the least gap stand.
-3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, the contacts
-   stand.
+3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, and the least
+   gap is what those in doubt let expect, the contacts stand.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
    step begins, they pass: the contacts of the end take the place of those in doubt.
 5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
@@ -22,7 +22,8 @@ s_n, the separation along n, is linear in the time. So the expected motion w of 
    nearest contact is not in doubt need no such search.
 
 A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
-`look_ahead/later_contacts.py` does. Whatever the actual motion runs into is found there.
+`look_ahead/later_contacts.py` does, but by no overlap that the pair does not have. Whatever the actual motion runs into is
+found there.
 
 The expected motion continues what bears, touches or hangs as it moved before, and what flies as it is predicted. Free fall
 would press everything at rest into its support.
@@ -89,11 +90,13 @@ class Ahead(NamedTuple):
 class Doubt(NamedTuple):
     """What is known of the m contacts of a step's begin.
 
-    in_doubt: (m,) whether the expected motion breaks them. bearing: (m,) whether they bore in the last step. bouncing: (m,)
-    whether their bodies would bounce. offset: (m,) m, rest offsets.
+    in_doubt: (m,) whether the expected motion breaks them. end_gap: (m,) m, their gaps at its end by their normals and points at
+    the begin. bearing: (m,) whether they bore in the last step. bouncing: (m,) whether their bodies would bounce. offset: (m,)
+    m, rest offsets.
     """
 
     in_doubt: Flags
+    end_gap: Floats
     bearing: Flags
     bouncing: Flags
     offset: Floats
@@ -177,10 +180,11 @@ class Directions:
         rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead)
         stands, bounces = rows.stands, NO_IMPACTS
         new = ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
+        new = no_deeper(new, contacts)
         if rows.asked.any():
             impacts = self._impacts.first_touches(np.unique(contacts.chosen(rows.asked).ends, axis=0), motion)
             apart = impacts.chosen(~impacts.touching)
-            met = self._later.contacts_at_impact(apart.bodies, apart.times, state, motion)
+            met = no_deeper(self._later.contacts_at_impact(apart.bodies, apart.times, state, motion), contacts)
             bounces = self._that_bounce(apart, met, motion, begin.least_bounce)
             pair, found = self._pair(contacts), keys(impacts.bodies, len(self._size))
             passing = np.setdiff1d(pair[rows.may_pass], found)
@@ -218,6 +222,14 @@ class Directions:
 
     def _pair(self, contacts: ContactSet) -> NDArray[np.int64]:
         return contacts.body_a * len(self._size) + contacts.body_b
+
+
+def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:
+    """Contacts stated for the beginning of a step with gaps no deeper than their pairs overlap in the contacts `before`.
+
+    The path of a point on a body that turns is bent, so that phi - t u_n can be an overlap that there is not.
+    """
+    return stated.placed(stated.point, np.maximum(stated.gap, deepest_of_pairs(before, before.gap, stated)))
 
 
 @kernel
@@ -259,6 +271,7 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
     bodies about whose end nothing is known.
     """
     m = contacts.gap.size
+    end_gap = contacts.gap + h * speed
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
     in_doubt, bearing, is_any = np.zeros(m, np.bool_), np.zeros(m, np.bool_), False
     for k in range(m):
@@ -267,9 +280,9 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
         if rest.held[k] or begun or unforeseen[contacts.body_a[k]] or unforeseen[contacts.body_b[k]]:
             continue
         allowed = (DOUBTED_BEARING if bearing[k] else DOUBTED) * rest.offset[k]
-        in_doubt[k] = contacts.gap[k] + h * speed[k] < min(contacts.gap[k], rest.gap[k]) - allowed
+        in_doubt[k] = end_gap[k] < min(contacts.gap[k], rest.gap[k]) - allowed
         is_any |= in_doubt[k]
-    return Doubt(in_doubt, bearing, bouncing, rest.offset), is_any
+    return Doubt(in_doubt, end_gap, bearing, bouncing, rest.offset), is_any
 
 
 class Rows(NamedTuple):
@@ -410,7 +423,15 @@ def drop_doubtful(contacts, doubt, pair, out):
 @leaf_kernel
 def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
     """Whether each contact in doubt of a pair has the normal of each contact at the end, of each overlap there if it is not
-    clear."""
+    clear, and the least gap there is what those in doubt say."""
+    expected, least = np.inf, np.inf
+    for row in range(pair.first, pair.end):
+        if doubt.in_doubt[row]:
+            expected = min(expected, doubt.end_gap[row])
+    for k in range(pair.first_ahead, pair.end_ahead):
+        least = min(least, found.gap[k])
+    if is_clear and least - expected > CLEAR_OFFSETS * doubt.offset[pair.first]:
+        return False
     most = np.inf if is_clear else -CLEAR_OFFSETS * doubt.offset[pair.first]
     for row in range(pair.first, pair.end):
         for k in range(pair.first_ahead, pair.end_ahead):
