@@ -9,9 +9,9 @@ Two convex bodies that do not turn never meet in a step if one direction n separ
 s_n, the separation along n, is linear in the time. So the expected motion w of the step is followed to its end:
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
-2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt are left out. If it
-   is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts stand. In all rules contacts
-   that bore along the normal of the least gap stand.
+2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt along other
+   directions are left out. If it is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts
+   stand. In all rules contacts that bore along the normal of the least gap stand.
 3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, and the least
    gap is what those in doubt let expect, the contacts stand.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
@@ -353,19 +353,19 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         return
     normal = vec(contacts.normal, nearest)
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
-        drop_doubtful(contacts, doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, True, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
     same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear)
     if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
-        drop_doubtful(contacts, doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, False, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
             for row in range(pair.first_ahead, pair.end_ahead):
                 # bodies that pass within the rest offset are not pushed apart on their way
                 ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
     if not same and is_clear and is_convex and not doubt.in_doubt[nearest]:
-        drop_doubtful(contacts, doubt, pair, out)
+        drop_doubtful(contacts, doubt, pair, False, out)
     elif not same and not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
     out.taken[pair.first_ahead : pair.end_ahead] = False
@@ -412,12 +412,13 @@ def least_gap(contacts, first, end):
 
 
 @leaf_kernel
-def drop_doubtful(contacts, doubt, pair, out):
-    """Leave out the contacts in doubt of a pair, except those that bore in the last step along the normal of its least gap."""
+def drop_doubtful(contacts, doubt, pair, separates, out):
+    """Leave out the contacts in doubt of a pair, except those along the normal of its least gap that bore in the last step, or,
+    where that direction separates the pair, all of those along it."""
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        bears = doubt.bearing[row] and dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
-        out.stands[row] = bears or not doubt.in_doubt[row]
+        is_along = dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
+        out.stands[row] = not doubt.in_doubt[row] or (is_along and (separates or doubt.bearing[row]))
 
 
 @leaf_kernel
