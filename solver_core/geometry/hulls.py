@@ -411,14 +411,19 @@ def _supports(polygon: Array, directions: Array) -> Array:
     around = flat[ConvexHull(flat).vertices]
     along = np.roll(around, -1, axis=0) - around
     # the corner after an edge supports every direction from the normal of that edge to the normal of the next
-    angles = np.arctan2(-along[:, 0], along[:, 1])
+    angles = _pseudoangles(along[:, 1], -along[:, 0])
     first = int(np.argmin(angles))
     rising = np.maximum.accumulate(np.roll(angles, -first))
-    place = np.searchsorted(rising, np.arctan2(turned[:, 1], turned[:, 0]), side="right") + first
+    place = np.searchsorted(rising, _pseudoangles(turned[:, 0], turned[:, 1]), side="right") + first
     candidates = around[(place[:, None] + np.arange(-1, 2)) % len(around)]
     result: Array = (candidates * turned[:, None]).sum(axis=2).max(axis=1)
     # what is measured in the plane is measured from the origin again
     return result + _along(directions, (polygon[0] - product(axes.T, flat[0]))[None])
+
+
+def _pseudoangles(x: Array, y: Array) -> Array:
+    """Numbers (k,) from -2 to 2 that rise as the angles of vectors (k,) in a plane do, with the same bits on every computer."""
+    return np.copysign(1.0 - x / (np.abs(x) + np.abs(y)), y)
 
 
 def _planes(points: Array, faces: Faces) -> Array:
