@@ -31,7 +31,7 @@ def main(order: dict[str, Any], signs: Signs) -> None:
     found, file, folder = Found(signs=signs.give), Path(order["file"]), Path(order["folder"])
     if importlib.util.find_spec("pxr") is not None:
         # the libraries are no part of what the file takes
-        importlib.import_module("pxr.Usd")
+        importlib.import_module("solver_core.interchange.usd_read")
     limit_memory(order["memory"])
     try:
         scene = read_usd_here(file, found)

@@ -49,7 +49,7 @@ MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nea
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
-LOWERED_FURTHER = 1e-4  # of a rebound: by how much it is lowered beyond what its energy asks for
+LOWERED_FURTHER = 1e-6  # of a rebound: by how much it is lowered at first beyond what its energy asks for; then ten times more
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
 MOST_BOUNDED = 6  # times that a step is solved with bounds on rows: once, and for coordinates with several rows again
@@ -403,9 +403,9 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
         share = lowered(solved, v)
         if share is None or lowerings == LOWERINGS:
             return solved, v, totals, is_loose, pushes
-        lowerings += 1
         # each try comes nearer by a factor: a little lower, it is there after a few
-        share = np.where(share < 1.0, (1.0 - LOWERED_FURTHER) * share, 1.0)
+        share = np.where(share < 1.0, (1.0 - LOWERED_FURTHER * 10.0**lowerings) * share, 1.0)
+        lowerings += 1
         if lowerings == LOWERINGS:
             share = np.where(share < 1.0, 0.0, 1.0)
         contacts = contacts._replace(slack=np.where(contacts.slack < 0.0, share * contacts.slack, contacts.slack))

@@ -149,7 +149,7 @@ def test_a_worker_ends_with_its_parent_wherever_it_is(place, grace, tmp_path, wh
 @pytest.mark.parametrize("delay", np.random.default_rng(7).uniform(0.0, 1.5, 4))
 def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
     """Also before it has read its arguments, and between frames."""
-    command = worker("nowhere", tmp_path, frames=10_000_000, grace=None)
+    command = worker("nowhere", tmp_path, frames=1_000_000, grace=None)
     parent = start("-c", PARENT, *command)
     time.sleep(delay)
     parent.kill()
@@ -160,7 +160,7 @@ def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
 
 @pytest.mark.slow
 def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
-    process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=10_000_000, grace=LONG_GRACE), stdin=subprocess.PIPE)
+    process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=1_000_000, grace=LONG_GRACE), stdin=subprocess.PIPE)
     heard_until(process, event="frame", frame=3)
     process.stdin.close()
     events, errors, seconds = rest_of(process)

@@ -101,11 +101,16 @@ def falling():
 
 @pytest.mark.slow
 def test_a_vault_that_comes_down_is_missed_by_little_and_soon_given_up(falling):
-    """By up to 1e-2, after 30,000 factorisations a step, where the nearest was not kept and nothing else ended it."""
+    """By up to 1e-2, after 30,000 factorisations a step, where the nearest was not kept and nothing else ended it.
+
+    What is missed is tried three times more, from kicked impulses, which solves one step that was missed after 2,900. Once its
+    stones slide the vault is an island in motion, with a tolerance of its own.
+    """
     _, statistics = falling
-    assert statistics.natural_map.max() < 3e-5
-    assert statistics.dissipation.max() < 3e-5
-    assert statistics.factorisations.max() < 8000
+    in_motion = statistics.moving > 0
+    for found in (statistics.natural_map, statistics.dissipation):
+        assert found[~in_motion].max() < 3e-5 and found[in_motion].max(initial=0.0) < sc.SolverSettings().moving_tolerance
+    assert statistics.factorisations.max() < 12000
 
 
 @pytest.mark.slow
