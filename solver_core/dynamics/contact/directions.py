@@ -90,9 +90,9 @@ class Ahead(NamedTuple):
 class Doubt(NamedTuple):
     """What is known of the m contacts of a step's begin.
 
-    in_doubt: (m,) whether the expected motion breaks them. end_gap: (m,) m, their gaps at its end by their normals and points at
-    the begin. bearing: (m,) whether they bore in the last step. bouncing: (m,) whether their bodies would bounce. offset: (m,)
-    m, rest offsets.
+    in_doubt: (m,) whether the expected motion breaks them. end_gap: (m,) m, their gaps at its end by their normals and points
+    at the begin. bearing: (m,) whether they bore in the last step. bouncing: (m,) whether their bodies would bounce. offset:
+    (m,) m, rest offsets.
     """
 
     in_doubt: Flags
