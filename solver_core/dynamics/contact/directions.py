@@ -208,7 +208,7 @@ class Directions:
             modal[begin.bend.row] += begin.h * begin.bend.velocity
             self._deformation.bend(modal)
         found = self._later.contacts_at(end.position, end.rotation, chosen, fall, chosen & begin.awake)
-        found = found.chosen(np.isin(self._pair(found), self._pair(contacts)[doubt.in_doubt]))
+        found = found.chosen(of_pairs_in_doubt(found, contacts, doubt.in_doubt))
         stated = self._later.stated_at_begin(found, begin.h, motion)
         if begin.bend is not None:
             self._deformation.bend(state.modal)
@@ -283,6 +283,21 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
         in_doubt[k] = end_gap[k] < min(contacts.gap[k], rest.gap[k]) - allowed
         is_any |= in_doubt[k]
     return Doubt(in_doubt, end_gap, bearing, bouncing, rest.offset), is_any
+
+
+@kernel
+def of_pairs_in_doubt(found, contacts, in_doubt):
+    """(k,) which contacts are of pairs that have one of the m contacts in doubt; both are sorted by their pairs."""
+    out, row = np.zeros(found.gap.size, np.bool_), 0
+    for k in range(out.size):
+        a, b = found.body_a[k], found.body_b[k]
+        while row < in_doubt.size and (contacts.body_a[row] < a or (contacts.body_a[row] == a and contacts.body_b[row] < b)):
+            row += 1
+        at = row
+        while at < in_doubt.size and contacts.body_a[at] == a and contacts.body_b[at] == b:
+            out[k] |= in_doubt[at]
+            at += 1
+    return out
 
 
 class Rows(NamedTuple):

@@ -17,7 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.kernel import kernel
 from ...problem.result import WORST_FIRST, Status
+from ...problem.subsystem import contact_islands
 from ...problem.system import System
 from ...solvers.effort import OVERDUE, is_worked_off
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, totals
@@ -46,9 +48,11 @@ def solve_with_kicks(
 
     solve: `solve_islands`. All other arguments and results are those of it.
     """
-    island, count = island_of_each(system)
-    which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
+    which, v, out = all_anew(system) if again is None else again
     v, found = solve(system, impulse, requests, effort, threads, (which, v, out))
+    if found.status == Status.SOLVED:
+        return v, found
+    island, _ = island_of_each(system)
     factorisations = found.factorisations
     for seed, size in enumerate(KICKS):
         failed = (out.status == Status.MAX_ITERATIONS) | (out.status == Status.UNCONFIRMED)
@@ -66,6 +70,13 @@ def solve_with_kicks(
     found = totals(out)
     status = min(out.status.tolist(), key=WORST_FIRST.index, default=Status.SOLVED)
     return v, found._replace(status=status, factorisations=factorisations)
+
+
+@kernel
+def all_anew(system):
+    """All islands of a system, its velocities (n,), and room for what becomes of the islands: `Again` for a first solve."""
+    start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
+    return np.arange(start.size - 1), system.velocity.copy(), not_begun(start.size - 1)
 
 
 def _is_nearer(out: Outcomes, before: Outcomes, i: int) -> bool:
