@@ -26,7 +26,6 @@ from ...solver_core.scene.spec import SceneSpec, SolverSettings
 from ...solver_core.scene.words import figure
 from ..bake.bake_files import bake_files, told_parts
 from ..bake.fingerprint import with_last_frame
-from ..bake.runner import Shown, show_cache
 
 if TYPE_CHECKING:
     from ..read.extract import Extraction
@@ -73,6 +72,9 @@ def keep(scene: Scene, take: Take) -> int:
 
     Raises OSError and CacheError, and then has changed nothing in the scene.
     """
+    # what a bake needs loads scipy, which registering does not
+    from ..bake.runner import Shown, show_cache
+
     played = without_bends(take.extraction.spec)
     frames = FrameCacheReader(take.cache).frames
     if not frames:

@@ -179,3 +179,35 @@ def problem_of_bodies(*, masses, velocity, mu, **arguments):
         given = tuple(arguments.pop(side) for side in sides)
         arguments.setdefault(name, given)
     return sc.ContactProblem.from_bodies(masses, velocity, mu=sc.Friction(mu, **friction), **arguments)
+
+
+def together(systems):
+    """Systems of contacts alone as one, of which each is an island or more."""
+    bodies = np.cumsum([0, *(len(system.offset) - 1 for system in systems)])
+    rows = np.cumsum([0, *(system.offset[-1] for system in systems)])
+    blocks = np.cumsum([0, *(system.block_start[-1] for system in systems)])
+
+    def joined(name):
+        return np.concatenate([getattr(system, name) for system in systems])
+
+    def shifted(name, by):
+        return np.concatenate(
+            [getattr(system, name)[:-1] + first for system, first in zip(systems, by, strict=False)] + [by[-1:]]
+        )
+
+    ends = {
+        name: np.concatenate(
+            [
+                np.where(getattr(system, name) < 0, -1, getattr(system, name) + first)
+                for system, first in zip(systems, bodies, strict=False)
+            ]
+        )
+        for name in ("body_a", "body_b")
+    }
+    same = ("mass", "inverse_mass", "velocity", "jacobian_a", "jacobian_b", "bias", "slack", "mu")
+    return systems[0]._replace(
+        offset=shifted("offset", rows),
+        block_start=shifted("block_start", blocks),
+        **ends,
+        **{name: joined(name) for name in same},
+    )

@@ -18,7 +18,7 @@ from solver_core.scene.parts import box, ground
 from solver_core.scene.spec import MaterialSpec
 from solver_core.solvers.effort import OVERDUE, effort_of_a_step
 
-from ..contact_problems import random_bodies
+from ..contact_problems import random_bodies, together
 
 ROUGH = MaterialSpec(0.7, 0.7)
 
@@ -110,38 +110,6 @@ def test_a_step_has_the_status_of_its_worst_island_in_whatever_order(ends, worst
         outcomes = not_begun(len(order))
         outcomes.status[:] = order
         assert totals(outcomes).status == worst
-
-
-def together(systems):
-    """Systems of contacts alone as one, of which each is an island or more."""
-    bodies = np.cumsum([0, *(len(system.offset) - 1 for system in systems)])
-    rows = np.cumsum([0, *(system.offset[-1] for system in systems)])
-    blocks = np.cumsum([0, *(system.block_start[-1] for system in systems)])
-
-    def joined(name):
-        return np.concatenate([getattr(system, name) for system in systems])
-
-    def shifted(name, by):
-        return np.concatenate(
-            [getattr(system, name)[:-1] + first for system, first in zip(systems, by, strict=False)] + [by[-1:]]
-        )
-
-    ends = {
-        name: np.concatenate(
-            [
-                np.where(getattr(system, name) < 0, -1, getattr(system, name) + first)
-                for system, first in zip(systems, bodies, strict=False)
-            ]
-        )
-        for name in ("body_a", "body_b")
-    }
-    same = ("mass", "inverse_mass", "velocity", "jacobian_a", "jacobian_b", "bias", "slack", "mu")
-    return systems[0]._replace(
-        offset=shifted("offset", rows),
-        block_start=shifted("block_start", blocks),
-        **ends,
-        **{name: joined(name) for name in same},
-    )
 
 
 def measured_by_hand(system, impulse, island, count):

@@ -14,8 +14,7 @@ from solver_core.dynamics.solve.kicked import solve_with_kicks
 from solver_core.problem.system import relative_velocities
 from solver_core.solvers.effort import OVERDUE, effort_of_a_step
 
-from ..contact_problems import random_bodies
-from .test_islands import together
+from ..contact_problems import random_bodies, together
 
 SOLVED = sc.Status.SOLVED
 WITH_KICKS = partial(solve_with_kicks, solve_islands)

@@ -117,6 +117,6 @@ def test_lemke_says_that_it_knows_no_joints():
 def test_pivoting_names_a_law_that_it_does_not_know():
     problem = random_joined(1)
     box = problem.system.box.copy()
-    box[1, 2] = -1.0, 3.0, 0.0
+    box[1, 2] = -1.0, np.inf, 0.0
     with pytest.raises(ValueError, match=r"box\[1, 2\]"):
         sc.solve(sc.ContactProblem.of_system(problem.system._replace(box=box)), "pivot")
