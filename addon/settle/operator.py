@@ -197,10 +197,10 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         from .work import Settling
 
         selected = () if self.whole_world else tuple(context.selected_objects)
-        self._drop = yield from reading(context, selected, self.options())
+        self._drop = yield from reading(context, selected, self.wanted())
         return Settling(self._drop, self.max_seconds, context.scene.stiction.threads)
 
-    def options(self) -> Options:
+    def wanted(self) -> Options:
         """What the properties ask for."""
         from .choice import LandOn
         from .reading import Options
@@ -241,7 +241,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         if work.outcome is None:
             self.report({"ERROR"}, f"Not settled, and nothing was changed: {work.error}")
             return {"CANCELLED"}
-        options, outcome = self.options(), work.outcome
+        options, outcome = self.wanted(), work.outcome
         placed = place_settled(context, self._drop, outcome, Bodies[self.bodies], always=options.changes_start)
         for note in (*self._drop.notes, *placed.notes, *troubles(outcome, self.max_seconds)):
             self.report({"WARNING"}, note[0].upper() + note[1:])
