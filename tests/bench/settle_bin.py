@@ -58,6 +58,9 @@ class Thing:
     parts: tuple[np.ndarray, ...]
 
 
+Things = list[tuple[bpy.types.Object, Thing]]
+
+
 def box_corners(low: tuple[float, ...], high: tuple[float, ...]) -> np.ndarray:
     return np.array(list(itertools.product(*zip(low, high, strict=True))))
 
@@ -127,7 +130,7 @@ def add_mesh(name: str, points: np.ndarray, triangles: np.ndarray) -> bpy.types.
     return ob
 
 
-def built(count: int, seed: int) -> list[tuple[bpy.types.Object, Thing]]:
+def built(count: int, seed: int) -> Things:
     """A new file with the bin, first of what is returned, and the things above it; no rigid bodies yet."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
@@ -151,7 +154,7 @@ def make_body(ob: bpy.types.Object, kind: str, shape: str) -> None:
     ob.rigid_body.type, ob.rigid_body.collision_shape = kind, shape
 
 
-def by_stiction(things: list[tuple[bpy.types.Object, Thing]], seconds: float) -> float:
+def by_stiction(things: Things, seconds: float) -> float:
     """Settle all things; returns the seconds of processors that it took."""
     make_body(things[0][0], "PASSIVE", "MESH")
     for ob, _ in things[1:]:
@@ -161,7 +164,7 @@ def by_stiction(things: list[tuple[bpy.types.Object, Thing]], seconds: float) ->
     return processor_seconds() - before
 
 
-def by_bullet(things: list[tuple[bpy.types.Object, Thing]], seconds: float, substeps: int, iterations: int) -> tuple[float, float]:
+def by_bullet(things: Things, seconds: float, substeps: int, iterations: int) -> tuple[float, float]:
     """Play all things with decomposed meshes, and leave them where they end.
 
     Returns the seconds of processors, and m by which something moved in the last half second.
@@ -211,7 +214,9 @@ class Solid:
 def solid(surface: Surface, world: np.ndarray) -> Solid:
     points = surface[0] @ world[:3, :3].T + world[:3, 3]
     triangles = surface[1]
-    edges = np.unique(np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1), axis=0)
+    edges = np.unique(
+        np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1), axis=0
+    )
     on_edges = []
     for a, b in points[edges]:
         count = max(2, int(np.ceil(np.linalg.norm(b - a) / (SPACING * MM))) + 1)
@@ -246,7 +251,7 @@ def depth_and_gap(a: Solid, b: Solid) -> tuple[float, float]:
     return depth * MM, gap * MM
 
 
-def measured(things: list[tuple[bpy.types.Object, Thing]]) -> dict[str, object]:
+def measured(things: Things) -> dict[str, object]:
     """What is measured of all things where they are shown now."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     solids = [solid(thing.surface, np.array(ob.evaluated_get(depsgraph).matrix_world)) for ob, thing in things]
