@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...solver_core.scene.spec import ShapeKind
 from ..bake.outdated import changes
 from ..blender import actions
-from ..blender.placement import ancestors, basis_at, matrices_now, world_matrices
+from ..blender.placement import ancestors, basis_at, evaluate, matrices_now, world_matrices
 from ..blender.restore import place_bodies
 from ..blender.rigid_bodies import bodies_of, is_baked, is_linked
 from ..read.shapes import is_compound_part
@@ -109,7 +109,7 @@ def move(context: Context, drop: Drop, outcome: Outcome, objects: dict[str, Obje
     for ob in moving:
         if is_baked(ob):
             start_bake_here(ob)
-    context.view_layer.update()
+    evaluate([*moving, *carried], context.view_layer)
     now = matrices_now([*moving, *carried], context.evaluated_depsgraph_get())
     size = max(1.0, float(np.abs(wanted).max()))
     off = ~(np.abs(now - wanted).max(axis=(1, 2)) <= CLOSE * size)

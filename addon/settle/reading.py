@@ -17,7 +17,7 @@ from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SolverSetti
 from ...solver_core.validation.findings import SceneError, SceneProblem
 from ...solver_core.validation.scene import validate
 from ..blender.cooperative import Step, Steps, aside
-from ..blender.placement import PlacementError, matrices_now, placed
+from ..blender.placement import PlacementError, evaluate, matrices_now, placed
 from ..read.bodies import read_body
 from ..read.containers import with_rooms
 from ..read.gravity import gravity_now
@@ -90,6 +90,7 @@ def reading(context: Context, selected: Iterable[Object], options: Options) -> S
     Raises SceneError, which names every object that is in the way.
     """
     chosen = choose(context, selected, options.land_on)
+    evaluate([*chosen.moving, *chosen.standing], context.view_layer)
     found = Found()
     parts = (*chosen.bodies, *chosen.plain, *chosen.standing, *chosen.meshes)
     for number, _ in enumerate(read_parts(found, chosen, context)):
