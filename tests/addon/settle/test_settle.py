@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -11,6 +13,9 @@ import pytest
 
 from ..bakes import bake
 from ..objects import PLACEMENTS, add_empty, box_mesh, world_matrix
+
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def screw():
@@ -356,3 +361,13 @@ def test_a_box_settles_on_the_floor_for_good(make_body, floor):
     matrix = world_matrix(ob)
     assert np.abs(matrix[2, :3]).max() == pytest.approx(1.0, abs=1e-5)
     assert matrix[2, 3] == pytest.approx(-2.9 + 0.1, abs=1e-4)
+
+
+def test_the_manual_tells_of_every_option_of_the_dialog(extension):
+    text = (ROOT / "docs" / "settle.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
+    operator = bpy.ops.stiction.settle.get_rna_type()
+    hidden = {"rna_type", "report_path", "use_gravity"}
+    names = {prop.name for prop in operator.properties if prop.identifier not in hidden}
+    assert set(headings) == names
+    assert operator.name in re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
