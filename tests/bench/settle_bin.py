@@ -8,9 +8,9 @@ with a scale of 0.001. *Settle* takes the meshes as they are, without rigid bodi
 exact convex parts that the meshes are made of, as children of compounds, with a margin of 0, 10 substeps and 10 iterations, or
 40 and 50, and plays as many seconds at 24 frames per second. Both start from the same poses.
 
-The measures are taken of the meshes at the end, by Blender's BVH trees and neither simulation: the depth of points on the edges
-of one mesh inside another, the gap between an object and whatever is nearest to it, who is outside of the bin, and how far
-anything moved in the last half second of Bullet. Times are of processors.
+The measures are taken of the meshes at the end, by Blender's BVH trees and winding numbers, and by neither simulation: the
+depth of points on the edges of one mesh inside another, the gap between an object and whatever is nearest to it, who is outside
+of the bin, and how far anything moved in the last half second of Bullet. Times are of processors.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from mathutils.bvhtree import BVHTree
 from scipy.spatial.transform import Rotation
 
 import stiction.addon
+from stiction.solver_core.geometry.surfaces import winding_numbers
 
 from ..core.meshes import blocks, cup, torus
 from .records import write_rows
@@ -203,8 +204,9 @@ def processor_seconds() -> float:
 
 @dataclass(frozen=True)
 class Solid:
-    """A mesh in the world, in m: points on its edges (p, 3), its tree, and its bounds (3,) each."""
+    """A mesh in the world, in m: points on its edges (p, 3), its tree, in mm, and its bounds (3,) each."""
 
+    surface: Surface
     edge_points: np.ndarray
     tree: BVHTree
     low: np.ndarray
@@ -221,34 +223,25 @@ def solid(surface: Surface, world: np.ndarray) -> Solid:
     for a, b in points[edges]:
         count = max(2, int(np.ceil(np.linalg.norm(b - a) / (SPACING * MM))) + 1)
         on_edges.append(a + np.linspace(0.0, 1.0, count)[:, None] * (b - a))
-    # in mm about the middle of the scene, for the tree has single precision
     tree = BVHTree.FromPolygons((points / MM).tolist(), triangles.tolist())
-    return Solid(np.concatenate(on_edges), tree, points.min(axis=0), points.max(axis=0))
-
-
-def is_inside(tree: BVHTree, point: Vector) -> bool:
-    """Whether a ray from the point crosses the surface an odd number of times."""
-    direction, crossings, start = Vector((0.3713, 0.7451, 0.5541)).normalized(), 0, point
-    while True:
-        hit, _, _, _ = tree.ray_cast(start, direction)
-        if hit is None:
-            return crossings % 2 == 1
-        crossings, start = crossings + 1, hit + 1e-4 * direction
+    return Solid((points, triangles), np.concatenate(on_edges), tree, points.min(axis=0), points.max(axis=0))
 
 
 def depth_and_gap(a: Solid, b: Solid) -> tuple[float, float]:
     """m: how deep points on the edges of a are inside of b, and how near they come to its surface."""
     near = ((a.edge_points > b.low - 2.0 * MM) & (a.edge_points < b.high + 2.0 * MM)).all(axis=1)
-    depth, gap = 0.0, np.inf
-    for place in a.edge_points[near] / MM:
-        point = Vector(place)
-        found, normal, _, distance = b.tree.find_nearest(point, 5.0)
+    gap, behind, distances = np.inf, [], []
+    for place in a.edge_points[near]:
+        found, normal, _, distance = b.tree.find_nearest(Vector(place / MM), 5.0)
         if found is None:
             continue
         gap = min(gap, distance)
-        if distance > depth and (point - found).dot(normal) < 0.0 and is_inside(b.tree, point):
-            depth = distance
-    return depth * MM, gap * MM
+        if (Vector(place / MM) - found).dot(normal) < 0.0:
+            behind.append(place)
+            distances.append(distance)
+    # beside an edge a point may be behind the nearest face and outside all the same
+    inside = winding_numbers(*b.surface, np.array(behind).reshape(-1, 3)) > 0.5
+    return MM * float(np.max(np.array(distances)[inside], initial=0.0)), MM * gap
 
 
 def measured(things: Things) -> dict[str, object]:

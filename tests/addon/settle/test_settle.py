@@ -14,7 +14,6 @@ import pytest
 from ..bakes import bake
 from ..objects import PLACEMENTS, add_empty, box_mesh, world_matrix
 
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
