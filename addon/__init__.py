@@ -23,6 +23,7 @@ def parts() -> tuple[ModuleType, ...]:
     from .panels import wedge as wedge_panel
     from .settings import display, former_settings, materials, object_properties, properties
     from .settings import wedge as wedge_settings
+    from .settle import operator as settling
     from .show import grid, overlay, play, statistics, statistics_overlay, timeline
 
     return (
@@ -40,6 +41,7 @@ def parts() -> tuple[ModuleType, ...]:
         overlay,
         grid,
         play,
+        settling,
         contact_points,
         pieces,
         statistics,

@@ -21,6 +21,7 @@ PAGES = {
         "docs/gallery",
         "docs/settings",
         "docs/baking",
+        "docs/settle",
         "docs/scene",
         "docs/flexible",
         "docs/troubleshooting",

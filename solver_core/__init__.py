@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .dynamics.model.frame import Frame, FrameStatistics
+    from .dynamics.settle import Settled, settle
     from .dynamics.simulation import Simulation
     from .problem import configurations
     from .problem.accuracy import Residual, Residuals, residuals
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .problem.many_problems import ContactProblems
     from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
+    from .scene.scatter import scattered
     from .scene.spec import SceneSpec, SolverSettings, Staggering
     from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
@@ -50,6 +52,7 @@ __all__ = [
     "Rounding",
     "SceneError",
     "SceneSpec",
+    "Settled",
     "Simulation",
     "SolverSettings",
     "Staggering",
@@ -59,7 +62,9 @@ __all__ = [
     "creep_problem",
     "lcp_residual",
     "residuals",
+    "scattered",
     "scenes",
+    "settle",
     "solve",
     "solve_lcp",
     "solve_many",
@@ -82,6 +87,7 @@ _HOMES = {
     "Rounding": "problem.rounding",
     "SceneError": "validation.findings",
     "SceneSpec": "scene.spec",
+    "Settled": "dynamics.settle",
     "Simulation": "dynamics.simulation",
     "SolverSettings": "scene.spec",
     "Staggering": "scene.spec",
@@ -90,6 +96,8 @@ _HOMES = {
     "creep_problem": "solvers.baraff_1991.creep",
     "lcp_residual": "solvers.lcp",
     "residuals": "problem.accuracy",
+    "scattered": "scene.scatter",
+    "settle": "dynamics.settle",
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
     "solve_many": "solvers.solve_many",

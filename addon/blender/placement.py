@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from bpy.types import Depsgraph, Object
+from bpy.types import Depsgraph, Object, ViewLayer
 from numpy.typing import NDArray
 
 from . import rotations
@@ -27,6 +27,7 @@ __all__ = [
     "ancestors",
     "basis_at",
     "channels_of",
+    "evaluate",
     "inverse",
     "is_solid",
     "matrices_now",
@@ -219,6 +220,18 @@ def inverse(affine: Array) -> Array:
     result[..., :3, 3] = -(result[..., :3, :3] @ affine[..., :3, 3:])[..., 0]
     result[..., 3, 3] = 1.0
     return result
+
+
+def evaluate(objects: Sequence[Object], view_layer: ViewLayer) -> None:
+    """Bring objects up to date, also where they are rigid bodies with rigid bodies among their parents.
+
+    To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
+    """
+    generations = max((sum(above.rigid_body is not None for above in ancestors(ob)) for ob in objects), default=0)
+    for _ in range(1 + generations):
+        for ob in objects:
+            ob.update_tag()
+        view_layer.update()
 
 
 def ancestors(ob: Object) -> list[Object]:

@@ -10,16 +10,23 @@ from bpy.types import Context, Event
 
 from .cooperative import Step, Steps, Turns
 
-__all__ = ["ReadingOperator", "is_escape", "show_in_status_bar"]
+__all__ = ["ReadingOperator", "is_escape", "is_navigation", "show_in_status_bar"]
 
 # While the scene is read: as long as the window may stand still, and rest enough to draw it.
 SECONDS_A_TURN = 0.04
 SECONDS_BETWEEN_TURNS = 0.02
+# How the types of the events begin that move the view.
+NAVIGATION = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "NDOF", "NUMPAD_", "HOME", "MOUSEROTATE", "MOUSESMARTZOOM")
 
 
 def is_escape(event: Event) -> bool:
     """Whether Esc was pressed."""
     return event.type == "ESC" and event.value == "PRESS"
+
+
+def is_navigation(event: Event) -> bool:
+    """Whether the event moves the view and changes nothing of the scene."""
+    return event.type.startswith(NAVIGATION)
 
 
 def show_in_status_bar(context: Context, text: str | None) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `sweep`, `job`, `check`, `report`, `impacts`, `export`, `solve` and `compile` on their
-own, and with the same arguments after `blender -b FILE --command`."""
+"""The command line: `stiction bake`, `settle`, `sweep`, `job`, `check`, `report`, `impacts`, `export`, `solve` and `compile` on
+their own, and with the same arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from .messages import say, say_warnings
 from .options import PROGRAM, keys_wanted, make_parser
 from .outputs import refuse_outputs, standard_output_kept
 from .processes import compile_kernels, run_module, sweep
+from .settle import settle
 
 __all__ = ["register", "run", "unregister"]
 
-# Commands that change nothing of the open file.
-AS_IT_IS = ("report", "impacts", "export", "job")
+# Commands without options for the settings of the open file.
+AS_IT_IS = ("report", "impacts", "export", "job", "settle")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -50,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
                 # such as a name that is too long for a file
                 raise UsageError(str(error)) from error
             commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
-            commands |= {"sweep": sweep, "job": job, "export": export}
+            commands |= {"sweep": sweep, "job": job, "export": export, "settle": settle}
             return commands[arguments.command](arguments)
     except UsageError as error:
         tell(f"{PROGRAM}: {error}", sys.stderr)

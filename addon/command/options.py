@@ -99,6 +99,7 @@ def make_parser() -> Parser:
         help="folder for the bakes and the sheet; goes on with those in it",
     )
     add_job_command(commands)
+    add_settle_command(commands)
     report_command = commands.add_parser(
         "report",
         help="report the accuracy of a bake",
@@ -152,6 +153,53 @@ def add_job_command(commands: Any) -> None:
     command.add_argument("--kernels", metavar="FOLDER", help="of `stiction compile`, where all machines read it")
     command.add_argument("--blender", default="blender", metavar="PROGRAM", help="by default blender")
     command.add_argument("--threads", type=int, default=0, metavar="N", help="of the bake; 0, the default, for one a processor")
+
+
+def add_settle_command(commands: Any) -> None:
+    """The command that drops objects until they rest."""
+    command = commands.add_parser(
+        "settle",
+        help="drop objects until they rest, and keep them there",
+        description="Drops objects of a .blend file until they rest, without the timeline, and writes it with them there. "
+        "Exits with 3 if an object does not rest, or a step missed its tolerance.",
+    )
+    add_scene(command)
+    command.add_argument(
+        "-o", "--output", required=True, metavar="SETTLED.blend", help="the file to write, the same one if you want"
+    )
+    command.add_argument(
+        "--object",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an object that settles; can be given more than once; by default all active rigid bodies do",
+    )
+    command.add_argument(
+        "--land-on",
+        choices=("bodies", "meshes"),
+        default="bodies",
+        help="what objects land on: the other rigid bodies, or all visible meshes as well (%(default)s)",
+    )
+    command.add_argument("--seconds", type=float, default=10.0, metavar="S", help="simulated time at most (%(default)s)")
+    command.add_argument(
+        "--gravity", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in m/s^2; by default that of the scene"
+    )
+    command.add_argument(
+        "--bodies",
+        choices=("as-before", "add", "remove"),
+        default="as-before",
+        help="what becomes of the rigid bodies of the objects that settle (%(default)s)",
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the random start (%(default)s)")
+    command.add_argument("--distance", type=float, default=0.0, metavar="M", help="largest random displacement before the drop")
+    command.add_argument("--angle", type=float, default=0.0, metavar="DEGREES", help="largest random rotation before the drop")
+    command.add_argument("--threads", type=int, default=0, metavar="N", help="threads, 0 for one per processor (%(default)s)")
+    command.add_argument("--report", metavar="FILE.json", help="write the poses, and which objects rest, as JSON")
+    command.add_argument(
+        "--accept-missed",
+        action="store_true",
+        help="exit with 0, not 3, where objects do not rest or steps missed the tolerance",
+    )
 
 
 def capture_wanted(arguments: argparse.Namespace) -> list[str]:

@@ -50,9 +50,9 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         refuse_one_for_another((("the scene", arguments.scene or bpy.data.filepath), ("--output", arguments.output[0])))
     elif arguments.command == "impacts":
         named.append(("--output", arguments.output[0], TABLE))
-    elif arguments.command == "bake":
+    elif arguments.command in ("bake", "settle"):
         if is_stream(arguments.output):
-            raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is baked")
+            raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is written")
         said("--output", lambda: refuse_blend(arguments.output))
         refuse_one_for_another((("--output", arguments.output), ("--report", report)))
     elif arguments.command == "job":

@@ -112,6 +112,7 @@ PLACES = {
     "export_farm_job": "docs/farms.html",
     "play": f"{BAKING}#play-with-stiction",
     "keep_play": f"{BAKING}#play-with-stiction",
+    "settle": "docs/settle.html#settle",
     "add_world": f"{BAKING}#check-scene",
     "reactions_to_curves": "docs/scene.html#rigid-body-constraints",
     "stop_compiling": "docs/headless.html#compiling-and-farms",

@@ -27,6 +27,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.find_frames", icon="VIEWZOOM")
         layout.operator("stiction.add_pieces")
         layout.operator("stiction.remove_pieces")
+        layout.operator("stiction.settle", icon="TRIA_DOWN_BAR")
         layout.separator()
         layout.operator("stiction.check_scene", icon="VIEWZOOM")
         layout.operator("stiction.copy_to_selected", text="Copy to Selected")

@@ -24,6 +24,8 @@ def gravity_now(context: Context) -> Array:
     scene = context.evaluated_depsgraph_get().scene_eval
     if not scene.use_gravity:
         return np.zeros(3)
+    if scene.rigidbody_world is None:
+        return numbers(scene.gravity)
     weights = scene.rigidbody_world.effector_weights
     return numbers(scene.gravity) * weights.gravity * weights.all
 

@@ -323,16 +323,19 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
 
 
 def effective_settings(scene: Scene) -> SolverSettings:
-    """How the scene is solved; the rigid body world must exist. A choice that this version does not have counts as the default,
-    and `unknown_choices` names it. What the published tables vary beside this has its default."""
-    own = scene.stiction
+    """How the scene is solved; without a rigid body world it has the default number of substeps.
+
+    A choice that this version does not have counts as the default, and `unknown_choices` names it. What the published tables
+    vary beside this has its default."""
+    own, world = scene.stiction, scene.rigidbody_world
+    of_world = SolverSettings.substeps if world is None else world.substeps_per_frame
     method = ContactMethod.__members__.get(own.method, SolverSettings.method)
     return SolverSettings(
         method=method,
         tolerance=own.tolerance,
         moving_tolerance=own.moving_tolerance,
         max_iterations=own.max_iterations,
-        substeps=own.substeps if own.use_substeps else scene.rigidbody_world.substeps_per_frame,
+        substeps=own.substeps if own.use_substeps else of_world,
         sleeping=own.use_sleeping,
         step_time_limit=own.step_time_limit,
         recovery_speed=own.recovery_speed,

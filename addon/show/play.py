@@ -24,6 +24,7 @@ from ...solver_core.validation.findings import SceneError
 from ..bake.worker import WorkerError
 from ..blender.cooperative import at_once
 from ..blender.poll import is_idle, load_what_reads, may_read_scene
+from ..blender.reading_operator import is_navigation
 from ..blender.redraw import redraw, redraw_views
 from .live import Live
 
@@ -38,8 +39,6 @@ Array = NDArray[np.float64]
 # Blender wants a plain set; this one is never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 ENDS = {"ESC", "RET", "NUMPAD_ENTER", "RIGHTMOUSE"}
-# Looking around goes on; all else would reach a scene that is not as the user left it.
-LOOKS = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "NDOF", "NUMPAD_", "HOME", "MOUSEROTATE", "MOUSESMARTZOOM")
 HAND_COLOUR = (0.90, 0.62, 0.0, 1.0)
 LINE_PIXELS = 2.0
 TEXT_PIXELS = 13.0
@@ -189,7 +188,8 @@ class STICTION_OT_play(Operator):
             self.let_go()
         elif event.type == "MOUSEMOVE" and self._hand is not None:
             self.drag(context, event)
-        elif event.type.startswith(LOOKS):
+        elif is_navigation(event):
+            # all else would reach a scene that is not as the user left it
             return {"PASS_THROUGH"}
         return {"RUNNING_MODAL"}
 

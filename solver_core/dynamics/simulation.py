@@ -97,6 +97,35 @@ class Simulation:
         """(j, 6) N s and N m s: what the last time step's impulses were in the coordinates of each joint."""
         return self._steps.held
 
+    @property
+    def asleep(self) -> NDArray[np.bool_]:
+        """(n,) which bodies fell asleep where they had come to rest."""
+        return self._steps.sleep.settled
+
+    @property
+    def radius(self) -> Floats:
+        """(n,) m, the distance from the center of mass to the farthest point of each body; infinite for a half-space."""
+        return self._steps.bodies.shapes.radius
+
+    @property
+    def center_of_mass(self) -> Floats:
+        """(n, 3) m, where the centers of mass of the bodies that the solver moves are in the world; of others the origins."""
+        return self._steps.state.position
+
+    def deepest_overlap(self) -> tuple[float, tuple[int, int] | None]:
+        """Measure the deepest overlap of all bodies where they are now.
+
+        Returns
+        -------
+        depth : m, 0 where nothing overlaps.
+        pair : the indices of the two bodies, None where nothing overlaps.
+        """
+        contacts = self._steps.all_contacts()
+        worst = int(np.argmin(contacts.gap)) if len(contacts) else -1
+        if worst < 0 or contacts.gap[worst] >= 0.0:
+            return 0.0, None
+        return -float(contacts.gap[worst]), (int(contacts.body_a[worst]), int(contacts.body_b[worst]))
+
     def first_frame(self) -> Frame:
         """The state as it is now, before or between steps, without statistics."""
         return self._record([])

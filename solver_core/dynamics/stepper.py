@@ -419,11 +419,15 @@ class Stepper:
 
     def take_gaps(self) -> ContactSet:
         """All contacts as they are now, at whose gaps joints hold from now on whom they did not hold before."""
-        still = np.zeros((len(self.spec.bodies), 6))
-        contacts = self._collider.contacts(self.state, self.sleep.awake | self.sleep.asleep, still, 0.0)
+        contacts = self.all_contacts()
         if len(self.joints.links):
             self.together.begin(self._collider.neighbours(self.state), contacts)
         return contacts
+
+    def all_contacts(self) -> ContactSet:
+        """The contacts of all bodies where they are now, bodies that sleep included."""
+        still = np.zeros((len(self.spec.bodies), 6))
+        return self._collider.contacts(self.state, self.sleep.awake | self.sleep.asleep, still, 0.0)
 
     def _show(self, system: System, impulse: Floats) -> None:
         """Show the problem that is solved next."""

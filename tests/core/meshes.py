@@ -61,6 +61,19 @@ def torus(major, minor, around, across):
     return points, triangulated(np.stack([p * across + q for p, q in corners], axis=-1).reshape(-1, 4))
 
 
+def cup(radius, height, wall, around):
+    """A closed cup about the z axis from z = 0, open at the top, its walls and its bottom as thick as given."""
+    profile = [(radius, 0.0), (radius, height), (radius - wall, height), (radius - wall, wall)]
+    angle = 2.0 * np.pi * np.arange(around) / around
+    rings = np.array([[(r * np.cos(a), r * np.sin(a), z) for a in angle] for r, z in profile])
+    points = np.concatenate([rings.reshape(-1, 3), [(0.0, 0.0, 0.0), (0.0, 0.0, wall)]])
+    first, last, low = np.arange(around), np.arange(3 * around, 4 * around), 4 * around
+    quads = between_rings(rings, 3)[:, ::-1]
+    bottom = np.stack([np.full(around, low), np.roll(first, -1), first], axis=1)
+    inside = np.stack([np.full(around, low + 1), last, np.roll(last, -1)], axis=1)
+    return points, np.concatenate([triangulated(quads), bottom, inside]).astype(np.int32)
+
+
 def blocks(xs, ys, zs, filled):
     """The closed surface of the cells of a grid that are filled: (len(xs) - 1, len(ys) - 1, len(zs) - 1) bool."""
     numbers: dict[tuple[int, ...], int] = {}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies dropped until everything rests: the poses that remain, without an animation.
+
+    settled = sc.settle(spec)
+    settled.poses, settled.rests, settled.seconds, settled.overlap
+
+The stepper is that of every simulation. What is new here is when to stop. A body rests when it sleeps, see `sleeping`. It also
+rests when it has moved, in each of two windows of half a second in turn, by at most a thousandth of its half extent and a
+thousandth of the distance that it would fall in that time, and no farther in the second window than in the first: bodies that
+jitter within the tolerance of a large pile may never sleep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry.compounds import parts
+from ..problem.result import Status
+from ..scene.settling import FRAME_RATE, settling_scene
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, SolverSettings, changed
+from .motion.rotation import rotate
+from .simulation import Simulation
+
+__all__ = ["SETTLE_SECONDS", "Progress", "Settled", "settle"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+SETTLE_SECONDS = 10.0  # s of simulated time at most, unless the caller says otherwise
+WINDOW_FRAMES = 12  # half a second
+SLOWEST_SHARE = 1e-3  # of the half extent, and of the distance of free fall in a window: a body that moves less may rest
+MOST_GROWTH = 1.2  # from a window to the next: a body whose motion grows by more does not rest
+LEAST_GROWTH = 0.1  # of the bound: growth of what moves less than that is noise
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a settle has come: simulated time in s, and how many of the moving bodies rest."""
+
+    seconds: float
+    resting: int
+    moving: int
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Where bodies came to rest.
+
+    poses: (n, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world, in the order of the
+    scene's bodies. moving: (n,) which bodies could move. rests: (n,) which bodies rest, those that cannot move included.
+    lost: (n,) which fell past everything that stands still, and will never rest. displacement: (n,) m, an upper bound of how
+    far any point of each body is from where it started; moved: (n,) whether that is more than a thousandth of its radius.
+    seconds: of simulated time. steps: of the solver; missed_steps: how many did not reach their tolerance. overlap: m, the
+    deepest at the end, 0 for none; overlapping: the names of its two bodies.
+    """
+
+    poses: Floats
+    moving: Flags
+    rests: Flags
+    lost: Flags
+    displacement: Floats
+    moved: Flags
+    seconds: float
+    steps: int
+    missed_steps: int
+    overlap: float
+    overlapping: tuple[str, ...]
+
+    @property
+    def all_rest(self) -> bool:
+        """Whether every body rests."""
+        return bool(self.rests.all())
+
+
+def settle(
+    spec: SceneSpec,
+    settings: SolverSettings | None = None,
+    *,
+    moving: Collection[str] | None = None,
+    max_seconds: float = SETTLE_SECONDS,
+    threads: int = 1,
+    before_step: Callable[[], object] = lambda: None,
+    on_progress: Callable[[Progress], object] = lambda _progress: None,
+    **changes: Any,
+) -> Settled:
+    """Drop bodies until everything rests, or time is up.
+
+    Parameters
+    ----------
+    spec : the scene; `scene/settling.py` says what of it counts.
+    settings : how it is solved, None for the defaults; the step is 1 / (24 substeps) s, and bodies sleep.
+    moving : names of the bodies that move; None for all active ones.
+    max_seconds : s of simulated time at most.
+    threads : that large islands are solved in, 0 for one for each processor.
+    before_step : called before each time step; what it raises ends the settle.
+    on_progress : called 24 times per simulated second.
+    changes : fields of `SolverSettings` with other values.
+
+    Returns
+    -------
+    Settled : it says of each body whether it rests; the simulation also ends when all that does not rest is lost.
+
+    Raises
+    ------
+    SceneError : the scene cannot be simulated, with every object and field in the way.
+    ValueError : max_seconds is not a positive number, a name is not that of a body, or nothing would move.
+    """
+    if not (math.isfinite(max_seconds) and max_seconds > 0.0):
+        raise ValueError(f"max_seconds must be positive and finite, not {max_seconds}")
+    scene = settling_scene(spec, moving)
+    wanted = changed(SolverSettings() if settings is None else settings, changes)
+    simulation = Simulation(scene, replace(wanted, sleeping=True, step_time_limit=0.0), threads=threads)
+    frame = simulation.first_frame()
+    watch = RestWatch(scene, simulation, frame.poses)
+    steps = missed = number = 0
+    for number in range(1, math.ceil(max_seconds * FRAME_RATE) + 1):
+        frame = simulation.advance(before_step)
+        steps += len(frame.statistics.status)
+        missed += int(np.count_nonzero(frame.statistics.status != Status.SOLVED))
+        watch.see(number, frame.poses)
+        on_progress(Progress(number / FRAME_RATE, int(np.count_nonzero(watch.rests & watch.moving)), len(watch)))
+        if (watch.rests | watch.lost).all():
+            break
+    depth, pair = simulation.deepest_overlap()
+    displacement = watch.displacement(frame.poses)
+    return Settled(
+        poses=frame.poses,
+        moving=watch.moving,
+        rests=watch.rests & ~watch.lost,
+        lost=watch.lost,
+        displacement=displacement,
+        moved=displacement > SLOWEST_SHARE * simulation.radius,
+        seconds=number / FRAME_RATE,
+        steps=steps,
+        missed_steps=missed,
+        overlap=depth,
+        overlapping=() if pair is None else tuple(scene.bodies[index].name for index in pair),
+    )
+
+
+class RestWatch:
+    """Which bodies of a simulation rest.
+
+    moving: (n,) which bodies the solver moves. rests, lost: (n,) as of `Settled`, at the frame that was seen last.
+    """
+
+    def __init__(self, spec: SceneSpec, simulation: Simulation, poses: Floats) -> None:
+        """poses: (n, 7) as the simulation starts."""
+        self.moving = np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies])
+        self.rests, self.lost = ~self.moving, np.zeros(len(poses), dtype=bool)
+        self._simulation, self._radius = simulation, simulation.radius
+        self._start = self._first = Placement.now(simulation, poses)
+        gravity = float(np.linalg.norm(spec.gravity))
+        fall = 0.5 * gravity * (WINDOW_FRAMES / FRAME_RATE) ** 2 if gravity > 0.0 else np.inf
+        self._bound = SLOWEST_SHARE * np.minimum(self._radius, fall)
+        self._farthest, self._before = np.zeros(len(poses)), np.full(len(poses), np.inf)
+        self._was_slow = np.zeros(len(poses), dtype=bool)
+        self._down = np.asarray(spec.gravity, dtype=float) / gravity if gravity > 0.0 else np.zeros(3)
+        joined = {name for joint in spec.joints for name in (joint.body_a, joint.body_b)}
+        self._may_be_lost = self.moving & np.array([body.name not in joined for body in spec.bodies])
+        stand = (body for body in spec.bodies if body.kind is not BodyKind.ACTIVE)
+        self._lowest = max((farthest_along(body, self._down) for body in stand), default=-np.inf)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.moving))
+
+    def see(self, number: int, poses: Floats) -> None:
+        """Take in the poses (n, 7) of a frame, counted from 1."""
+        now = Placement.now(self._simulation, poses)
+        self._farthest = np.maximum(self._farthest, now.distance(self._first, self._radius))
+        if number % WINDOW_FRAMES == 0:
+            grows = self._farthest > np.maximum(MOST_GROWTH * self._before, LEAST_GROWTH * self._bound)
+            slow = self._farthest <= self._bound
+            self.rests = ~self.moving | (slow & self._was_slow & ~grows)
+            self._before, self._was_slow, self._farthest, self._first = self._farthest, slow, np.zeros(len(poses)), now
+        else:
+            self.rests = self.rests & (self._farthest <= self._bound)
+        self.rests = self.rests | self._simulation.asleep
+        self.lost = self._are_lost(now) if self._down.any() else self.lost
+
+    def displacement(self, poses: Floats) -> Floats:
+        """(n,) m, an upper bound of how far the points of each body are from where they started, with poses (n, 7)."""
+        now = Placement.now(self._simulation, poses)
+        return np.where(self.moving, now.distance(self._start, self._radius), 0.0)
+
+    def _are_lost(self, now: Placement) -> Flags:
+        highest = now.center @ self._down - self._radius
+        return self._may_be_lost & (highest > self._lowest) & ~self._simulation.asleep
+
+
+def farthest_along(body: BodySpec, direction: Floats) -> float:
+    """Coordinate in m of the farthest point of a body along a unit vector (3,); infinite for a half-space."""
+    farthest = -np.inf
+    for part in parts(body.shape):
+        if part.shape.kind is ShapeKind.PLANE:
+            return np.inf
+        local = part.shape.vertices @ part.rotation.T + part.position
+        points = rotate(np.broadcast_to(body.orientation, (len(local), 4)), local) + body.position
+        farthest = max(farthest, float((points @ direction).max()) + part.shape.margin + part.shape.radius)
+    return farthest
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where bodies are: their centers of mass (n, 3) m, and their orientations (n, 4)."""
+
+    center: Floats
+    orientation: Floats
+
+    @classmethod
+    def now(cls, simulation: Simulation, poses: Floats) -> Placement:
+        """Of a simulation whose last frame has these poses (n, 7)."""
+        return cls(simulation.center_of_mass.copy(), poses[:, 3:].copy())
+
+    def distance(self, other: Placement, radius: Floats) -> Floats:
+        """(n,) m, an upper bound of how far points of the bodies are from where they are in another placement.
+
+        radius: (n,) m, from the centers to the farthest points; infinite ones count as nothing.
+        """
+        cosine = np.abs(np.einsum("ij,ij->i", self.orientation, other.orientation))
+        half_sine = np.sqrt(np.maximum(0.0, 1.0 - np.minimum(cosine, 1.0) ** 2))
+        reach = np.where(np.isfinite(radius), radius, 0.0)
+        return np.linalg.norm(self.center - other.center, axis=1) + 2.0 * reach * half_sine
