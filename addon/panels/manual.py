@@ -45,6 +45,7 @@ ANCHORS = {
         "initial_motion": "begins",
         "velocity": "velocity",
         "angular_velocity": "angular-velocity",
+        "blend_frames": "blend-to-keyframes",
     },
     "SceneStiction": {
         "method": "method",

@@ -177,6 +177,7 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         if own.initial_motion == "VALUES":
             layout.prop(own, "velocity")
             layout.prop(own, "angular_velocity", text="Spin")
+        layout.prop(own, "blend_frames", text="Blend to Keyframes")
 
 
 class STICTION_PT_object_pairs(ObjectPanel, Panel):

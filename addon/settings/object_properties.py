@@ -231,6 +231,14 @@ class ObjectStiction(PropertyGroup):
         unit="ROTATION",
         override=OVERRIDABLE,
     )
+    blend_frames: IntProperty(
+        name="Blend",
+        description="Frames that the body takes to come to its keyframes where Animated is keyed on in mid-shot",
+        default=0,
+        min=0,
+        soft_max=100,
+        override=OVERRIDABLE,
+    )
     use_flexible: BoolProperty(
         name="Flexible",
         description="Let the body bend: an active body of the shape Mesh, with a closed mesh",
