@@ -168,7 +168,9 @@ def of_constraint(ob: Object) -> tuple[Any, ...]:
         None if end is None else place_of(end, animated_paths(end)) for end in (constraint.object1, constraint.object2)
     )
     is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
-    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving))
+    # bakes of earlier versions held bodies where they were set up
+    holds = ("where enabled",) if ob.stiction.hold_bodies == "ENABLED" else ()
+    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving), *holds)
 
 
 def fields_and_absorbers(scene: Scene) -> list[Object]:

@@ -46,6 +46,7 @@ ANCHORS = {
         "velocity": "velocity",
         "angular_velocity": "angular-velocity",
         "blend_frames": "blend-to-keyframes",
+        "hold_bodies": "hold-bodies",
     },
     "SceneStiction": {
         "method": "method",

@@ -239,6 +239,15 @@ class ObjectStiction(PropertyGroup):
         soft_max=100,
         override=OVERRIDABLE,
     )
+    hold_bodies: EnumProperty(
+        name="Hold Bodies",
+        description="Where the constraint holds its bodies once it is enabled in mid-shot",
+        items=(
+            ("SET_UP", "Where Set Up", "It pulls them back to where they were to each other at the first frame, as in Blender"),
+            ("ENABLED", "Where Enabled", "It holds them where they are to each other when it is enabled"),
+        ),
+        override=OVERRIDABLE,
+    )
     use_flexible: BoolProperty(
         name="Flexible",
         description="Let the body bend: an active body of the shape Mesh, with a closed mesh",

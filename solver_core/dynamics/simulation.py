@@ -148,6 +148,7 @@ class Simulation:
             | steps.island_motion.checkpoint()
             | steps.together.checkpoint()
             | ({"takeovers": steps.paths.takeovers.copy()} if len(steps.paths.takeovers) else {})
+            | ({} if steps.joints.attached is None else {"joint_attached": steps.joints.attached})
             | {"last_step": np.array([steps.last_step])}
         )
 
@@ -160,6 +161,8 @@ class Simulation:
         steps.memory = remembered(checkpoint, "memory")
         nothing_begun = dict(zip(BEGUN, NO_IMPACTS_BEGUN, strict=True))
         steps.begun = ImpactMemory._make(np.array((nothing_begun | checkpoint)[name]) for name in BEGUN)
+        if "joint_attached" in checkpoint:
+            steps.joints.attach(np.array(checkpoint["joint_attached"]))
         steps.joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
         steps.take_step(frame - self.spec.frame_start)
         steps.sleep.restore(checkpoint)
@@ -198,6 +201,8 @@ class Simulation:
         steps.paths.goes_on(frame.frame - self.spec.frame_start, steps.state)
         steps.hold(frame.frame - self.spec.frame_start)
         steps.place(at, at + 1.0, steps.step)
+        if "joint_attached" in checkpoint and steps.joints.attached is not None:
+            steps.joints.attach(np.array(checkpoint["joint_attached"]))
         angle, twist = (np.array(checkpoint[f"joint_{name}"]) for name in ("angle", "twist"))
         steps.joints.restore(steps.joints.memory._replace(angle=angle, twist=twist, broken=frame.broken.copy()))
         return self._begin_contacts()
@@ -212,7 +217,7 @@ class Simulation:
         if steps.fields is not None and released.any():
             steps.fields.begin_with(frame, steps.state, released, steps.last_step)
         # what joints become is what they are restored to, too
-        changed = steps.joints.enter(frame)
+        changed = steps.joints.enter(frame, steps.state)
         if changed:
             steps.follow_joints()
         if changed | steps.paths.gravity_changes(frame):

@@ -41,7 +41,7 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
         if (a.path is None) != (b.path is None) or not same_deformation(a, b):
             return None
         rows = first_difference(a.path, b.path), first_other(a.teleports or (), b.teleports or ()), first_other_span(a, b)
-        last = min(last, *(new.frame_start + row - FRAMES_AHEAD for row in rows if row is not None))
+        last = min((last, *(new.frame_start + row - FRAMES_AHEAD for row in rows if row is not None)))
     row = first_difference(speeds(old), speeds(new))
     if row is not None:
         # that of a frame acts on the way to it

@@ -30,7 +30,14 @@ __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_s
 KIND = "snap"
 # Fields that scenes of earlier versions do not have, with the values that stand for that: a scene with these is written, and
 # named, as it was there.
-LATER_FIELDS: dict[str, Any] = {"deformable": None, "speed_path": None, "spans": None, "blend_frames": 0, "teleports": None}
+LATER_FIELDS: dict[str, Any] = {
+    "deformable": None,
+    "speed_path": None,
+    "spans": None,
+    "blend_frames": 0,
+    "teleports": None,
+    "holds_where_enabled": False,
+}
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
