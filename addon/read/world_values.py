@@ -53,7 +53,7 @@ class WorldValues:
 
     @property
     def speed_path(self) -> Array | None:
-        """(frames,) the speed on the way to each frame, None where it is the same for all; that of the first is the second's."""
+        """(frames,) the speed on the way to each frame, None where it is the same for all. The first is that of the second."""
         ways = np.array(self.speeds[1:], dtype=np.float64)
         return None if not len(ways) or (ways == ways[0]).all() else np.concatenate([ways[:1], ways])
 

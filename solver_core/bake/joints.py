@@ -97,7 +97,9 @@ def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
     enabled = [change.frame for change in joint.changes if joint.becomes_enabled_at(change.frame)]
     earlier = [number for number in enabled if spec.frame_start + number <= frame.frame]
     if earlier and not joint.holds_where_enabled:
-        cause = f"it is enabled at frame {spec.frame_start + earlier[-1]} with its bodies out of place, and something is in the way"
+        cause = (
+            f"it is enabled at frame {spec.frame_start + earlier[-1]} with its bodies out of place, and something is in the way"
+        )
         return cause, "let it hold its bodies where they are when it is enabled, or bring them into place first"
     active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE and body.name in (joint.body_a, joint.body_b)}
     if not active:

@@ -103,9 +103,12 @@ class Simulation:
         return self._record([])
 
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
-        """Simulate one frame, in no time steps where the speed of the simulation is 0. What `before_step` raises, which is called before each time step, ends it between two of them;
-        only `restore` leads on from there. Raises SceneError where animated bodies cannot be followed to that frame, and where
-        bodies move beyond all numbers."""
+        """Simulate one frame, in no time steps where the speed of the simulation is 0.
+
+        What `before_step` raises, which is called before each time step, ends it between two of them; only `restore` leads on
+        from there. Raises SceneError where animated bodies cannot be followed to that frame, and where bodies move beyond all
+        numbers.
+        """
         frame = self._frame - self.spec.frame_start
         substeps = self._steps.enter_frame(frame + 1)
         self._enter_frame()

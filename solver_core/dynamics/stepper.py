@@ -127,7 +127,7 @@ class Stepper:
         self._cascades = 0
 
     def enter_frame(self, frame: int) -> int:
-        """Begin the way to a frame, counted from the first; the number of time steps on it, 0 where the simulation is frozen."""
+        """Begin the way to a frame, counted from the first; the number of time steps on it, 0 where time is frozen."""
         if self.kept is not None:
             first = (frame - 1) * self.settings.substeps if self.timing.changes else 0
             time = self.timing.begin(frame - 1) if self.timing.changes else 0.0

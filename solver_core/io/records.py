@@ -98,8 +98,12 @@ class EarlierFrames:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Head of a cache: the digest of the bake, see `cache_digest`; the bodies in the order of the poses, the joints in that of
-    the reactions; the timing, with the speed of the simulation on the way to each frame where it changes; and which of its first frames are of other bakes, those of the earliest first."""
+    """Head of a cache.
+
+    digest: of the bake, see `cache_digest`. bodies: in the order of the poses; joints: in that of the reactions. frame_start,
+    frame_end, fps, time_scale, substeps: the timing. earlier: which of the first frames are of other bakes, those of the
+    earliest first. speeds: the time scale on the way to each frame where it changes, else empty.
+    """
 
     digest: str
     bodies: tuple[str, ...]

@@ -32,7 +32,9 @@ def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         for field, message in (*end_findings(joint, bodies), *frame_findings(joint), *state_findings(joint)):
             yield SceneProblem(joint.name, field, message)
         if joint.holds_where_enabled and joint.changes and {joint.body_a, joint.body_b} <= bent:
-            message = "both of its bodies bend, and where they are bent when it is enabled is not known; hold where it is set up"
+            message = (
+                "both of its bodies bend, and where they are bent when it is enabled is not known; hold where it is set up"
+            )
             yield SceneProblem(joint.name, "holds_where_enabled", message)
         for change in joint.changes:
             for field, message in state_findings(change):

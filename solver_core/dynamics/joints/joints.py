@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...linalg.in_order import product
 from ...linalg.mat3 import inverses
 from ...problem.contact_problem import ContactProblem
 from ...problem.system import System
@@ -121,7 +122,7 @@ class Joints:
 
     @property
     def attached(self) -> Floats | None:
-        """(j, 2, 4, 3) where the frames of joints are in their bodies, places and axes by rows; None where they never change."""
+        """(j, 2, 4, 3) where the frames of joints are in their bodies, places and axes by rows; None if these never change."""
         if not any(joint.holds_where_enabled for joint in self._joints):
             return None
         frames = self._table.frames
@@ -271,9 +272,9 @@ def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> t
     for j in which:
         stays, moves = (1, 0) if frames.body[j, 1] in ends.body else (0, 1)
         here, there = frames.body[j, stays], frames.body[j, moves]
-        at = position[here] + rotation[here] @ bent.place[j, stays]
-        place[j, moves] = rotation[there].T @ (at - position[there])
-        axes[j, moves] = bent.axes[j, stays] @ rotation[here].T @ rotation[there]
+        at = position[here] + product(rotation[here], bent.place[j, stays])
+        place[j, moves] = product(rotation[there].T, at - position[there])
+        axes[j, moves] = product(product(bent.axes[j, stays], rotation[here].T), rotation[there])
     return place, axes
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...linalg.in_order import length
-from ...linalg.mat3 import solve
+from ...linalg.in_order import length, product
+from ...linalg.mat3 import inverses
 from ...scene.spec import BodyKind, BodySpec, SceneSpec, spans_of
 from ...scene.timing import Timing
 from ...validation.findings import SceneError
@@ -137,8 +137,8 @@ class Prescribed:
             return
         i, seconds = span.body, self._timing.seconds(frame + 1)
         rotation = matrices(state.orientation[i : i + 1])[0]
-        inertia = rotation @ self._bodies.model.inertia[i] @ rotation.T
-        twist = np.concatenate([state.velocity[i], np.array(solve(inertia, state.angular_momentum[i]))]) * seconds
+        local = product(inverses(self._bodies.model.inertia[i : i + 1])[0], product(rotation.T, state.angular_momentum[i]))
+        twist = np.concatenate([state.velocity[i], product(rotation, local)]) * seconds
         pose = np.concatenate([state.position[i], state.orientation[i]])
         self.takeovers[i] = Takeover(float(frame), pose, twist).row
         state.velocity[i] = state.angular_momentum[i] = 0.0
@@ -182,7 +182,7 @@ class Prescribed:
 
     def _pose(self, span: Span, frame: float, *, after: bool) -> Floats:
         pose = span.path.pose(frame) if after else span.path.pose_before(frame)
-        takeover = Takeover.of_row(self.takeovers[span.body]) if 0 < span.first and frame < span.blended else None
+        takeover = Takeover.of_row(self.takeovers[span.body]) if span.first > 0 and frame < span.blended else None
         return pose if takeover is None else blended(pose, span.path, span.first, float(span.blended), frame, takeover)
 
     def _put(self, span: Span, state: State, pose: Floats) -> None:
@@ -202,7 +202,7 @@ def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
         path = GivenPath(poses[: last + 1], (*jumps, first))
         blended_at = min(first + body.blend_frames, last) if first > 0 else 0
         orientation = poses[min(last, len(poses) - 1), 3:]
-        arm = matrices(np.ascontiguousarray(orientation)[None])[0] @ center
+        arm = product(matrices(np.ascontiguousarray(orientation)[None])[0], center)
         released = np.concatenate([velocity + np.cross(angular, arm), angular])
         found.append(Span(index, path, first, last, blended_at, released))
     return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...linalg.in_order import product
 from .paths import GivenPath, begin_twist, rate_of_turn
 from .rotation import matrices, rotate_by, rotation_vector
 
@@ -61,8 +62,8 @@ def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float,
     start = gone_on(at_first, twist, min(takeover.begin - first, 0.0)) if takeover.begin < first else path.pose(takeover.begin)
     now = gone_on(at_first, twist, frame - first) if frame < first else pose
     offset = np.append(takeover.pose[:3] - start[:3], rotation_vector(start[3:], takeover.pose[3:]))
-    turn = turning(offset[3:])
-    rate = takeover.twist - np.append(twist[:3], turn @ twist[3:])
+    turned = product(turning(offset[3:]), twist[3:])
+    rate = takeover.twist - np.append(twist[:3], turned)
     rate[3:] = rate_of_turn(offset[3:], rate[3:])
     fades = (1.0 - share) ** 2
     offset = fades * ((1.0 + 2.0 * share) * offset + share * length * rate)
