@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from solver_core.bake.joints import contradiction_warnings
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointChange, JointSpec
 from solver_core.scene.parts import box
-from solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
 
 AXES, FREE = (LOCKED, LOCKED, LOCKED), (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 G, FPS = 9.81, 24.0
@@ -62,23 +60,24 @@ def test_two_bodies_that_turn_and_fly_are_one_from_the_frame_on_at_which_they_ar
 
 def test_set_up_elsewhere_a_joint_pulls_its_bodies_back_slowly_and_contradicts_nothing():
     joint = glue(5, position=np.zeros(3))
-    frames = Simulation(scene([joint], crate(velocity=(1.0, 0.0, 0.0)), frames=240)).run()
+    spec = scene([joint], crate(velocity=(1.0, 0.0, 0.0)), frames=60)
+    frames = Simulation(spec).run()
     x = np.array([frame.poses[0, 0] for frame in frames])
-    assert x[4] > 0.15 and abs(x[-1]) < 1e-4
-    assert np.abs(np.diff(x[6:])).max() * FPS < 1.0
-    said = [one for frame in frames for one in contradiction_warnings(frame, scene([joint], crate()), ())]
-    assert not said
+    assert x[4] > 0.15 and x[-1] < 0.98 * x[6]
+    speed = -np.diff(x[6:]) * FPS
+    assert (speed > 0.0).all() and speed.max() < 0.1
+    assert not [one for frame in frames for one in contradiction_warnings(frame, spec, ())]
 
 
 def test_a_joint_alone_that_something_is_in_the_way_of_is_told_so():
-    """Not of other constraints, of which there are none."""
-    joint = glue(5, position=np.zeros(3))
-    wall = box("Wall", (0.2, 4.0, 4.0), (-0.5, 0.0, 0.0), SMOOTH, 1.0)
-    wall = replace(wall, kind=BodyKind.PASSIVE, mass=None)
-    spec = scene([joint], crate(velocity=(-30.0, 0.0, 0.0)), replace(wall, position=np.array([-0.2001, 0.0, 0.0])), frames=20)
-    spec = replace(spec, bodies=(replace(spec.bodies[0], position=np.array([-0.6, 0.0, 0.0])), spec.bodies[1]))
+    """Not of other constraints, of which there are none: a wall stands between its body and where that was set up."""
+    path = np.tile([50.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (24, 1))
+    path[11:, 0] = 11 / FPS - 0.15 - 0.0005
+    shape = box("Wall", (0.1, 1.0, 1.0), (0.0, 0.0, 0.0), SMOOTH).shape
+    wall = BodySpec("Wall", BodyKind.ANIMATED, shape, position=path[0, :3], path=path, teleports=(11,))
+    spec = scene([glue(12, position=np.zeros(3))], crate(velocity=(1.0, 0.0, 0.0)), wall, frames=24)
     messages = [one.message for frame in Simulation(spec).run() for one in contradiction_warnings(frame, spec, ())]
-    assert messages and "enabled at frame 6" in messages[0] and "other constraints" not in messages[0]
+    assert messages and "enabled at frame 13" in messages[0] and "other constraints" not in messages[0]
 
 
 @pytest.mark.parametrize("stop", [4, 9, 14])

@@ -10,8 +10,11 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.simulation import Simulation
+from solver_core.io.cache import CacheError, FrameCacheReader, refuse_other_scene
+from solver_core.io.cache_writer import FrameCacheWriter
+from solver_core.io.continuation import frames_that_hold
 from solver_core.scene.parts import box, ground, sphere_shape
-from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec
+from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, SolverSettings
 from solver_core.scene.timing import Timing
 from solver_core.validation.findings import SceneError
 
@@ -144,3 +147,22 @@ def test_a_scene_without_speeds_is_the_same_as_one_with_the_same_speed_at_all_fr
     one, other = (sc.Simulation(spec).run() for spec in (alike, replace(alike, speed_path=None)))
     for a, b in zip(one, other, strict=True):
         np.testing.assert_array_equal(a.poses, b.poses)
+
+
+def test_a_cache_knows_how_long_each_frame_is_and_one_without_speeds_is_that_of_earlier_versions(tmp_path):
+    path = speeds(6, {1: 1.0, 3: 0.5, 5: 0.0})
+    spec = scene([falling(1.0)], path)
+    for name, one in (("slow", spec), ("plain", replace(spec, speed_path=None))):
+        FrameCacheWriter.create(tmp_path / name, one, SolverSettings()).close()
+    slow, plain = (FrameCacheReader(tmp_path / name).info for name in ("slow", "plain"))
+    assert [slow.seconds_to(frame) * FPS for frame in range(1, 7)] == [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]
+    assert plain.speeds == () and plain.seconds_to(3) == 1.0 / FPS
+    assert b"speeds" not in (tmp_path / "plain").read_bytes()
+    refuse_other_scene("cache", slow, spec)
+    with pytest.raises(CacheError, match="do not match"):
+        refuse_other_scene("cache", slow, replace(spec, speed_path=np.ones(6)))
+
+
+def test_frames_hold_up_to_the_one_before_the_speed_changes():
+    before, now = (scene([falling(1.0)], speeds(20, keys)) for keys in ({1: 1.0, 9: 0.5}, {1: 1.0, 9: 0.5, 14: 0.1}))
+    assert frames_that_hold((before, SolverSettings()), (now, SolverSettings())) == 13
