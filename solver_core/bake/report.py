@@ -292,8 +292,11 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     statistics = frame.statistics
     # as many as the frame had: those of another bake may be more or fewer
     steps = len(statistics.status)
-    timing, row = Timing(spec, max(steps, 1)), frame.frame - spec.frame_start
-    for index in np.flatnonzero(statistics.status != Status.SOLVED):
+    missed = np.flatnonzero(statistics.status != Status.SOLVED)
+    if not len(missed):
+        return
+    timing, row = Timing(spec, steps), frame.frame - spec.frame_start
+    for index in missed:
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
         asked = settings.tolerance
         if statistics.moving[index]:
