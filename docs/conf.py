@@ -37,6 +37,7 @@ PAGES = {
         "docs/design/many-bodies",
         "docs/design/published",
         "docs/design/dynamics",
+        "docs/design/given-motion",
         "docs/design/rest",
         "docs/design/impacts",
         "docs/design/joints",

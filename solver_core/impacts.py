@@ -24,6 +24,7 @@ from .linalg.in_order import length
 from .process.command_line import ExitStatus, Parser, UsageError
 from .process.console import prepare_streams, tell
 from .scene.spec import SceneSpec
+from .scene.timing import Timing
 
 __all__ = ["Impact", "impacts_of", "main", "merged_impacts", "write_impacts"]
 
@@ -46,12 +47,13 @@ class Impact:
     body_b: int
 
 
-def merged_impacts(frames: Iterable[FrameImpacts], step: float) -> list[Impact]:
-    """The impacts of all frames, in order of time, those that steps of `step` s have cut in two put together."""
+def merged_impacts(frames: Iterable[FrameImpacts], steps: Iterable[float]) -> list[Impact]:
+    """The impacts of all frames, in order of time, those that time steps have cut in two put together; steps: s, of each
+    frame."""
     done: list[Impact] = []
     running: dict[tuple[int, int], Impact] = {}
-    rows = [row for frame in frames for row in rows_of(frame)]
-    for row in sorted(rows, key=lambda row: row.time):
+    rows = [(row, step) for frame, step in zip(frames, steps, strict=True) for row in rows_of(frame)]
+    for row, step in sorted(rows, key=lambda one: one[0].time):
         pair = row.body_a, row.body_b
         before = running.get(pair)
         if before is not None and row.time - before.time <= STEPS_OF_AN_IMPACT * step:
@@ -97,19 +99,19 @@ def impacts_of(reader: FrameCacheReader) -> list[Impact]:
     if not reader.has_contacts:
         raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
     info = reader.info
-    contacts = (reader.contacts(frame) for frame in reader.frames)
-    kept = (one.impacts for one in contacts if one is not None)
-    return merged_impacts(kept, info.time_scale / (info.fps * info.substeps))
+    contacts = ((reader.contacts(frame), info.seconds_to(frame) / info.substeps) for frame in reader.frames)
+    kept = [(one.impacts, step) for one, step in contacts if one is not None]
+    return merged_impacts([one for one, _ in kept], [step for _, step in kept])
 
 
 def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
     """The impacts as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
     place = [f"{name}_{axis}" for name in ("point", "normal") for axis in "xyz"]
     header, rows = ["time", "frame", "impulse", "speed", *place, "body_a", "body_b", "material_a", "material_b"], []
-    for impact in impacts:
-        time = impact.time / spec.time_scale
+    frames = Timing(spec).frames_at(np.array([impact.time for impact in impacts]))
+    for impact, frame in zip(impacts, frames.tolist(), strict=True):
         bodies = [spec.bodies[index] for index in (impact.body_a, impact.body_b)]
-        numbers = (time, spec.frame_start + time * spec.fps, impact.impulse, impact.speed, *impact.point, *impact.normal)
+        numbers = (frame / spec.fps, spec.frame_start + frame, impact.impulse, impact.speed, *impact.point, *impact.normal)
         words = [body.name for body in bodies] + [body.material.name for body in bodies]
         rows.append([*(f"{value:.7g}" for value in numbers), *words])
     return tables.table(header, rows)

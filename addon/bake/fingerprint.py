@@ -28,6 +28,7 @@ from ..blender.restore import baked_objects
 from ..blender.rigid_bodies import bodies_of, constraints_of, is_baked
 from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
+from ..read.world_values import SPEED, SUBSTEPS
 from ..settings import properties
 from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
@@ -101,17 +102,24 @@ def of_scene(scene: Scene) -> dict[str, str]:
     """Digests of what is no body's; the scene must have a rigid body world."""
     world = scene.rigidbody_world
     start, end = properties.effective_frame_range(scene)
-    settings = properties.effective_settings(scene)
+    settings, moving = properties.effective_settings(scene), animated_paths(scene)
+    has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
+
+    def kept(path: str, value: Any) -> Any:
+        """What is keyed or driven differs from frame to frame; what moves it is compared instead."""
+        return values_at(scene, (path,)) if has_strips or path in moving else value
+
     values = {
         "gravity": values_at(scene, PATHS),
         "force field weights": (values_at(scene, WEIGHT_PATHS), scene.rigidbody_world.effector_weights.collection is None),
         "first frame": start,
         LAST_FRAME: end,
-        "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
+        "frame rate": (scene.render.fps, scene.render.fps_base, kept(SPEED, world.time_scale)),
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
+    values["substeps"] = values["substeps"] if scene.stiction.use_substeps else kept(SUBSTEPS, values["substeps"])
     return {what: digest(value) for what, value in values.items()}
 
 
@@ -160,7 +168,9 @@ def of_constraint(ob: Object) -> tuple[Any, ...]:
         None if end is None else place_of(end, animated_paths(end)) for end in (constraint.object1, constraint.object2)
     )
     is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
-    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving))
+    # bakes of earlier versions held bodies where they were set up
+    holds = ("where enabled",) if ob.stiction.hold_bodies == "ENABLED" else ()
+    return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving), *holds)
 
 
 def fields_and_absorbers(scene: Scene) -> list[Object]:
@@ -222,6 +232,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         "flexible": flexible_of(ob, kept),
         "collision collections": tuple(body.collision_collections),
         "initial motion": initial_motion_of(ob),
+        "blend to keyframes": kept("stiction.blend_frames", own.blend_frames),
         "damping or locks": (
             kept("rigid_body.linear_damping", body.linear_damping),
             kept("rigid_body.angular_damping", body.angular_damping),
@@ -286,7 +297,7 @@ def digest(value: Any) -> str:
 
 
 # What bakes of earlier versions wrote nothing of, for it was so in all of them.
-LATER = {"flexible": digest(None)}
+LATER = {"flexible": digest(None), "blend to keyframes": digest(0)}
 
 
 def friction_of(ob: Object) -> tuple[float, float]:

@@ -82,6 +82,8 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
         bodies.append(now)
     if spec.gravity_path is not None:
         found.odd("gravity", "gravity_path", "its change is left out; it is that of the first frame")
+    if spec.speed_path is not None:
+        found.odd("scene", "speed_path", "its change is left out; the speed is the largest of all frames")
     joints = [one for joint in spec.joints for one in for_constraints(joint, found)]
     joined = {frozenset((joint.body_a, joint.body_b)) for joint in joints}
     joints += [kept_apart(pair) for pair in spec.excluded if frozenset(pair) not in joined]

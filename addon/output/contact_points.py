@@ -101,7 +101,7 @@ def fill(scene: Scene) -> None:
     names = sorted(set(materials_of(scene, info.bodies)) - {""})
     number = {name: index for index, name in enumerate(names)}
     materials = np.array([number.get(name, NO_MATERIAL) for name in materials_of(scene, info.bodies)], dtype=np.int32)
-    step = info.time_scale / (info.fps * info.substeps)
+    step = info.seconds_to(scene.frame_current) / info.substeps
     write_points(ob.data, attributes_of(contacts, step, materials))
     # what the numbers stand for; written only where it is another, lest every frame be a change of the object
     for name, words in (("bodies", info.bodies), ("materials", names)):

@@ -45,6 +45,8 @@ ANCHORS = {
         "initial_motion": "begins",
         "velocity": "velocity",
         "angular_velocity": "angular-velocity",
+        "blend_frames": "blend-to-keyframes",
+        "hold_bodies": "hold-bodies",
     },
     "SceneStiction": {
         "method": "method",

@@ -177,6 +177,23 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         if own.initial_motion == "VALUES":
             layout.prop(own, "velocity")
             layout.prop(own, "angular_velocity", text="Spin")
+        layout.prop(own, "blend_frames", text="Blend to Keyframes")
+
+
+class STICTION_PT_constraint(PhysicsPanel, Panel):
+    bl_label = "Constraint"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return super().poll(context) and context.object.rigid_body_constraint is not None
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.object.stiction, "hold_bodies")
 
 
 class STICTION_PT_object_pairs(ObjectPanel, Panel):
@@ -394,6 +411,7 @@ CLASSES = (
     STICTION_PT_object_surface,
     STICTION_PT_object_flexible,
     STICTION_PT_object_motion,
+    STICTION_PT_constraint,
     STICTION_PT_object_pairs,
     STICTION_PT_object_bake,
     STICTION_PT_scene_start,

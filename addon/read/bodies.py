@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from bpy.types import Context, Object, PropertyGroup
@@ -21,10 +21,9 @@ from .flexible import deformable_of, flexible_problems
 from .initial_motion import (
     ANIMATED,
     follows_animation,
-    frames_held,
     is_animated_throughout,
-    is_caught_again,
     set_in_motion,
+    spans_followed,
 )
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part
 from .object_findings import object_problems, object_warnings, shape_warnings
@@ -52,7 +51,7 @@ class Bodies:
     """The bodies read so far, by their names what else is to be known of some, and what is wrong or odd.
 
     frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
-    motion of their animation. held: for how many frames active ones follow it, and then go on by themselves.
+    motion of their animation. held: from which frame to which active ones follow it, counted from the first.
     """
 
     problems: list[SceneProblem]
@@ -62,15 +61,23 @@ class Bodies:
     animated: dict[str, Object] = field(default_factory=dict)
     deforming: dict[str, Object] = field(default_factory=dict)
     launched: dict[str, Object] = field(default_factory=dict)
-    held: dict[str, int] = field(default_factory=dict)
+    held: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     frozen: list[FrozenTransform] = field(default_factory=list)
     meshes: set[str] = field(default_factory=set)
+
+    def last_followed(self, name: str) -> int | None:
+        """How many frames of its animation a body follows, from the first to the last of them; None for all."""
+        return self.held[name][-1][1] + 1 if name in self.held else None
+
+    def begins_held(self, name: str) -> bool:
+        """Whether an active body follows its animation from the first frame on."""
+        return name in self.held and self.held[name][0][0] == 0
 
 
 def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, int]) -> None:
     """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
-    held = frames_held(ob, *frames) if body_kind(ob) is BodyKind.ANIMATED else 0
-    kind = BodyKind.ACTIVE if held else body_kind(ob)
+    spans = spans_followed(ob, *frames) if body_kind(ob) is not BodyKind.PASSIVE else None
+    kind = body_kind(ob) if spans is None else BodyKind.ACTIVE
     pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context)]
     found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
@@ -84,23 +91,19 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     except ShapeError as error:
         found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
         return
-    has_followed_switch = held or is_animated_throughout(ob, *frames)
+    has_followed_switch = spans is not None or is_animated_throughout(ob, *frames)
     found.warnings += object_warnings(ob, kind, rest_world, (ANIMATED,) if has_followed_switch else ())
-    if held and is_caught_again(ob, frames[0] + held, frames[1]):
-        message = "Animated is keyed on again later, which is not followed: the solver moves it from the first release on"
-        found.warnings.append(SceneWarning((ob.name_full,), "kinematic", message))
     found.warnings += [warning for one in (ob, *parts) for warning in shape_warnings(one)]
     if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
         found.frozen.append(frozen_body(ob, kind, depsgraph))
     found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
-    found.bodies.append(read_body(ob, kind, shape, rest_world[:3, 3], rotation))
+    found.bodies.append(with_spans(read_body(ob, kind, shape, rest_world[:3, 3], rotation), spans, ob))
     if kind is BodyKind.ACTIVE:
         transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
         found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
-        # Blender lets what it held for one frame only go from rest
-        if held > 1:
-            found.animated[ob.name_full], found.held[ob.name_full] = ob, held
-        elif follows_animation(ob):
+        if spans:
+            found.animated[ob.name_full], found.held[ob.name_full] = ob, spans
+        if follows_animation(ob) and not found.begins_held(ob.name_full):
             found.launched[ob.name_full] = ob
     elif kind is BodyKind.ANIMATED:
         found.animated[ob.name_full] = ob
@@ -108,6 +111,13 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
         found.meshes.add(ob.name_full)
     if deforms(ob):
         found.deforming[ob.name_full] = ob
+
+
+def with_spans(body: BodySpec, spans: tuple[tuple[int, int], ...] | None, ob: Object) -> BodySpec:
+    """The body with the frames at which it follows its animation, unless it does so at the first ones alone."""
+    if not spans or (len(spans) == 1 and spans[0][0] == 0):
+        return body
+    return replace(body, spans=spans, blend_frames=ob.stiction.blend_frames)
 
 
 def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:

@@ -30,9 +30,11 @@ from .containers import with_rooms
 from .effectors import has_field
 from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
-from .initial_motion import in_motion
+from .initial_motion import in_motion, launched_where_it_appears
 from .joints import read_joints, watched, with_changes
 from .motion import read_motion
+from .teleports import reading_teleports, teleport_warnings
+from .world_values import WorldValues, unfollowed_scene_values
 
 __all__ = ["Extraction", "Inspection", "extract", "extracting", "inspecting"]
 
@@ -144,7 +146,6 @@ class Read:
 def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read]:
     """Read everything. The first frame stays the one that is shown until all bodies are read, and then each of the others."""
     start, end = properties.effective_frame_range(scene)
-    settings = properties.effective_settings(scene)
     found = Bodies([], [])
     problems, warnings = found.problems, found.warnings
     problems += choice_problems(scene.name, scene.stiction)
@@ -152,6 +153,11 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
     times = generations(context)
     show_frame(context, start, times)
+    # of the first frame, where they are keyed
+    settings = properties.effective_settings(scene)
+    values = WorldValues()
+    values.note(context)
+    warnings += unfollowed_scene_values(scene)
     # By name, for the order in the collection changes when an object leaves it and comes back.
     objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
     for number, ob in enumerate(objects):
@@ -165,35 +171,41 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     gravity = gravity_now(context)
     fields = read_fields(context, found.rest)
     fps = scene.render.fps / scene.render.fps_base
-    bodies, lost = in_motion(
-        bodies, found.launched, context, lambda: show_frame(context, start + 1, times), world.time_scale / fps
-    )
+    bodies, lost = in_motion(bodies, found.launched, context, lambda: second_frame(context, start, times, fps))
     problems += lost
     moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
     if moves:
-        frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
+        frames = values.read_on_the_way(context, read_on_the_way(context, frames, gravities))
+        frames = fields.read_on_the_way(context, frames)
     states: dict[str, list[JointChange]] = {}
     frames = watched(joined, context, frames, states)
     motion = yield from read_motion(context, frames, found.animated, found.deforming, found.frozen, end - start + 1)
     problems += [*motion.problems, *fields.problems]
     warnings += [*motion.warnings, *fields.warnings]
+    settings, of_substeps = values.settings(settings, scene)
+    warnings += of_substeps
+    bodies = [
+        replace(
+            body,
+            path=motion.paths[body.name][: found.last_followed(body.name)] if body.name in motion.paths else None,
+            deformation=motion.deformations.get(body.name),
+            starts_asleep=body.starts_asleep and not found.begins_held(body.name),
+        )
+        for body in bodies
+    ]
+    bodies = yield from reading_teleports(context, bodies, found.animated, start, times)
+    bodies = [launched_where_it_appears(body, motion.paths, values.speeds, fps) for body in bodies]
+    warnings += teleport_warnings(bodies, start)
     spec = SceneSpec(
-        bodies=tuple(
-            replace(
-                body,
-                path=motion.paths[body.name][: found.held.get(body.name)] if body.name in motion.paths else None,
-                deformation=motion.deformations.get(body.name),
-                starts_asleep=body.starts_asleep and body.name not in found.held,
-            )
-            for body in bodies
-        ),
+        bodies=tuple(bodies),
         gravity=gravity,
         frame_start=start,
         frame_end=end,
         fps=fps,
-        time_scale=world.time_scale,
+        time_scale=values.speed,
+        speed_path=values.speed_path,
         friction_combine=properties.effective_rule(scene),
         excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
@@ -250,6 +262,12 @@ def is_valid(extraction: Extraction) -> bool:
     except SceneError:
         return False
     return True
+
+
+def second_frame(context: Context, start: int, times: int, fps: float) -> float:
+    """Show the second frame; how long it lasts, in s."""
+    show_frame(context, start + 1, times)
+    return context.evaluated_depsgraph_get().scene_eval.rigidbody_world.time_scale / fps
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from bpy.types import Context, Object
 from numpy.typing import NDArray
 
-from ...solver_core.scene.spec import BodySpec
+from ...solver_core.scene.spec import BodyKind, BodySpec, spans_of
+from ...solver_core.scene.teleports import possible_teleports
 from ...solver_core.validation.findings import SceneProblem
 from ..blender import actions, rotations
 from ..blender.overflow import numbers
@@ -20,11 +22,11 @@ from ..blender.placement import PlacementError, placed
 __all__ = [
     "ANIMATED",
     "follows_animation",
-    "frames_held",
     "in_motion",
     "is_animated_throughout",
-    "is_caught_again",
+    "launched_where_it_appears",
     "set_in_motion",
+    "spans_followed",
 ]
 
 Array = NDArray[np.float64]
@@ -35,28 +37,28 @@ ANIMATED = "rigid_body.kinematic"
 ON = 1.0 - 1.2e-7
 
 
-def frames_held(ob: Object, start: int, end: int) -> int:
-    """For how many frames from the first an active body follows its animation before keyframes switch *Animated* off; 0 where
-    they do not, or it was off.
+def spans_followed(ob: Object, start: int, end: int) -> tuple[tuple[int, int], ...] | None:
+    """From which frame to which an active body follows its animation, (first, last) counted from `start`, where keyframes of
+    *Animated* switch between it and the solver; None where they do not.
 
-    A frame's key counts on the way to it, as in Blender: the frame before is the last one that is followed.
+    A frame's key counts on the way to it, as in Blender: the frame before is the last one at which it is otherwise. What is
+    animated at the first frame alone begins at rest, as in Blender.
     """
     curve = curve_of_animated(ob)
-    if curve is None or ob.rigid_body.type != "ACTIVE" or curve.evaluate(start) < ON:
-        return 0
-    return next((frame - start for frame in range(start + 1, end + 1) if curve.evaluate(frame) < ON), 0)
+    if curve is None or ob.rigid_body.type != "ACTIVE":
+        return None
+    is_on = [curve.evaluate(frame) >= ON for frame in range(start, end + 1)]
+    if all(is_on):
+        return None
+    # with a frame of the solver at both ends, every span has an edge on each side
+    edges = [k for k, (before, now) in enumerate(pairwise([False, *is_on, False])) if before != now]
+    return tuple((first, after - 1) for first, after in zip(edges[::2], edges[1::2], strict=True) if (first, after) != (0, 1))
 
 
 def is_animated_throughout(ob: Object, start: int, end: int) -> bool:
     """Whether keyframes of *Animated* leave it on at every frame, so that there is nothing of them to follow."""
     curve = curve_of_animated(ob)
     return curve is not None and all(curve.evaluate(frame) >= ON for frame in range(start, end + 1))
-
-
-def is_caught_again(ob: Object, frame: int, end: int) -> bool:
-    """Whether keyframes switch *Animated* on after a frame."""
-    curve = curve_of_animated(ob)
-    return curve is not None and any(curve.evaluate(later) >= ON for later in range(frame + 1, end + 1))
 
 
 def curve_of_animated(ob: Object) -> Any:
@@ -77,16 +79,16 @@ def set_in_motion(body: BodySpec, ob: Object) -> BodySpec:
 
 
 def in_motion(
-    bodies: list[BodySpec], followed: dict[str, Object], context: Context, show_second: Callable[[], None], seconds: float
+    bodies: list[BodySpec], followed: dict[str, Object], context: Context, show_second: Callable[[], float]
 ) -> tuple[list[BodySpec], list[SceneProblem]]:
-    """The bodies, those followed with the mean velocities of the way to the second frame, which lasts so many seconds.
+    """The bodies, those followed with the mean velocities of the way to the second frame.
 
-    followed: objects by the names of their bodies. show_second: shows that frame. A body that cannot be followed there is a
-    problem.
+    followed: objects by the names of their bodies. show_second: shows that frame, and returns how long it lasts, in s. A body
+    that cannot be followed there is a problem.
     """
     if not followed:
         return bodies, []
-    show_second()
+    seconds = show_second()
     result, problems = [], []
     for body in bodies:
         ob = followed.get(body.name)
@@ -96,6 +98,10 @@ def in_motion(
             except PlacementError as error:
                 problems.append(SceneProblem(body.name, error.field, f"at the second frame: {error}"))
                 continue
+            if not seconds > 0.0:
+                message = "at the second frame the speed of the simulation is 0, so its animation has no velocity; begin later"
+                problems.append(SceneProblem(body.name, "initial_motion", message))
+                continue
             turn = rotation @ rotations.matrix_of_quaternion(body.orientation).T
             body = replace(
                 body,
@@ -104,3 +110,30 @@ def in_motion(
             )
         result.append(body)
     return result, problems
+
+
+def launched_where_it_appears(body: BodySpec, paths: Mapping[str, Array], speeds: Sequence[float], fps: float) -> BodySpec:
+    """The body, one that is let go where it appears with the velocity that its later keyframes give it, unless it has one.
+
+    Parameters
+    ----------
+    body : with its path and the frames at which it appears.
+    paths : (frames, 7) of all frames, by the names of bodies.
+    speeds : of the simulation on the way to each frame, where they change.
+    fps : frames a second.
+    """
+    last = spans_of(body)[-1][1] if spans_of(body) else 0
+    is_at_rest = not (np.any(body.velocity) or np.any(body.angular_velocity))
+    if body.kind is not BodyKind.ACTIVE or last not in (body.teleports or ()) or not is_at_rest:
+        return body
+    whole = paths[body.name]
+    seconds = (speeds[min(last + 1, len(speeds) - 1)]) / fps
+    goes_on = last + 1 < len(whole) and np.isfinite(whole[: last + 2]).all() and seconds > 0.0
+    if not goes_on or last + 1 in possible_teleports(whole[: last + 2], body.shape):
+        return body
+    before, after = (rotations.matrix_of_quaternion(whole[frame, 3:]) for frame in (last, last + 1))
+    return replace(
+        body,
+        velocity=(whole[last + 1, :3] - whole[last, :3]) / seconds,
+        angular_velocity=rotations.rotation_vector(after @ before.T) / seconds,
+    )

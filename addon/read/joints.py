@@ -97,6 +97,7 @@ def read_joint(found: Joints, ob: Object, names: tuple[str, ...], context: Conte
             angular=state.angular,
             breaking_impulse=state.breaking_impulse,
             enabled=state.enabled,
+            holds_where_enabled=ob.stiction.hold_bodies == "ENABLED" and may_change(ob),
         )
     )
 

@@ -115,6 +115,8 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
                 continue
             name = path.rpartition(".")[2]
             message = f"its {what} are not followed; {in_words(name)} keeps the value of the first frame"
+            if path == "rigid_body.enabled":
+                message += "; to let keyframes move the body from a frame on, key Animated on there"
             yield SceneWarning((ob.name_full,), name, message)
 
 

@@ -231,6 +231,23 @@ class ObjectStiction(PropertyGroup):
         unit="ROTATION",
         override=OVERRIDABLE,
     )
+    blend_frames: IntProperty(
+        name="Blend",
+        description="Frames that the body takes to come to its keyframes where Animated is keyed on in mid-shot",
+        default=0,
+        min=0,
+        soft_max=100,
+        override=OVERRIDABLE,
+    )
+    hold_bodies: EnumProperty(
+        name="Hold Bodies",
+        description="Where the constraint holds its bodies once it is enabled in mid-shot",
+        items=(
+            ("SET_UP", "Where Set Up", "It pulls them back to where they were to each other at the first frame, as in Blender"),
+            ("ENABLED", "Where Enabled", "It holds them where they are to each other when it is enabled"),
+        ),
+        override=OVERRIDABLE,
+    )
     use_flexible: BoolProperty(
         name="Flexible",
         description="Let the body bend: an active body of the shape Mesh, with a closed mesh",

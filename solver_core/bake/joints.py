@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.model.frame import Frame
+from ..scene.joints import JointSpec
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning
 from ..scene.words import distance
 from ..validation.findings import listed
@@ -82,11 +83,36 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
         told.update(names)
         off, at = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
         if len(members) == 1:
-            said = f"the joint {names[0]} is off by {off} {at}: other constraints on its bodies contradict it"
+            cause, advice = why_off(spec.joints[joint], frame, spec)
+            said = f"the joint {names[0]} is off by {off} {at}: {cause}"
         else:
             said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off} {at}"
-        advice = "the bake goes on with the least error; change their limits or the motion of their ends, or let them break"
+            advice = "change their limits or the motion of their ends, or let them break"
+        advice = f"the bake goes on with the least error; {advice}"
         yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
+
+
+def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
+    """What keeps a joint from where it has to be at a frame's end, alone of all joints, and what to do."""
+    enabled = [change.frame for change in joint.changes if joint.becomes_enabled_at(change.frame)]
+    earlier = [number for number in enabled if spec.frame_start + number <= frame.frame]
+    if earlier and not joint.holds_where_enabled:
+        cause = (
+            f"it is enabled at frame {spec.frame_start + earlier[-1]} with its bodies out of place, and something is in the way"
+        )
+        return cause, "let it hold its bodies where they are when it is enabled, or bring them into place first"
+    active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE and body.name in (joint.body_a, joint.body_b)}
+    if not active:
+        return "none of its bodies is moved by the solver", "make one of them active, or change the motion of its ends"
+    row = frame.frame - spec.frame_start
+    others = (
+        other
+        for other, broken in zip(spec.joints, frame.broken, strict=True)
+        if other.name != joint.name and not broken and other.is_enabled_at(row)
+    )
+    if any(active & {other.body_a, other.body_b} for other in others):
+        return "other constraints on its bodies contradict it", "change its limits or the motion of its ends, or let it break"
+    return "what its bodies touch, or how they are locked, keeps them from it", "make room for them, or let it break"
 
 
 def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:

@@ -21,6 +21,7 @@ from ..io.cache import EarlierFrames
 from ..io.kept_modes import NOTHING_BENDS, SceneModes
 from ..problem.result import Found, Status
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning, SolverSettings
+from ..scene.timing import Timing
 from ..scene.words import distance, figure
 from ..validation.findings import FARTHEST_TURN, SceneProblem
 from .bends import add_bends, bend_warnings, bending_entries
@@ -91,6 +92,7 @@ def build_report(
             "frame_end": spec.frame_end,
             "fps": spec.fps,
             "time_scale": spec.time_scale,
+            **({} if spec.speed_path is None else {"speeds": [float(speed) for speed in spec.speed_path]}),
             "substeps": settings.substeps,
             "gravity": [number_or_null(value) for value in np.asarray(spec.gravity, dtype=np.float64)],
             "friction_combine": spec.friction_combine.value,
@@ -290,9 +292,11 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     statistics = frame.statistics
     # as many as the frame had: those of another bake may be more or fewer
     steps = len(statistics.status)
-    step = spec.time_scale / (spec.fps * max(steps, 1))
-    steps_before = (frame.frame - spec.frame_start - 1) * steps
-    for index in np.flatnonzero(statistics.status != Status.SOLVED):
+    missed = np.flatnonzero(statistics.status != Status.SOLVED)
+    if not len(missed):
+        return
+    timing, row = Timing(spec, steps), frame.frame - spec.frame_start
+    for index in missed:
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
         asked = settings.tolerance
         if statistics.moving[index]:
@@ -302,7 +306,7 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
         yield {
             "frame": frame.frame,
             "substep": int(index) + 1,
-            "time": (steps_before + int(index) + 1) * step,
+            "time": timing.begin(row - 1) + (int(index) + 1) * timing.step(row),
             "status": Status(int(statistics.status[index])).name.lower(),
             **{name: number_or_null(value) for name, value in values.items()},
             # Written so that what is not a number counts as above the tolerance.

@@ -48,7 +48,9 @@ def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation:
     like = simulation.checkpoint()
     missing = [] if whole is None else missing_in(whole, like)
     problem = f"it has no {missing[0]!r}" if missing else ""
-    for arrays in (whole or {}, seam or {}):
+    # a scene may have no more joints that hold bodies where they are when they are enabled
+    handed_over = {name: array for name, array in (seam or {}).items() if name in like or name != "joint_attached"}
+    for arrays in (whole or {}, handed_over):
         problem = problem or checkpoint_problem(arrays, like)
     if problem:
         raise CacheError(f"{path}: its checkpoint is invalid: {problem}; bake anew")

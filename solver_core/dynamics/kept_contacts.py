@@ -28,11 +28,17 @@ class KeptContacts:
 
     def __init__(self, step: float) -> None:
         """step: s, before it is cut."""
-        self._step = step
-        self.begin_frame()
+        self.begin_frame(0.0, 0.0, step)
 
-    def begin_frame(self) -> None:
-        """Forget what the frame before had."""
+    def begin_frame(self, at: float, time: float, step: float) -> None:
+        """Forget what the frame before had.
+
+        Parameters
+        ----------
+        at, time : a moment in time steps, and in s of simulated time, since the first frame.
+        step : s, of the frame's time steps, before they are cut; times are counted in them from that moment.
+        """
+        self._at, self._time, self._step = at, time, step
         self._last: tuple[Begin, Solution] | None = None
         self._impacts: list[FrameImpacts] = []
 
@@ -40,7 +46,7 @@ class KeptContacts:
         """Take in a part of a step, the last of them in place of those before."""
         self._last = begin, solution
         fast = max(IMPACT_SPEED, IMPACT_STEPS * begin.gravity * self._step)
-        impacts = impacts_in(begin, solution, self._step, fast)
+        impacts = impacts_in(begin, solution, self._time + (begin.at - self._at) * self._step, fast)
         if len(impacts.time):
             self._impacts.append(impacts)
 
@@ -84,8 +90,9 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     )
 
 
-def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> FrameImpacts:
-    """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s."""
+def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> FrameImpacts:
+    """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s.
+    time: s of simulated time, when the part begins."""
     contacts, system = solution.contacts, solution.system
     closing = np.maximum(-relative_velocities(system, begin.velocities)[:, 0], solution.struck)
     impulse = solution.memory.impulse[:, 0]
@@ -103,7 +110,7 @@ def impacts_in(begin: Begin, solution: Solution, step: float, fast: float) -> Fr
     size = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = np.where(size > 0.0, normal / np.where(size > 0.0, size, 1.0), contacts.normal[rows[first]])
     return FrameImpacts(
-        time=begin.at * step + np.minimum.reduceat(touched, first),
+        time=time + np.minimum.reduceat(touched, first),
         body_a=a[first].astype(np.int32),
         body_b=b[first].astype(np.int32),
         point=point.astype(np.float32),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..deformable.reduced import ReducedBody
 from ..scene.spec import SceneSpec, SceneWarning, SolverSettings, changed
+from ..scene.timing import speed_at
 from ..validation.scene import scene_warnings, validate
 from .contact.first_look import begun_overlaps
 from .contact.memory import ContactMemory
@@ -131,21 +132,27 @@ class Simulation:
         return self._record([])
 
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
-        """Simulate one frame. What `before_step` raises, which is called before each time step, ends it between two of them;
-        only `restore` leads on from there. Raises SceneError where animated bodies cannot be followed to that frame, and where
-        bodies move beyond all numbers."""
+        """Simulate one frame, in no time steps where the speed of the simulation is 0.
+
+        What `before_step` raises, which is called before each time step, ends it between two of them; only `restore` leads on
+        from there. Raises SceneError where animated bodies cannot be followed to that frame, and where bodies move beyond all
+        numbers.
+        """
+        frame = self._frame - self.spec.frame_start
+        substeps = self._steps.enter_frame(frame + 1)
         self._enter_frame()
-        rows, first = [], (self._frame - self.spec.frame_start) * self.settings.substeps
+        rows, first = [], frame * self.settings.substeps
         self._steps.reaction[:] = 0.0
-        if self._steps.kept is not None:
-            self._steps.kept.begin_frame()
-        for substep in range(self.settings.substeps):
+        for substep in range(substeps):
             before_step()
             rows.append(self._steps.advance(first + substep))
+        if not substeps:
+            before_step()
+        self._steps.arrive(frame + 1, has_stood_still=substeps == 0)
         self._frame += 1
-        frame = self._record(rows)
-        require_finite(frame, tuple(body.name for body in self.spec.bodies))
-        return frame
+        recorded = self._record(rows)
+        require_finite(recorded, tuple(body.name for body in self.spec.bodies))
+        return recorded
 
     def run(self, frames: int | None = None) -> list[Frame]:
         """The first frame and those after it: `frames` more, or up to the end of the scene's range."""
@@ -172,6 +179,8 @@ class Simulation:
             | steps.sleep.checkpoint()
             | steps.island_motion.checkpoint()
             | steps.together.checkpoint()
+            | ({"takeovers": steps.paths.takeovers.copy()} if len(steps.paths.takeovers) else {})
+            | ({} if steps.joints.attached is None else {"joint_attached": steps.joints.attached})
             | {"last_step": np.array([steps.last_step])}
         )
 
@@ -184,10 +193,15 @@ class Simulation:
         steps.memory = remembered(checkpoint, "memory")
         nothing_begun = dict(zip(BEGUN, NO_IMPACTS_BEGUN, strict=True))
         steps.begun = ImpactMemory._make(np.array((nothing_begun | checkpoint)[name]) for name in BEGUN)
+        if "joint_attached" in checkpoint:
+            steps.joints.attach(np.array(checkpoint["joint_attached"]))
         steps.joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
+        steps.take_step(frame - self.spec.frame_start)
         steps.sleep.restore(checkpoint)
         steps.island_motion.restore(checkpoint)
         steps.last_step = float(checkpoint["last_step"][0])
+        if "takeovers" in checkpoint:
+            steps.paths.takeovers = np.array(checkpoint["takeovers"])
         steps.follow_modes()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
         if all(name in checkpoint for name in OF_PAIRS):
@@ -207,6 +221,7 @@ class Simulation:
         self._frame = frame.frame
         steps.last_step = float(checkpoint["last_step"][0])
         steps.memory, steps.begun = none_remembered(), NO_IMPACTS_BEGUN
+        steps.take_step(frame.frame - self.spec.frame_start)
         at = float((frame.frame - self.spec.frame_start) * self.settings.substeps)
         moving = steps.bodies.model.dof >= 0
         for whole, part in zip(steps.state[:4], state_at(steps.bodies, frame)[:4], strict=True):
@@ -215,8 +230,11 @@ class Simulation:
             steps.state.modal[:], steps.state.modal_velocity[:] = frame.modal, checkpoint["modal_velocity"]
         steps.sleep.keep_untouched(checkpoint)
         steps.follow_modes()
-        steps.paths.hold(frame.frame - self.spec.frame_start, steps.state, steps.sleep.held, steps.last_step)
+        steps.paths.goes_on(frame.frame - self.spec.frame_start, steps.state)
+        steps.hold(frame.frame - self.spec.frame_start)
         steps.place(at, at + 1.0, steps.step)
+        if "joint_attached" in checkpoint and steps.joints.attached is not None:
+            steps.joints.attach(np.array(checkpoint["joint_attached"]))
         angle, twist = (np.array(checkpoint[f"joint_{name}"]) for name in ("angle", "twist"))
         steps.joints.restore(steps.joints.memory._replace(angle=angle, twist=twist, broken=frame.broken.copy()))
         return self._begin_contacts()
@@ -226,12 +244,12 @@ class Simulation:
         steps = self._steps
         steps.paths.require(self._frame + 1)
         frame, held = self._frame - self.spec.frame_start, steps.sleep.held.copy()
-        steps.paths.hold(frame, steps.state, steps.sleep.held, steps.last_step)
+        steps.hold(frame)
         released = held & ~steps.sleep.held
         if steps.fields is not None and released.any():
             steps.fields.begin_with(frame, steps.state, released, steps.last_step)
         # what joints become is what they are restored to, too
-        changed = steps.joints.enter(frame)
+        changed = steps.joints.enter(frame, steps.state)
         if changed:
             steps.follow_joints()
         if changed | steps.paths.gravity_changes(frame):
@@ -258,7 +276,7 @@ class Simulation:
         if not len(steps.joints):
             return []
         step, movable = steps.step, steps.bodies.model.dof >= 0
-        twists = steps.paths.twists(steps.state, steps.sleep.held, 1.0, step)
+        twists = steps.paths.twists(steps.state, 1.0, step)
         model, awake = steps.bending.model(steps.paths.model(0.0), steps.state), movable & ~steps.sleep.held
         begin = steps.bending.begin(predicted_step(model, steps.state, twists, awake, 0.0, step, 0.0, step), steps.state)
         begun = begin, steps.state
@@ -268,7 +286,8 @@ class Simulation:
         steps = self._steps
         bodies = replace(steps.bodies, model=steps.bending.model(steps.bodies.model, steps.state))
         poses, velocities = to_body_frames(bodies, steps.state)
-        reactions = steps.reaction * (self.spec.fps / self.spec.time_scale)
+        speed = speed_at(self.spec, self._frame - self.spec.frame_start)
+        reactions = steps.reaction * (self.spec.fps / (speed or self.spec.time_scale))
         broken = steps.joints.memory.broken.copy()
         giving_way = np.zeros(len(steps.joints))
         if rows and len(steps.joints):

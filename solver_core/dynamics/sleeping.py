@@ -46,8 +46,8 @@ class Sleep:
     """
 
     def __init__(self, movable: Flags, radius: Floats, gravity_speed: float, step: float, enabled: bool):
-        self._movable, self._radius = movable, np.where(np.isfinite(radius), radius, 0.0)
-        self._gravity_speed, self._window, self._enabled = gravity_speed, max(1, round(WINDOW / step)), enabled
+        self._movable, self._radius, self._enabled = movable, np.where(np.isfinite(radius), radius, 0.0), enabled
+        self._gravity_speed, self._window = gravity_speed, steps_of_a_window(step)
         count = len(movable)
         self.asleep = np.zeros(count, dtype=bool)
         self._island = np.full(count, -1, dtype=np.int64)
@@ -65,6 +65,11 @@ class Sleep:
         wakes = np.isin(self._island, self._island[self._movable & ~sleeping])
         self.asleep = self._movable & sleeping & ~wakes
         self.untouched = self.asleep.copy()
+
+    def change_step(self, gravity_speed: float, step: float) -> None:
+        """Go on with steps of another length, as in `__init__`. What was slow in steps of the old one proves no rest."""
+        self._gravity_speed, self._window = gravity_speed, steps_of_a_window(step)
+        self._fastest[:], self._before[:] = np.inf, np.inf
 
     @property
     def settled(self) -> Flags:
@@ -165,6 +170,11 @@ class Sleep:
         """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
         self.untouched &= np.array(checkpoint["sleep_untouched"])
         self.asleep = self.untouched.copy()
+
+
+def steps_of_a_window(step: float) -> int:
+    """How many steps of so many s a window has."""
+    return max(1, round(WINDOW / step))
 
 
 @kernel

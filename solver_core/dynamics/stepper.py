@@ -20,6 +20,7 @@ from ..deformable.reduced import ReducedBody
 from ..problem.result import Status
 from ..problem.system import System
 from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
+from ..scene.timing import Timing
 from ..threads.count import number_of_threads
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
@@ -63,7 +64,8 @@ MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
 class Stepper:
     """Moves the state of a scene on. What of it lasts from step to step is public, for `Simulation` to keep and to bring back.
 
-    state: as the last step ended, after a step of last_step s; memory: of its contacts; begun: impacts that end in the next
+    step: s, of the time steps on the way to the frame that comes next. state: as the last step ended, after a step of last_step
+    s; memory: of its contacts; begun: impacts that end in the next
     step; held, reaction: (j, 6) N s and N m s,
     what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
     pulled by a hand, None for none; pull_impulse: (3,) N s, what it did in the last step. every_contact: leave no contact of
@@ -81,12 +83,14 @@ class Stepper:
     ) -> None:
         """As of `Simulation`, of a scene that is validated."""
         self.spec, self.settings = spec, settings
-        self.step = spec.time_scale / (spec.fps * settings.substeps)
+        self.timing = Timing(spec, settings.substeps)
+        self.step = self.timing.latest_step(1)
         self.bodies, self.state = build_bodies(spec)
         self.last_step = 0.0
         self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
         self.memory, self.begun = none_remembered(), NO_IMPACTS_BEGUN
-        gravity_speed = strongest_gravity(spec) * self.step
+        self._strongest_gravity = strongest_gravity(spec)
+        gravity_speed = self._strongest_gravity * self.step
         movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
         self.island_motion = IslandMotion(np.where(movable, radius, 0.0), settings)
         self.sleep = Sleep(movable, radius, gravity_speed, self.step, settings.sleeping)
@@ -104,9 +108,9 @@ class Stepper:
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
         of_scene = self._impacts, self._later, self.deformation, self.bending
         self._directions = Directions(self.bodies, *of_scene, spec.restitution_combine.code)
-        self.paths = Prescribed(spec, self.bodies, settings.substeps, self.step)
+        self.paths = Prescribed(spec, self.bodies, settings.substeps, self.timing)
         self.kept = KeptContacts(self.step) if keep_contacts else None
-        self.paths.hold(0, self.state, self.sleep.held, self.last_step)
+        self.hold(0)
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
@@ -121,6 +125,24 @@ class Stepper:
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)
         self._cascades = 0
+
+    def enter_frame(self, frame: int) -> int:
+        """Begin the way to a frame, counted from the first; the number of time steps on it, 0 where time is frozen."""
+        if self.kept is not None:
+            first = (frame - 1) * self.settings.substeps if self.timing.changes else 0
+            time = self.timing.begin(frame - 1) if self.timing.changes else 0.0
+            self.kept.begin_frame(float(first), time, self.timing.step(frame))
+        if self.timing.step(frame) == 0.0:
+            return 0
+        self.take_step(frame)
+        return self.settings.substeps
+
+    def take_step(self, frame: int) -> None:
+        """Step as on the way to a frame, or on the last way before it that was not frozen."""
+        step = self.timing.latest_step(frame)
+        if step != self.step:
+            self.step = step
+            self.sleep.change_step(self._strongest_gravity * step, step)
 
     def advance(self, number: int) -> dict[str, Any]:
         """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
@@ -148,7 +170,7 @@ class Stepper:
         self._wake_for(prescribed, self.step)
         if np.count_nonzero(self.sleep.awake):
             return False
-        self.paths.place(self.state, self.sleep.held, at + 1.0)
+        self.paths.lead(self.state, at + 1.0)
         self._predicted, self.last_step = prescribed, self.step
         self.sleep.record_motion(prescribed, True)
         self.island_motion.rest()
@@ -167,7 +189,7 @@ class Stepper:
     def _situation(self) -> Situation:
         """All that a step begins with, but for what changes by itself."""
         motion = self.island_motion.checkpoint().values()
-        arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, np.array(self.last_step)
+        arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, np.array([self.step, self.last_step])
         return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
@@ -324,7 +346,7 @@ class Stepper:
         rigid = integrate(constants, state[:4], predicted, begin.offset, v, apart, begin.h)
         moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
         self.bending.advance(begin, moved, v, apart)
-        self.paths.place(moved, self.sleep.held, begin.at + begin.h / self.step)
+        self.paths.lead(moved, begin.at + begin.h / self.step)
         return moved
 
     def _motion(self, begin: Begin, twist: Floats) -> Motion:
@@ -408,9 +430,28 @@ class Stepper:
 
     def place(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
-        self.paths.place(self.state, self.sleep.held, at)
+        self.paths.place(self.state, at)
         self.deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
-        return self.paths.twists(self.state, self.sleep.held, end, h)
+        return self.paths.twists(self.state, end, h)
+
+    def hold(self, frame: int) -> None:
+        """Hold the bodies that follow paths on the way from a frame, counted from the first, and let go all others."""
+        held = self.sleep.held.copy()
+        self.paths.hold(frame, self.state, self.sleep.held, self.last_step)
+        self.wake(self.sleep.islands_of(self.sleep.held & ~held))
+
+    def arrive(self, frame: int, has_stood_still: bool) -> None:
+        """Put what comes to a frame without a motion where it is there, and wake what rests, for that may have held it.
+
+        has_stood_still: whether no time has passed on the way to the frame.
+        """
+        moved = self.paths.arrive(self.state, frame, has_stood_still)
+        if not moved.any():
+            return
+        self.wake(self.sleep.settled | self.sleep.islands_of(moved))
+        if self.sleep.asleep.any():
+            near = self._collider.near(self.state, self.sleep.asleep, moved, np.zeros(len(moved)))
+            self.wake(self.sleep.to_wake(near.body_a, near.body_b, moved))
 
     def follow_joints(self) -> None:
         """Have contacts agree with the joints that hold now."""

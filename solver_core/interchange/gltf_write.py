@@ -325,6 +325,9 @@ def say_left_out(spec: SceneSpec, found: Found) -> None:
         found.odd("scene", "friction_combine", f"glTF has no rule {spec.friction_combine.value}; average is written")
     if not np.allclose(spec.gravity, [0.0, 0.0, -9.81], atol=1e-2) or spec.gravity_path is not None:
         found.odd("gravity", "gravity", "glTF has no gravity; only Stiction reads that of the first frame from this file")
+    if spec.speed_path is not None:
+        message = "its change is left out: the motion is that of the frames, slow where Stiction's is, and gravity is not"
+        found.odd("scene", "speed_path", message)
     joined = {frozenset((joint.body_a, joint.body_b)) for joint in spec.joints if joint.enabled}
     for pair in spec.excluded:
         if frozenset(pair) not in joined:

@@ -248,5 +248,8 @@ def say_what_is_left_out(spec: SceneSpec, found: Found) -> None:
             f"other tools combine friction by their own rule, not by {spec.friction_combine.value}; that of two equal surfaces "
             "is the same, that of unequal ones is not",
         )
+    if spec.speed_path is not None:
+        message = "its change is left out: the motion is that of the frames, slow where Stiction's is, and gravity is not"
+        found.odd("scene", "speed_path", message)
     if not math.isclose(spec.time_scale, 1.0):
         found.odd("scene", "time_scale", "it is written as time codes a second, and the motion has its speed in other tools")

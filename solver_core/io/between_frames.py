@@ -40,7 +40,7 @@ def state_at(reader: FrameCacheReader, time: float) -> tuple[Array, Array]:
     after = reader.read(frame + 1)
     spin = 0.5 * (before.velocities[:, 3:] + after.velocities[:, 3:])
     share = time - frame
-    poses = poses_between(before.poses, after.poses, spin * (reader.info.time_scale / reader.info.fps), share)
+    poses = poses_between(before.poses, after.poses, spin * reader.info.seconds_to(frame + 1), share)
     return poses, (1.0 - share) * before.modal + share * after.modal
 
 

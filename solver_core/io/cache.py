@@ -210,6 +210,7 @@ def refuse_other_scene(path: str, info: CacheInfo, spec: SceneSpec) -> None:
     for what, names, parts in (("bodies", info.bodies, spec.bodies), ("joints", info.joints, spec.joints)):
         if names != tuple(part.name for part in parts):
             raise CacheError(f"{path}: its {what} do not match the scene of its digest; bake again")
-    times = (info.frame_start, info.frame_end, info.fps, info.time_scale)
-    if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale):
+    times = (info.frame_start, info.frame_end, info.fps, info.time_scale, info.speeds)
+    speeds = () if spec.speed_path is None else tuple(float(speed) for speed in spec.speed_path)
+    if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale, speeds):
         raise CacheError(f"{path}: its frames do not match the scene of its digest; bake again")

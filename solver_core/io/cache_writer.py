@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,6 @@ from ..process.plain_files import open_plain
 from ..scene.spec import SceneSpec, SolverSettings
 from .container import (
     begins_otherwise,
-    encode_chunk,
     is_foreign,
 )
 from .kept_modes import NOTHING_BENDS
@@ -33,6 +31,7 @@ from .records import (
     SoundRecord,
     cache_digest,
     encode_checkpoint,
+    encode_head,
     encode_record,
     read_head,
     sound_records,
@@ -110,6 +109,7 @@ class FrameCacheWriter:
             time_scale=spec.time_scale,
             substeps=settings.substeps,
             earlier=earlier,
+            speeds=() if spec.speed_path is None else tuple(float(speed) for speed in spec.speed_path),
         )
         # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
         with locked(path, os.O_CREAT, patience) as (file, lock):
@@ -117,7 +117,7 @@ class FrameCacheWriter:
                 raise CacheError(OTHER_FILE.format(path))
             file.truncate(0)
             file.seek(0)
-            write_whole(file, encode_chunk(HEAD, dataclasses.asdict(info), {}))
+            write_whole(file, encode_head(info))
             return cls(file, lock, info, None)
 
     @classmethod

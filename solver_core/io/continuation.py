@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..scene.differences import differences
 from ..scene.fields import paths_of, without_paths
-from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings, spans_of
+from ..scene.timing import speed_at
 from .cache import CacheError, EarlierFrames, FrameCacheReader
 from .cache_writer import FrameCacheWriter
 from .records import read_head, sound_records
@@ -39,9 +40,12 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
     for a, b in zip(old.bodies, new.bodies, strict=True):
         if (a.path is None) != (b.path is None) or not same_deformation(a, b):
             return None
-        row = first_difference(a.path, b.path)
-        if row is not None:
-            last = min(last, new.frame_start + row - FRAMES_AHEAD)
+        rows = first_difference(a.path, b.path), first_other(a.teleports or (), b.teleports or ()), first_other_span(a, b)
+        last = min((last, *(new.frame_start + row - FRAMES_AHEAD for row in rows if row is not None)))
+    row = first_difference(speeds(old), speeds(new))
+    if row is not None:
+        # that of a frame acts on the way to it
+        last = min(last, new.frame_start + row - 1)
     for a, b in zip((*old.fields, *old.absorbers), (*new.fields, *new.absorbers), strict=True):
         for before_path, now_path in zip(paths_of(a), paths_of(b), strict=True):
             row = first_difference(before_path, now_path)
@@ -134,11 +138,13 @@ def bends_alike(a: BodySpec, b: BodySpec) -> bool:
 
 
 def without_time(content: Content) -> Content:
-    """A scene but for its last frame, the motion that its bodies are given, and what fields are from frame to frame."""
+    """A scene but for its last frame, its speed and the motion of its bodies from frame to frame, and what fields are there."""
     spec, settings = content
-    bodies = tuple(replace(body, path=None, deformation=None) for body in spec.bodies)
+    given = {"path": None, "deformation": None, "spans": None, "teleports": None}
+    bodies = tuple(replace(body, **given) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
-    return replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers), settings
+    spec = replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers, speed_path=None)
+    return spec, settings
 
 
 def same_deformation(a: BodySpec, b: BodySpec) -> bool:
@@ -146,6 +152,25 @@ def same_deformation(a: BodySpec, b: BodySpec) -> bool:
     if a.deformation is None or b.deformation is None:
         return a.deformation is b.deformation
     return np.array_equal(a.deformation, b.deformation)
+
+
+def speeds(spec: SceneSpec) -> NDArray[np.float64]:
+    """(frames,) the speed of the simulation on the way to each frame; that of the first, to which there is none, is 0."""
+    frames = range(spec.frame_end - spec.frame_start + 1)
+    return np.array([speed_at(spec, frame) if frame else 0.0 for frame in frames])
+
+
+def first_other_span(a: BodySpec, b: BodySpec) -> int | None:
+    """The first frame, counted from the scene's first, to which one of two active bodies is led by a path and the other not."""
+    if a.kind is not BodyKind.ACTIVE or (a.spans is None and b.spans is None):
+        return None
+    led = [{frame for first, last in spans_of(body) for frame in range(first, last + 1)} for body in (a, b)]
+    return min(led[0] ^ led[1], default=None)
+
+
+def first_other(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
+    """The smallest number that is in one of two tuples alone."""
+    return min(set(a) ^ set(b), default=None)
 
 
 def first_difference(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> int | None:

@@ -98,8 +98,12 @@ class EarlierFrames:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Head of a cache: the digest of the bake, see `cache_digest`; the bodies in the order of the poses, the joints in that of
-    the reactions; the timing; and which of its first frames are of other bakes, those of the earliest first."""
+    """Head of a cache.
+
+    digest: of the bake, see `cache_digest`. bodies: in the order of the poses; joints: in that of the reactions. frame_start,
+    frame_end, fps, time_scale, substeps: the timing. earlier: which of the first frames are of other bakes, those of the
+    earliest first. speeds: the time scale on the way to each frame where it changes, else empty.
+    """
 
     digest: str
     bodies: tuple[str, ...]
@@ -110,6 +114,12 @@ class CacheInfo:
     time_scale: float
     substeps: int
     earlier: tuple[EarlierFrames, ...] = ()
+    speeds: tuple[float, ...] = ()
+
+    def seconds_to(self, frame: int) -> float:
+        """The simulated time in s on the way to a frame from the one before."""
+        row = min(max(frame - self.frame_start, 0), len(self.speeds) - 1)
+        return (self.speeds[row] if self.speeds else self.time_scale) / self.fps
 
 
 def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
@@ -173,6 +183,12 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     return encode_chunk(CHECKPOINT, {"frame": checkpoint.frame}, checkpoint.arrays)
 
 
+def encode_head(info: CacheInfo) -> bytes:
+    """The bytes of a head; one without speeds is that of earlier versions, which read it."""
+    fields = dataclasses.asdict(info)
+    return encode_chunk(HEAD, {name: value for name, value in fields.items() if name != "speeds" or value}, {})
+
+
 def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
     """The head and the offset behind it; raises CacheError."""
     try:
@@ -182,7 +198,7 @@ def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
         if place.kind != HEAD:
             raise CacheError(f"{file.name}: begins with a {place.kind!r} chunk, it is not a frame cache")
         fields = read_chunk(file, place).fields
-        info = decode({"earlier": [], **fields}, CacheInfo, "head", Chunk(HEAD, fields, {}))
+        info = decode({"earlier": [], "speeds": [], **fields}, CacheInfo, "head", Chunk(HEAD, fields, {}))
         refuse_odd_times(info)
         return info, place.end
     except (ContainerError, ValueError, TypeError, OverflowError) as error:
@@ -197,6 +213,10 @@ def refuse_odd_times(info: CacheInfo) -> None:
         raise ValueError(f"frames {info.frame_start} to {info.frame_end}")
     if info.substeps < 1 or not (0.0 < info.fps < math.inf and 0.0 < info.time_scale < math.inf):
         raise ValueError(f"{info.substeps} substeps at {info.fps} frames a second and a time scale of {info.time_scale}")
+    if info.speeds and len(info.speeds) != info.frame_end - info.frame_start + 1:
+        raise ValueError(f"{len(info.speeds)} speeds for {info.frame_end - info.frame_start + 1} frames")
+    if not all(0.0 <= speed < math.inf for speed in info.speeds):
+        raise ValueError("speeds that are not finite, or below 0")
     lasts = [part.last_frame for part in info.earlier]
     if lasts != sorted(set(lasts)) or not all(info.frame_start <= last <= info.frame_end for last in lasts):
         raise ValueError(f"earlier frames up to {lasts}")

@@ -28,8 +28,16 @@ from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_c
 __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
-# Fields that scenes of earlier versions do not have; where they are None, a scene is written, and named, as it was there.
-LATER_FIELDS = ("deformable",)
+# Fields that scenes of earlier versions do not have, with the values that stand for that: a scene with these is written, and
+# named, as it was there.
+LATER_FIELDS: dict[str, Any] = {
+    "deformable": None,
+    "speed_path": None,
+    "spans": None,
+    "blend_frames": 0,
+    "teleports": None,
+    "holds_where_enabled": False,
+}
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
@@ -140,7 +148,7 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
 
 def is_left_out(name: str, value: Any) -> bool:
     """Whether a field is one that scenes of earlier versions lack, and without it is the same."""
-    return name in LATER_FIELDS and value is None
+    return name in LATER_FIELDS and type(value) is type(LATER_FIELDS[name]) and value == LATER_FIELDS[name]
 
 
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
@@ -151,7 +159,7 @@ def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         hints = field_types(hint)
         if isinstance(value, dict):
-            value = {name: None for name in LATER_FIELDS if name in hints} | value
+            value = {name: default for name, default in LATER_FIELDS.items() if name in hints} | value
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise ValueError(f"{name} has not the fields of a {hint.__name__}")
         return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})

@@ -56,6 +56,8 @@ class JointSpec:
     seen from A's: linear along the axes of A's frame, angular the angles of the rotations about A's X, then A's Y, then A's Z
     that lead from A's axes to B's, R = Rz Ry Rx. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by
     as much within one time step breaks, and is gone from then on. One that is not enabled does nothing. changes: by frame.
+    holds_where_enabled: a change that enables it takes the bodies as they are at that time for its frames, so that all of its
+    coordinates are 0 there; else they are counted from where the scene begins.
     """
 
     name: str
@@ -68,3 +70,12 @@ class JointSpec:
     breaking_impulse: float = math.inf
     enabled: bool = True
     changes: tuple[JointChange, ...] = ()
+    holds_where_enabled: bool = False
+
+    def is_enabled_at(self, frame: int) -> bool:
+        """Whether it holds on the way to a frame, the first of the scene's range being 0."""
+        return next((change.enabled for change in reversed(self.changes) if change.frame <= frame), self.enabled)
+
+    def becomes_enabled_at(self, frame: int) -> bool:
+        """Whether it begins to hold on the way to a frame after the first."""
+        return frame > 0 and self.is_enabled_at(frame) and not self.is_enabled_at(frame - 1)

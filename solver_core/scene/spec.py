@@ -36,6 +36,7 @@ __all__ = [
     "Staggering",
     "changed",
     "pair_friction",
+    "spans_of",
     "strongest_gravity",
 ]
 
@@ -138,7 +139,12 @@ class BodySpec:
     body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
     for an active body. inertia: (3, 3) kg m^2 about the centre of mass in body axes; None stands for that of the homogeneous
     shape, so a cylinder can be made a hoop. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
-    for an animated body, at the first few for an active one, which follows it and then goes on with its velocity. deformation:
+    for an animated body, at the first few for an active one, which follows it and then goes on with its velocity. spans: from
+    which frame to which an active body follows its path, (first, last) counted from the scene's first frame, where it does not
+    do so from the begin and up to the path's end; it is simulated in between. blend_frames: how many frames after the first
+    one of such a span it takes to come to its path from where it is. teleports: frames, counted from the first, at which it
+    appears where its path has it without a motion from the frame before. An active body whose path ends in a teleport begins
+    with velocity and angular_velocity there. deformation:
     (frames, n, 3) m, the vertices at each frame of a passive or animated body whose shape is a mesh that deforms. Two bodies
     can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of velocity
     lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
@@ -168,6 +174,9 @@ class BodySpec:
     starts_asleep: bool = False
     feels_fields: bool = True
     deformable: DeformableSpec | None = None
+    spans: tuple[tuple[int, int], ...] | None = None
+    blend_frames: int = 0
+    teleports: tuple[int, ...] | None = None
 
 
 class Staggering(Enum):
@@ -242,7 +251,9 @@ def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSetti
 class SceneSpec:
     """Everything a bake needs: bodies, gravity (3,) m/s^2, the frame range, and frames a second of simulated time.
 
-    time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. friction_combine and restitution_combine make
+    time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. speed_path: (frames,) the time scale at each
+    frame, where it changes; that of a frame acts on the way to it, 0 freezes the simulation, and time_scale is the largest of
+    them. friction_combine and restitution_combine make
     a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
     names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
     disabled. gravity_path: (frames, 3) m/s^2, gravity at each frame, where it changes; that of a frame acts on the way to it.
@@ -261,8 +272,16 @@ class SceneSpec:
     pairs: tuple[PairSpec, ...] = ()
     joints: tuple[JointSpec, ...] = ()
     gravity_path: Array | None = None
+    speed_path: Array | None = None
     fields: tuple[FieldSpec, ...] = ()
     absorbers: tuple[AbsorberSpec, ...] = ()
+
+
+def spans_of(body: BodySpec) -> tuple[tuple[int, int], ...]:
+    """From which frame to which a body follows its path, counted from the scene's first; none of one that has no path."""
+    if body.path is None:
+        return ()
+    return ((0, len(body.path) - 1),) if body.spans is None else body.spans
 
 
 def strongest_gravity(spec: SceneSpec) -> float:

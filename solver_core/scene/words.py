@@ -24,6 +24,8 @@ WORDS = {
     "use_deform": "deforming",
     "matrix_world": "place",
     "time_scale": "speed",
+    "speed_path": "animated speed",
+    "substeps_per_frame": "substeps",
     "deformable": "flexible",
     "young": "stiffness",
     "poisson": "poisson's ratio",

@@ -24,12 +24,18 @@ NAMES = "xyz"
 def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     """All that is wrong with the joints of a scene."""
     bodies = {body.name for body in spec.bodies}
+    bent = {body.name for body in spec.bodies if body.deformable is not None}
     for name, count in Counter(joint.name for joint in spec.joints).items():
         if count > 1:
             yield SceneProblem(name, "name", f"{count} joints have this name; give each its own")
     for joint in spec.joints:
         for field, message in (*end_findings(joint, bodies), *frame_findings(joint), *state_findings(joint)):
             yield SceneProblem(joint.name, field, message)
+        if joint.holds_where_enabled and joint.changes and {joint.body_a, joint.body_b} <= bent:
+            message = (
+                "both of its bodies bend, and where they are bent when it is enabled is not known; hold where it is set up"
+            )
+            yield SceneProblem(joint.name, "holds_where_enabled", message)
         for change in joint.changes:
             for field, message in state_findings(change):
                 yield SceneProblem(joint.name, field, f"{message}, at frame {spec.frame_start + change.frame}")

@@ -7,6 +7,8 @@ simulated. One that does not lead to a second frame is.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, SceneWarning
@@ -21,6 +23,7 @@ LEAST_FOLLOWED = 2
 def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
     """What is wrong with the path of a body, and with its absence."""
     frames = spec.frame_end - spec.frame_start + 1
+    yield from span_findings(body, frames)
     if body.kind is BodyKind.ACTIVE and body.path is not None:
         held = len(np.atleast_1d(body.path))
         if not 2 <= held <= frames:
@@ -42,6 +45,24 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
         if abs(lengths[worst] - 1.0) > UNIT:
             frame = spec.frame_start + worst
             yield "path", f"the rotation at frame {frame} has length {lengths[worst]:g} instead of 1; check the scale there"
+
+
+def span_findings(body: BodySpec, frames: int) -> Findings:
+    """What is wrong with the frames at which a body follows its path, and at which it jumps."""
+    given = 0 if body.path is None else len(np.atleast_1d(body.path))
+    spans, jumps = body.spans or (), body.teleports or ()
+    if body.spans is not None and (body.kind is not BodyKind.ACTIVE or body.path is None):
+        yield "spans", "only an active body with a path can follow it at some frames; leave them out"
+    elif not all(len(span) == 2 and 0 <= span[0] <= span[1] < given for span in spans):
+        yield "spans", f"{spans}: a span needs a first and a last frame of its path, 0 to {given - 1}"
+    elif any(after[0] < before[1] + 2 for before, after in pairwise(spans)):
+        yield "spans", f"{spans}: a body that is let go is simulated for a frame at least; put the spans in order, and apart"
+    elif spans and spans[0][0] == 0 and spans[0][1] == 0:
+        yield "spans", "the first span has no motion; let it end at frame 1 or later, or leave it out"
+    if not 0 <= body.blend_frames <= frames:
+        yield "blend_frames", f"is {body.blend_frames}; choose 0 to {frames} frames"
+    if any(not 0 < jump < given for jump in jumps) or list(jumps) != sorted(set(jumps)):
+        yield "teleports", f"{jumps}: name frames of its path after the first, 1 to {given - 1}, each once and in order"
 
 
 def lost_motion(spec: SceneSpec) -> tuple[int, tuple[SceneProblem, ...]] | None:

@@ -92,6 +92,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         message = f"is {spec.time_scale}; the speed of the simulation must be above 0 and finite"
         yield SceneProblem(SCENE, "time_scale", message)
     yield from gravity_problems(spec)
+    yield from speed_problems(spec)
     bricks: dict[str, list[tuple[str, str]]] = {}
     for body in spec.bodies:
         yield from body_problems(body, spec)
@@ -113,6 +114,27 @@ def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     elif not is_finite(spec.gravity_path, (frames, 3)):
         first = spec.frame_start + int(np.argmin(np.isfinite(spec.gravity_path).all(axis=1)))
         yield SceneProblem(SCENE, "gravity_path", f"gravity at frame {first} is not finite; check its animation there")
+
+
+def speed_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    """What is wrong with the speed of the simulation from frame to frame."""
+    if spec.speed_path is None:
+        return
+    frames = max(spec.frame_end - spec.frame_start + 1, 0)
+    speeds = np.asarray(spec.speed_path)
+    if np.shape(speeds) != (frames,):
+        message = f"has the shape {np.shape(speeds)}; {frames} frames need ({frames},)"
+        yield SceneProblem(SCENE, "speed_path", message)
+        return
+    wrong = np.flatnonzero(~(np.isfinite(speeds) & (speeds >= 0.0)))
+    if len(wrong):
+        frame, value = spec.frame_start + int(wrong[0]), speeds[wrong[0]]
+        yield SceneProblem(SCENE, "speed_path", f"the speed at frame {frame} is {value:g}; it must be 0 or more and finite")
+    elif frames > 1 and not speeds[1:].any():
+        yield SceneProblem(SCENE, "speed_path", "the speed is 0 at every frame, so nothing would move; raise it somewhere")
+    elif frames > 1 and is_positive(spec.time_scale) and spec.time_scale != speeds[1:].max():
+        message = f"the largest speed is {speeds[1:].max():g}, and the time scale {spec.time_scale:g}; make both the same"
+        yield SceneProblem(SCENE, "speed_path", message)
 
 
 def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:

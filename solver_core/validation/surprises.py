@@ -14,7 +14,16 @@ import numpy as np
 from ..geometry.compounds import parts
 from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
-from ..scene.spec import BodyKind, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings, strongest_gravity
+from ..scene.spec import (
+    BodyKind,
+    SceneSpec,
+    SceneWarning,
+    ShapeKind,
+    ShapeSpec,
+    SolverSettings,
+    spans_of,
+    strongest_gravity,
+)
 from ..scene.words import distance, figure
 from .findings import FARTHEST_TURN
 from .paths import followed_frames
@@ -81,6 +90,9 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
             continue
         path = np.asarray(body.path)[: followed_frames(body.path), :3]
         ways = np.linalg.norm(np.diff(path, axis=0), axis=1) / settings.substeps
+        # what appears at a frame does not move to it
+        appears = [frame - 1 for frame in (*(body.teleports or ()), *(first for first, _ in spans_of(body))) if frame > 0]
+        ways[[step for step in appears if step < len(ways)]] = 0.0
         worst = int(np.argmax(ways))
         if ways[worst] > thin:
             frame = spec.frame_start + worst

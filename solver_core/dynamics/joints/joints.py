@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import kernel
+from ...linalg.in_order import product
 from ...linalg.mat3 import inverses
 from ...problem.contact_problem import ContactProblem
 from ...problem.system import System
@@ -20,10 +21,10 @@ from ..model.bending import Bending
 from ..model.bodies import Bodies, State
 from ..model.predict import Begin
 from ..motion.rotation import matrices
-from .attached import attached_joints, bent_frames
+from .attached import Attached, attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
-from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, at_frame, choose, joint_table
+from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
 from .thresholds import Thresholds
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
@@ -92,15 +93,45 @@ class Joints:
         self.driven = driven[driven >= 0]
         self._may_break = bool(np.isfinite(self._table.breaking).any())
 
-    def enter(self, frame: int) -> bool:
-        """Make joints what they are on the way on from a frame, the first being 0; whether they become something else there."""
+    def enter(self, frame: int, state: State) -> bool:
+        """Make joints what they are on the way on from a frame, the first being 0, at which bodies are as in a state; whether
+        they become something else there."""
         changes = any(self._frame < change.frame <= frame + 1 for joint in self._joints for change in joint.changes)
         if changes or frame + 1 < self._frame:
             self._table = at_frame(self._table, self._joints, frame + 1)
             self._chosen = choose(self._table, self._chosen.held)
             self.restore(self.memory)
         self._frame = frame + 1
+        if changes:
+            self._begin_to_hold(np.array([joint.becomes_enabled_at(frame + 1) for joint in self._joints]), state)
         return changes
+
+    def _begin_to_hold(self, begins: NDArray[np.bool_], state: State) -> None:
+        """Take bodies as they are for the frames of those joints (j,) that begin to hold and are to hold them there."""
+        begins = begins & self._holds
+        which = np.flatnonzero(begins & np.array([joint.holds_where_enabled for joint in self._joints]))
+        if which.size:
+            place, axes = frames_taken(self._table.frames, self._ends, which, state)
+            self._table = self._table._replace(frames=self._table.frames._replace(place=place, axes=axes))
+            angle = self.memory.angle.copy()
+            angle[which] = 0.0
+            self.memory = self.memory._replace(angle=angle)
+        if begins.any():
+            # how far off they begin, or they would seem to come no nearer in their first frame
+            self.memory = self.memory._replace(off=np.where(begins, self._off(state), self.memory.off))
+
+    @property
+    def attached(self) -> Floats | None:
+        """(j, 2, 4, 3) where the frames of joints are in their bodies, places and axes by rows; None if these never change."""
+        if not any(joint.holds_where_enabled for joint in self._joints):
+            return None
+        frames = self._table.frames
+        return np.concatenate([frames.place[:, :, None, :], frames.axes], axis=2)
+
+    def attach(self, attached: Floats) -> None:
+        """Put the frames of joints where they were in their bodies, as `attached` had them."""
+        place, axes = np.ascontiguousarray(attached[:, :, 0]), np.ascontiguousarray(attached[:, :, 1:])
+        self._table = self._table._replace(frames=self._table.frames._replace(place=place, axes=axes))
 
     @property
     def _holds(self) -> NDArray[np.bool_]:
@@ -228,6 +259,23 @@ class Joints:
         if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
         return bool(breaks.any())
+
+
+def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> tuple[Floats, Floats]:
+    """(j, 2, 3), (j, 2, 3, 3) places and axes of joints, of which some (k,) have both frames where one is now.
+
+    That one is A's, unless B bends: a frame stays where it is in a body that does.
+    """
+    place, axes, bent = frames.place.copy(), frames.axes.copy(), bent_frames(frames, ends, state.modal)
+    position = np.vstack([state.position, np.zeros(3)])
+    rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
+    for j in which:
+        stays, moves = (1, 0) if frames.body[j, 1] in ends.body else (0, 1)
+        here, there = frames.body[j, stays], frames.body[j, moves]
+        at = position[here] + product(rotation[here], bent.place[j, stays])
+        place[j, moves] = product(rotation[there].T, at - position[there])
+        axes[j, moves] = product(product(bent.axes[j, stays], rotation[here].T), rotation[there])
+    return place, axes
 
 
 @kernel

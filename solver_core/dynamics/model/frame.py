@@ -18,7 +18,7 @@ Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
 
 # What of a checkpoint a simulation of another scene takes up with a frame, besides the frame itself.
-TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist", "modal_velocity")
+TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist", "joint_attached", "modal_velocity")
 
 
 class ContactState(IntEnum):

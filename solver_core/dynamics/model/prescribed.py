@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a scene prescribes frame by frame: bodies that follow paths, for good or until they are let go, and gravity."""
+"""What a scene prescribes frame by frame: gravity, and the paths of bodies, for good or for some of the frames.
+
+An active body is held while it follows its path. Where it is let go it goes on as it was moved; where its path takes it over it
+comes there smoothly, or jumps if that is far and nothing says how long it may take.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scene.spec import BodyKind, SceneSpec
+from ...linalg.in_order import length, product
+from ...linalg.mat3 import inverses
+from ...scene.spec import BodyKind, BodySpec, SceneSpec, spans_of
+from ...scene.timing import Timing
 from ...validation.findings import SceneError
 from ...validation.paths import followed_frames, lost_motion
-from ..motion.paths import end_twist, path_pose
-from ..motion.rotation import rotation_vector
+from ..motion.blending import WIDTH, Takeover, blended
+from ..motion.paths import GivenPath, begin_twist, end_twist
+from ..motion.rotation import matrices, rotation_vector
 from .bodies import Bodies, Model, State, angular_momentum, to_center_of_mass
 
 __all__ = ["Prescribed"]
@@ -19,20 +29,46 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Span:
+    """Frames `first` to `last`, counted from the scene's first, at which a body is where its path has it.
+
+    blended: the frame from which on it is there exactly. released: (6,) m/s and rad/s, the twist with which it is let go where
+    its path ends in a jump.
+    """
+
+    body: int
+    path: GivenPath
+    first: int
+    last: int
+    blended: int
+    released: Floats
+
+    def leads_to(self, frame: int) -> bool:
+        """Whether the body follows its path on the way to a frame."""
+        return self.first <= frame <= self.last and frame > 0
+
+
 class Prescribed:
     """The paths and the gravity of a scene; made once for it. Frames are counted from the first one, times in time steps from
-    there. held: (n,) active bodies that follow their path still."""
+    there. held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, WIDTH) how paths took
+    bodies over, zeros of those that they did not; (0, WIDTH) in a scene where none does."""
 
-    def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int, step: float):
-        """step: s, a time step, of which a frame has so many."""
-        self._bodies, self._substeps, self._frame_seconds = bodies, substeps, step * substeps
+    def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int, timing: Timing):
+        """substeps: time steps a frame."""
+        self._bodies, self._substeps, self._timing = bodies, substeps, timing
         self._gravity = None if spec.gravity_path is None else np.asarray(spec.gravity_path, dtype=np.float64)
         self._movable = bodies.model.dof >= 0
-        self._paths = [
-            (i, to_center_of_mass(finite_part(body.path), bodies.center_of_mass[i]))
+        self._spans = [
+            span
             for i, body in enumerate(spec.bodies)
             if body.kind is not BodyKind.PASSIVE and body.path is not None
+            for span in spans_in(i, body, bodies.center_of_mass[i])
         ]
+        self._followed = [span for span in self._spans if not self._movable[span.body]]
+        self._jumps_next: list[Span] = []
+        takes_over = any(span.first > 0 for span in self._spans)
+        self.takeovers = np.zeros((len(self._movable) if takes_over else 0, WIDTH))
         self._lost = lost_motion(spec)
 
     def require(self, frame: int) -> None:
@@ -53,34 +89,123 @@ class Prescribed:
         return path is not None and 0 < frame < len(path) - 1 and not np.array_equal(path[frame], path[frame + 1])
 
     def hold(self, frame: int, state: State, held: Flags, last_step: float) -> None:
-        """Hold the active bodies that follow paths at a frame, and let go those whose paths end at it, with the velocity that
-        they have there. last_step: s, the step before."""
-        for i, path in self._paths:
-            held[i] = self._movable[i] and frame < len(path) - 1
-            if self._movable[i] and frame == len(path) - 1:
-                twist = end_twist(path) / self._frame_seconds
+        """Hold the active bodies that follow paths on the way from a frame, and let go those whose paths end at it, with the
+        velocity that they have there. last_step: s, the step before."""
+        seconds = self._timing.seconds(frame)
+        held[:] = False
+        self._jumps_next = []
+        self._followed = [span for span in self._spans if not self._movable[span.body]]
+        for span in self._spans:
+            i = span.body
+            if not self._movable[i]:
+                continue
+            if span.last == frame:
+                twist = span.released
+                if len(span.path.piece_to(frame)) > 1:
+                    twist = end_twist(span.path.piece_to(frame)) / seconds if seconds > 0.0 else np.zeros(6)
                 # of the step before, over half of which gravity acts in the one to come
                 fallen = 0.5 * last_step * self.model(frame * self._substeps).gravity
                 state.velocity[i] = twist[:3] - fallen
-                state.angular_momentum[i] = angular_momentum(self._bodies.model.inertia[i], path[-1, 3:], twist[3:])
+                orientation = span.path.pose(float(frame))[3:]
+                state.angular_momentum[i] = angular_momentum(self._bodies.model.inertia[i], orientation, twist[3:])
+            elif span.leads_to(frame + 1):
+                if span.first == frame + 1 and self._is_far(span, state):
+                    self._jumps_next.append(span)
+                    continue
+                if span.first == frame + 1:
+                    self._take_over(span, frame, state)
+                held[i] = True
+                self._followed.append(span)
 
-    def place(self, state: State, held: Flags, at: float) -> None:
-        """Put the bodies that follow paths where these have them at a time."""
-        for i, path in self._followed(held):
-            pose = path_pose(path, at / self._substeps)
-            state.position[i], state.orientation[i] = pose[:3], pose[3:]
+    def goes_on(self, frame: int, state: State) -> None:
+        """Take over anew, where they are, the bodies that are on the way to their paths at a frame: it is of another bake."""
+        for span in self._spans:
+            if 0 < span.first <= frame < span.blended:
+                pose = np.concatenate([state.position[span.body], state.orientation[span.body]])
+                twist = begin_twist(span.path.piece_from(span.first))
+                self.takeovers[span.body] = Takeover(float(frame), pose, twist).row
 
-    def twists(self, state: State, held: Flags, end: float, h: float) -> Floats:
+    def _is_far(self, span: Span, state: State) -> bool:
+        """Whether a body is to be on its path at the next frame, and that is farther off than the body is large."""
+        way = span.path.pose(float(span.first))[:3] - state.position[span.body]
+        return span.blended == span.first and length(way) > 2.0 * self._bodies.model.size[span.body]
+
+    def _take_over(self, span: Span, frame: int, state: State) -> None:
+        """Remember where a body is, and how fast, as its path takes it over; once."""
+        known = Takeover.of_row(self.takeovers[span.body])
+        if known is not None and known.begin == frame:
+            return
+        i, seconds = span.body, self._timing.seconds(frame + 1)
+        rotation = matrices(state.orientation[i : i + 1])[0]
+        local = product(inverses(self._bodies.model.inertia[i : i + 1])[0], product(rotation.T, state.angular_momentum[i]))
+        twist = np.concatenate([state.velocity[i], product(rotation, local)]) * seconds
+        pose = np.concatenate([state.position[i], state.orientation[i]])
+        self.takeovers[i] = Takeover(float(frame), pose, twist).row
+        state.velocity[i] = state.angular_momentum[i] = 0.0
+
+    def place(self, state: State, at: float) -> None:
+        """Put the bodies that follow paths where these have them at a time; where they jump then, after it."""
+        for span in self._followed:
+            self._put(span, state, self._pose(span, at / self._substeps, after=True))
+
+    def lead(self, state: State, end: float) -> None:
+        """Put them where their motion up to a time leads; where they jump then, before it."""
+        for span in self._followed:
+            self._put(span, state, self._pose(span, end / self._substeps, after=False))
+
+    def arrive(self, state: State, frame: int, has_stood_still: bool) -> Flags:
+        """Put the bodies that come to a frame without a motion where they are there; (n,) which have moved.
+
+        These are the bodies that jump, and all that follow paths where no time has passed on the way (has_stood_still).
+        """
+        moved = np.zeros(len(self._movable), dtype=bool)
+        for span in self._jumps_next:
+            i = span.body
+            self.takeovers[i] = 0.0
+            state.velocity[i] = state.angular_momentum[i] = 0.0
+        for span in [*self._followed, *self._jumps_next]:
+            if has_stood_still or span.path.jumps_at(frame) or span in self._jumps_next:
+                pose = self._pose(span, float(frame), after=True)
+                now = np.concatenate([state.position[span.body], state.orientation[span.body]])
+                moved[span.body] = not np.array_equal(pose, now)
+                self._put(span, state, pose)
+        return moved
+
+    def twists(self, state: State, end: float, h: float) -> Floats:
         """(n, 6) twists that lead from a state to where paths have their bodies at the end of h seconds; zero for others."""
         twists = np.zeros((len(self._movable), 6))
-        for i, path in self._followed(held):
-            after = path_pose(path, end / self._substeps)
+        for span in self._followed:
+            i, after = span.body, self._pose(span, end / self._substeps, after=False)
             twists[i, :3] = (after[:3] - state.position[i]) / h
             twists[i, 3:] = rotation_vector(state.orientation[i], after[3:]) / h
         return twists
 
-    def _followed(self, held: Flags) -> list[tuple[int, Floats]]:
-        return [(i, path) for i, path in self._paths if held[i] or not self._movable[i]]
+    def _pose(self, span: Span, frame: float, *, after: bool) -> Floats:
+        pose = span.path.pose(frame) if after else span.path.pose_before(frame)
+        takeover = Takeover.of_row(self.takeovers[span.body]) if span.first > 0 and frame < span.blended else None
+        return pose if takeover is None else blended(pose, span.path, span.first, float(span.blended), frame, takeover)
+
+    def _put(self, span: Span, state: State, pose: Floats) -> None:
+        state.position[span.body], state.orientation[span.body] = pose[:3], pose[3:]
+
+
+def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
+    """The spans of a body that has a path; center: (3,) m, where its centre of mass is in its frame."""
+    assert body.path is not None
+    poses = to_center_of_mass(finite_part(body.path), center)
+    jumps = body.teleports or ()
+    given = body.velocity, body.angular_velocity
+    velocity, angular = (np.asarray(value, dtype=float) for value in given)
+    found = []
+    for first, last in spans_of(body):
+        # of a path that is lost, only what can be followed
+        path = GivenPath(poses[: last + 1], (*jumps, first))
+        blended_at = min(first + body.blend_frames, last) if first > 0 else 0
+        orientation = poses[min(last, len(poses) - 1), 3:]
+        arm = product(matrices(np.ascontiguousarray(orientation)[None])[0], center)
+        released = np.concatenate([velocity + np.cross(angular, arm), angular])
+        found.append(Span(index, path, first, last, blended_at, released))
+    return found
 
 
 def finite_part(path: Floats) -> Floats:

@@ -8,6 +8,8 @@ neighbours (Fritsch and Carlson 1980), so what waits until a frame waits there, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,12 +17,13 @@ from ...linalg.elementary import sines_and_cosines
 from ...linalg.in_order import length
 from .rotation import rotate_by, rotation_vector
 
-__all__ = ["end_twist", "path_pose", "smooth"]
+__all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn", "smooth"]
 
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
 JUST_BEFORE = 1e-3  # frames
+SAME_MOMENT = 1e-6  # frames: what a sum of time steps may be off a whole frame by, and more
 SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all digits that are needed
 
 
@@ -41,7 +44,7 @@ def path_pose(path: Floats, frame: float) -> Floats:
         return pose
     turns = {k: rotation_vector(path[k, 3:], path[k + 1, 3:]) for k in (i - 1, i, i + 1) if 0 <= k < len(path) - 1}
     # theta turns the orientation at frame i on: exp(theta(t)) q_i
-    end = _rate(turns[i], _velocity(turns, i + 1))
+    end = rate_of_turn(turns[i], _velocity(turns, i + 1))
     theta = _hermite(turns[i], _velocity(turns, i), end, t)
     rotate_by(pose[3:], theta[0], theta[1], theta[2], pose[3:])
     return pose
@@ -56,6 +59,57 @@ def end_twist(path: Floats) -> Floats:
         for a, b in ((before, just_before), (just_before, end))
     ]
     return 1.5 * rates[1] - 0.5 * rates[0]
+
+
+def begin_twist(path: Floats) -> Floats:
+    """Linear and angular velocity (6,), a frame, with which a path (frames, 7) begins."""
+    begin, just_after, after = (path_pose(path, k * JUST_BEFORE) for k in (0, 1, 2))
+    rates = [
+        np.append(b[:3] - a[:3], rotation_vector(a[3:], b[3:])) / JUST_BEFORE
+        for a, b in ((begin, just_after), (just_after, after))
+    ]
+    return 1.5 * rates[0] - 0.5 * rates[1]
+
+
+class GivenPath:
+    """A path (frames, 7) in pieces: at the first frame of a piece its body appears without a motion from the frame before.
+
+    Until then it stays where the piece before ended. Each piece is smooth, as if it were all of the path.
+    """
+
+    def __init__(self, poses: Floats, jumps: Iterable[int] = ()) -> None:
+        """jumps: the frames, counted from the first, at which the body appears."""
+        self._poses = poses
+        self._starts = np.array(sorted({0, *(jump for jump in jumps if 0 < jump < len(poses))}), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._poses)
+
+    def jumps_at(self, frame: int) -> bool:
+        """Whether the body appears at a frame without a motion from the one before."""
+        return frame > 0 and frame in self._starts
+
+    def pose(self, frame: float) -> Floats:
+        """(7,) at a frame; where the body jumps the pose after it."""
+        return self._in_piece_of(frame, frame)
+
+    def pose_before(self, frame: float) -> Floats:
+        """(7,) that the motion up to a frame leads to; where the body jumps the pose before it."""
+        return self._in_piece_of(frame - SAME_MOMENT, frame)
+
+    def piece_to(self, frame: int) -> Floats:
+        """(k, 7) the poses of the piece that a frame is in, up to that frame."""
+        return self._poses[self._starts[np.searchsorted(self._starts, frame, side="right") - 1] : frame + 1]
+
+    def piece_from(self, frame: int) -> Floats:
+        """(k, 7) the poses of the piece that a frame is in, from that frame on."""
+        later = self._starts[self._starts > frame]
+        return self._poses[frame : later[0] if len(later) else len(self._poses)]
+
+    def _in_piece_of(self, moment: float, frame: float) -> Floats:
+        k = max(int(np.searchsorted(self._starts, moment, side="right")) - 1, 0)
+        end = self._starts[k + 1] if k + 1 < len(self._starts) else len(self._poses)
+        return path_pose(self._poses[self._starts[k] : end], frame - float(self._starts[k]))
 
 
 def _place(frames: int, frame: float) -> tuple[int, float]:
@@ -83,7 +137,7 @@ def _hermite(step: Floats, begin: Floats, end: Floats, t: float) -> Floats:
     return t * t * (3.0 - 2.0 * t) * step + t * (1.0 - t) * ((1.0 - t) * begin - t * end)
 
 
-def _rate(theta: Floats, omega: Floats) -> Floats:
+def rate_of_turn(theta: Floats, omega: Floats) -> Floats:
     """d theta / dt of exp(theta) that turns with the angular velocity omega, both (3,) in world axes."""
     angle = length(theta)
     # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits

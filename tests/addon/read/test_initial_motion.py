@@ -188,13 +188,39 @@ def test_what_is_held_for_one_frame_only_or_for_all_is_no_such_body(make_body):
     assert not warned()
 
 
-def test_a_body_that_is_caught_again_is_said_to_stay_free(make_body):
+def test_a_body_that_is_caught_again_follows_its_animation_from_that_key_on(scene, make_body):
     ob = make_body()
+    scene.rigidbody_world.point_cache.frame_end = scene.frame_end = 12
     held_until(ob, 3)
+    assert body_named(read(), "Body").spans is None
+    for frame, value in ((7, True), (10, False)):
+        ob.rigid_body.kinematic = value
+        ob.keyframe_insert("rigid_body.kinematic", frame=frame)
+    key(ob, "location", {1: (0.0, 0.0, 0.0), 12: (1.1, 0.0, 0.0)})
+    ob.stiction.blend_frames = 2
+    body = body_named(read(), "Body")
+    assert body.kind.name == "ACTIVE" and body.spans == ((0, 1), (6, 8)) and body.blend_frames == 2
+    assert np.allclose(body.path[:, 0], 0.1 * np.arange(9), atol=1e-6)
     assert not warned()
-    ob.rigid_body.kinematic = True
-    ob.keyframe_insert("rigid_body.kinematic", frame=5)
-    assert warned() == [(("Body",), "kinematic")]
+
+
+def test_a_body_that_its_animation_takes_over_begins_as_a_simulated_one(scene, make_body):
+    ob = make_body()
+    for frame, value in ((1, False), (3, True)):
+        ob.rigid_body.kinematic = value
+        ob.keyframe_insert("rigid_body.kinematic", frame=frame)
+    ob.stiction.initial_motion, ob.stiction.velocity = "VALUES", (1.0, 0.0, 0.0)
+    body = body_named(read(), "Body")
+    assert body.kind.name == "ACTIVE" and body.spans == ((2, 4),) and np.allclose(body.velocity, (1.0, 0.0, 0.0))
+    assert "Body" in read().rest
+
+
+def test_who_keys_dynamic_off_is_told_what_follows_keyframes(make_body):
+    make_body("Other")
+    ob = make_body()
+    ob.keyframe_insert("rigid_body.enabled", frame=1)
+    (warning,) = read().warnings
+    assert "key Animated on" in warning.message
 
 
 def test_keys_that_let_a_body_go_do_not_give_a_baked_one_to_blender(scene, make_body, fake_worker):

@@ -361,3 +361,15 @@ def test_constraints_are_read_in_one_order(pair):
     for name in ("C", "A", "B"):
         constrain("POINT", *pair, name=name)
     assert [joint.name for joint in read().spec.joints] == ["A", "B", "C"]
+
+
+def test_a_keyed_constraint_holds_its_bodies_where_it_is_enabled_if_it_is_told_to(pair):
+    ob = constrain("FIXED", *pair)
+    ob.stiction.hold_bodies = "ENABLED"
+    assert not the_joint().holds_where_enabled
+    for frame, value in ((1, False), (3, True)):
+        ob.rigid_body_constraint.enabled = value
+        ob.keyframe_insert("rigid_body_constraint.enabled", frame=frame)
+    assert the_joint().holds_where_enabled
+    ob.stiction.hold_bodies = "SET_UP"
+    assert not the_joint().holds_where_enabled

@@ -38,7 +38,7 @@ def impacts(*rows):
 
 def test_what_two_steps_have_of_one_impact_is_one_also_over_a_frame():
     frames = [impacts((0.038, 0, 1, 3.0, 0.0)), impacts((0.04, 0, 1, 1.0, 0.4))]
-    (one,) = merged_impacts(frames, STEP)
+    (one,) = merged_impacts(frames, [STEP] * len(frames))
     assert (one.time, one.impulse, one.speed) == (0.038, 4.0, 6.0)
     np.testing.assert_allclose(one.point, [0.0, 0.0, 0.1], rtol=1e-6)
     np.testing.assert_allclose(one.normal, [0.0, 0.0, 1.0])
@@ -46,7 +46,7 @@ def test_what_two_steps_have_of_one_impact_is_one_also_over_a_frame():
 
 def test_other_bodies_and_later_bounces_are_other_impacts():
     frames = [impacts((0.0, 0, 1, 1.0, 0.0), (0.005, 0, 2, 1.0, 0.0), (0.01, 0, 1, 1.0, 0.0), (0.2, 0, 1, 1.0, 0.0))]
-    assert [(one.time, one.body_b, one.impulse) for one in merged_impacts(frames, STEP)] == [
+    assert [(one.time, one.body_b, one.impulse) for one in merged_impacts(frames, [STEP] * len(frames))] == [
         (0.0, 1, 2.0),
         (0.005, 2, 1.0),
         (0.2, 1, 1.0),
@@ -55,7 +55,7 @@ def test_other_bodies_and_later_bounces_are_other_impacts():
 
 def test_what_rattles_without_end_is_no_single_impact():
     rattle = impacts(*((0.01 * k, 0, 1, 1.0, 0.0) for k in range(100)))
-    found = merged_impacts([rattle], STEP)
+    found = merged_impacts([rattle], [STEP])
     assert len(found) > 30 and sum(one.impulse for one in found) == pytest.approx(100.0)
 
 

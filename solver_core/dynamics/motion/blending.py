@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A body that was simulated and is taken over by its keyframes: what keeps its motion smooth in between.
+
+The offset from the keyframes to the body fades, and its rate with it, from what they are at the takeover to zero: a cubic
+Hermite polynomial, the inertialization of Bollo (GDC 2018) with a polynomial of lower order. The velocity of the body has no
+jump at the begin, and is that of the keyframes at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...linalg.in_order import product
+from .paths import GivenPath, begin_twist, rate_of_turn
+from .rotation import matrices, rotate_by, rotation_vector
+
+__all__ = ["WIDTH", "Takeover", "blended"]
+
+Floats = NDArray[np.float64]
+
+WIDTH = 14  # numbers that `Takeover.row` has
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """A body as its keyframes take it over: the frame `begin`, from the first, its pose (7,) and its twist (6,) a frame."""
+
+    begin: float
+    pose: Floats
+    twist: Floats
+
+    @property
+    def row(self) -> Floats:
+        """(WIDTH,) the same as one array, for checkpoints."""
+        return np.concatenate([[self.begin], self.pose, self.twist])
+
+    @staticmethod
+    def of_row(row: Floats) -> Takeover | None:
+        """The takeover of such an array; None of one that is all zeros, where there was none."""
+        return Takeover(float(row[0]), row[1:8].copy(), row[8:].copy()) if row[4:8].any() else None
+
+
+def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float, takeover: Takeover) -> Floats:
+    """The pose (7,) of a body on the way from a takeover to its keyframes.
+
+    Parameters
+    ----------
+    pose : (7,), of the keyframes at the frame.
+    path : of the keyframes, of which `first` is the first frame that counts; before it their motion there goes on backwards.
+    end : the frame, from the first of the scene, at which the body is on its keyframes.
+    frame : the frame, with a fraction.
+    takeover : where it began, and how fast.
+    """
+    length = end - takeover.begin
+    share = (frame - takeover.begin) / length if length > 0.0 else 1.0
+    if share >= 1.0:
+        return pose
+    twist, at_first = begin_twist(path.piece_from(first)), path.pose(float(first))
+    start = gone_on(at_first, twist, min(takeover.begin - first, 0.0)) if takeover.begin < first else path.pose(takeover.begin)
+    now = gone_on(at_first, twist, frame - first) if frame < first else pose
+    offset = np.append(takeover.pose[:3] - start[:3], rotation_vector(start[3:], takeover.pose[3:]))
+    turned = product(turning(offset[3:]), twist[3:])
+    rate = takeover.twist - np.append(twist[:3], turned)
+    rate[3:] = rate_of_turn(offset[3:], rate[3:])
+    fades = (1.0 - share) ** 2
+    offset = fades * ((1.0 + 2.0 * share) * offset + share * length * rate)
+    result = now.copy()
+    result[:3] += offset[:3]
+    rotate_by(now[3:], offset[3], offset[4], offset[5], result[3:])
+    return result
+
+
+def gone_on(pose: Floats, twist: Floats, frames: float) -> Floats:
+    """A pose (7,) after so many frames, which may be negative, with a constant twist (6,) a frame."""
+    result = pose.copy()
+    result[:3] += frames * twist[:3]
+    turn = frames * twist[3:]
+    rotate_by(pose[3:], turn[0], turn[1], turn[2], result[3:])
+    return result
+
+
+def turning(vector: Floats) -> Floats:
+    """(3, 3) the rotation of a rotation vector (3,)."""
+    turned = np.empty(4)
+    rotate_by(np.array([1.0, 0.0, 0.0, 0.0]), vector[0], vector[1], vector[2], turned)
+    return matrices(turned[None])[0]
