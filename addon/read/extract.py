@@ -33,6 +33,8 @@ from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import in_motion
 from .joints import read_joints, watched, with_changes
 from .motion import read_motion
+from .surface_motion import motion_over
+from .surface_motion import read_on_the_way as read_surfaces
 
 __all__ = ["Extraction", "Inspection", "extract", "extracting", "inspecting"]
 
@@ -169,11 +171,15 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         bodies, found.launched, context, lambda: show_frame(context, start + 1, times), world.time_scale / fps
     )
     problems += lost
-    moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
+    of_bodies = found.animated or found.deforming or found.frozen or found.belts
+    moves = of_bodies or joined.keyed or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
     if moves:
         frames = fields.read_on_the_way(context, read_on_the_way(context, frames, gravities))
+    surfaces: dict[str, list[Array]] = {}
+    if found.belts:
+        frames = read_surfaces(context, frames, found.belts, surfaces)
     states: dict[str, list[JointChange]] = {}
     frames = watched(joined, context, frames, states)
     motion = yield from read_motion(context, frames, found.animated, found.deforming, found.frozen, end - start + 1)
@@ -186,6 +192,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
                 path=motion.paths[body.name][: found.held.get(body.name)] if body.name in motion.paths else None,
                 deformation=motion.deformations.get(body.name),
                 starts_asleep=body.starts_asleep and body.name not in found.held,
+                surface_motion=motion_over(surfaces[body.name]) if body.name in surfaces else body.surface_motion,
             )
             for body in bodies
         ),

@@ -40,8 +40,8 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
         if (a.path is None) != (b.path is None) or not same_deformation(a, b):
             return None
         row = first_difference(a.path, b.path)
-        if row is not None:
-            last = min(last, new.frame_start + row - FRAMES_AHEAD)
+        rows = [row, *(first_difference(*both) for both in zip(surface_paths(a), surface_paths(b), strict=True))]
+        last = min([last, *(new.frame_start + one - FRAMES_AHEAD for one in rows if one is not None)])
     for a, b in zip((*old.fields, *old.absorbers), (*new.fields, *new.absorbers), strict=True):
         for before_path, now_path in zip(paths_of(a), paths_of(b), strict=True):
             row = first_difference(before_path, now_path)
@@ -136,9 +136,27 @@ def bends_alike(a: BodySpec, b: BodySpec) -> bool:
 def without_time(content: Content) -> Content:
     """A scene but for its last frame, the motion that its bodies are given, and what fields are from frame to frame."""
     spec, settings = content
-    bodies = tuple(replace(body, path=None, deformation=None) for body in spec.bodies)
+    bodies = tuple(replace(without_surface_paths(body), path=None, deformation=None) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
     return replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers), settings
+
+
+def surface_paths(body: BodySpec) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """The velocity and the spin of a body's surface, (frames, 3) each; None where they do not change."""
+    if body.surface_motion is None:
+        return None, None
+    velocity, spin = body.surface_motion.velocity, body.surface_motion.spin
+    return velocity if np.ndim(velocity) > 1 else None, spin if np.ndim(spin) > 1 else None
+
+
+def without_surface_paths(body: BodySpec) -> BodySpec:
+    """The body with no frames of the surface motion that changes from frame to frame."""
+    if body.surface_motion is None:
+        return body
+    paths = zip(("velocity", "spin"), surface_paths(body), strict=True)
+    return replace(
+        body, surface_motion=replace(body.surface_motion, **{name: path[:0] for name, path in paths if path is not None})
+    )
 
 
 def same_deformation(a: BodySpec, b: BodySpec) -> bool:

@@ -28,8 +28,9 @@ from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_c
 __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
-# Fields that scenes of earlier versions do not have; where they are None, a scene is written, and named, as it was there.
-LATER_FIELDS = ("deformable",)
+# Fields that scenes of earlier versions do not have, with their values there. A scene that has these values is written, and
+# named, as it was by those versions.
+LATER_FIELDS = {"deformable": None, "center_of_mass": None, "surface_motion": None, "rolling": 0.0, "torsion": 0.0}
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
@@ -139,8 +140,8 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
 
 
 def is_left_out(name: str, value: Any) -> bool:
-    """Whether a field is one that scenes of earlier versions lack, and without it is the same."""
-    return name in LATER_FIELDS and value is None
+    """Whether scenes of earlier versions lack this field and have this value."""
+    return name in LATER_FIELDS and (value is None or (isinstance(value, float) and value == LATER_FIELDS[name]))
 
 
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
@@ -151,7 +152,7 @@ def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         hints = field_types(hint)
         if isinstance(value, dict):
-            value = {name: None for name in LATER_FIELDS if name in hints} | value
+            value = {name: former for name, former in LATER_FIELDS.items() if name in hints} | value
         if not isinstance(value, dict) or value.keys() != hints.keys():
             raise ValueError(f"{name} has not the fields of a {hint.__name__}")
         return hint(**{key: decode(value[key], hints[key], f"{name}.{key}", chunk) for key in hints})
