@@ -12,7 +12,7 @@ from bpy.types import Collection, Context, Mesh, Object, Scene
 from mathutils import Matrix, Quaternion, Vector
 from numpy.typing import NDArray
 
-from ...solver_core.geometry.body_mass import body_mass_properties
+from ...solver_core.geometry.body_mass import body_mass_properties, radius_of_link
 from ...solver_core.interchange.described import Described, Found, Look
 from ...solver_core.interchange.frames import continuous, quaternion_of
 from ...solver_core.interchange.solids import Named, leaves, solid_of
@@ -130,8 +130,8 @@ def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found
     if look is not None:
         mesh = look_mesh(body.name, look)
     elif body.shape.kind is ShapeKind.NONE:
-        # a body in Blender has a mesh; the ball of its radius of gyration shows where it is
-        mesh = shape_mesh(body.name, sphere_shape(gyration_radius(body)))
+        # a body in Blender has a mesh; a ball shows where it is
+        mesh = shape_mesh(body.name, sphere_shape(radius_of_link(body) or USUAL_RADIUS))
     elif body.shape.kind is ShapeKind.COMPOUND or not is_upright(solid_of(body.shape)):
         mesh = bpy.data.meshes.new(body.name)
     else:
@@ -242,13 +242,6 @@ def principal_moments(inertia: Array) -> tuple[Array, Array]:
     moments, axes = np.linalg.eigh(inertia)
     axes[:, 2] *= np.linalg.det(axes)
     return moments, axes
-
-
-def gyration_radius(body: BodySpec) -> float:
-    """m, of a body without a collider; where nothing says how it turns, that of a ball of the usual size."""
-    if body.mass is None or body.inertia is None:
-        return USUAL_RADIUS
-    return math.sqrt(float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass)
 
 
 def set_shape(ob: Object, shape: ShapeSpec) -> None:

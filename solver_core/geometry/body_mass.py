@@ -8,6 +8,8 @@ inequality, so a body exists that has it. An inertia that is given stays as it i
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..linalg.in_order import dot
@@ -15,7 +17,7 @@ from ..scene.spec import BodySpec, ShapeKind
 from .mass_properties import MassProperties
 from .solids import shape_mass_properties
 
-__all__ = ["body_mass_properties"]
+__all__ = ["body_mass_properties", "radius_of_link"]
 
 
 def body_mass_properties(body: BodySpec) -> MassProperties:
@@ -52,3 +54,13 @@ def body_mass_properties(body: BodySpec) -> MassProperties:
         arm = center - solid.center_of_mass
         inertia = inertia + solid.mass * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
     return MassProperties(solid.mass, solid.volume, center, inertia, solid.closed)
+
+
+def radius_of_link(body: BodySpec) -> float:
+    """m, the root of the mean squared distance of a body's mass from its center, by tr I = 2 m r^2.
+
+    A body without a collider is taken to be as large as this. It is 0 where the mass or the inertia is not given.
+    """
+    if body.mass is None or body.inertia is None:
+        return 0.0
+    return math.sqrt(0.5 * float(np.trace(body.inertia)) / body.mass)

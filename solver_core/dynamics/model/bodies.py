@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.body_mass import body_mass_properties
+from ...geometry.body_mass import body_mass_properties, radius_of_link
 from ...geometry.compounds import parts, shifted
 from ...geometry.shapes import ShapeTable, build_shapes
 from ...geometry.solids_of_revolution import ROUND, round_bounds
@@ -99,12 +99,12 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)], deforming)
     size = np.array([_size(body.shape) for body in spec.bodies])
     collections = np.array([body.collections for body in spec.bodies], dtype=np.int64)
-    axes, moments = principal_axes(inertia)
-    for i in (i for i, body in enumerate(spec.bodies) if body.shape.kind is ShapeKind.NONE):
-        collections[i] = 0
-        if moving[i]:
-            # a body without a collider is as large as its radius of gyration, so that its rotation counts as motion
-            size[i] = table.radius[i] = np.sqrt(moments[i].max() / mass[i])
+    for i, body in enumerate(spec.bodies):
+        if body.shape.kind is ShapeKind.NONE:
+            collections[i] = 0
+            # it has no extent, and its rotation has to count as motion
+            table.radius[i] = radius_of_link(body)
+            size[i] = table.radius[i] or np.inf
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
     arm = rotate(orientation, center)
@@ -115,6 +115,7 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     momentum = momenta(rotation, inertia, angular)
     velocity[~moving] = 0.0
     momentum[~moving] = 0.0
+    axes, moments = principal_axes(inertia)
     model = Model(
         dof=np.where(moving, np.cumsum(moving) - 1, -1).astype(np.int64),
         mass=mass,

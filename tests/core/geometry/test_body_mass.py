@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solver_core.geometry.body_mass import body_mass_properties
+from solver_core.geometry.body_mass import body_mass_properties, radius_of_link
 from solver_core.geometry.compounds import parts
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
@@ -47,6 +47,11 @@ def test_a_link_has_no_shape_at_all():
     assert (found.mass, found.volume, found.closed) == (4.0, 0.0, False)
     assert found.center_of_mass.tolist() == [0, 0, 0]
     assert list(parts(link.shape)) == []
+
+
+def test_a_link_is_as_large_as_its_mass_is_spread():
+    # of a ball the mean square distance is 3/5 r^2
+    assert radius_of_link(body(mass=2.0, inertia=0.4 * 2.0 * 0.25 * np.eye(3))) == pytest.approx(0.5 * np.sqrt(0.6))
 
 
 @pytest.mark.parametrize("lacks", ["mass", "inertia"])
