@@ -99,11 +99,14 @@ def compound_parts(ob: Object, context: Context) -> list[Object]:
 
 
 def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
-    """The shapes of all parts, also hidden ones, at their places; the compound's own mesh takes no part. Raises ShapeError."""
+    """The shapes of all parts with a collider, also hidden ones, at their places; the compound's own mesh takes no part.
+
+    Raises ShapeError.
+    """
     depsgraph = context.evaluated_depsgraph_get()
     world, rotation = placed(ob, depsgraph)
     children = []
-    for part in compound_parts(ob, context):
+    for part in (one for one in compound_parts(ob, context) if one.stiction.use_collider):
         own, own_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
@@ -118,7 +121,7 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
     if not children:
         raise ShapeError(
             "collision_shape",
-            "the compound has no children; parent objects with rigid bodies to it, or choose another shape",
+            "the compound has no children with a collider; parent objects with rigid bodies to it, or choose another shape",
         )
     return ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
 

@@ -84,6 +84,17 @@ def test_a_link_needs_no_mesh_but_a_mass_and_moments(make_body):
     assert "has no collider" in problems_of(read)["Link", "density"]
 
 
+def test_a_part_of_a_compound_without_a_collider_is_no_part_of_its_shape(make_body):
+    make_body("Other")
+    whole = make_body("Whole", shape="COMPOUND")
+    for name in ("A", "B"):
+        make_body(name).parent = whole
+    bpy.data.objects["B"].stiction.use_collider = False
+    assert len(body_named(read(), "Whole").shape.children) == 1
+    bpy.data.objects["A"].stiction.use_collider = False
+    assert "no children with a collider" in problems_of(read)["Whole", "collision_shape"]
+
+
 def test_what_is_not_active_has_no_mass_properties(make_body):
     make_body("Box")
     ob = make_body("Wall", kind="PASSIVE")

@@ -144,6 +144,25 @@ def test_mass_properties_come_back_as_they_went(tmp_path, ending):
         assert body.shape.kind is (ShapeKind.NONE if body.name == "Link" else ShapeKind.HULL)
 
 
+def test_instances_are_alike_in_their_centers_of_mass(tmp_path):
+    centers = [0.1, 0.2, 0.1, 0.2]
+    bodies = [
+        BodySpec(
+            f"Box {k}",
+            BodyKind.ACTIVE,
+            box_shape((1, 2, 3)),
+            position=np.array([2.0 * k, 0.0, 0.0]),
+            mass=1.0,
+            center_of_mass=np.array([0.0, 0.0, center]),
+        )
+        for k, center in enumerate(centers)
+    ]
+    write(Described(SceneSpec(tuple(bodies))), tmp_path / "a.usda", Found(), instances=True)
+    back = read(tmp_path / "a.usda", Found()).spec.bodies
+    found = {round(float(body.position[0])): float(body.center_of_mass[2]) for body in back}
+    assert found == pytest.approx({2 * k: center for k, center in enumerate(centers)})
+
+
 def test_joints_count_from_where_the_scene_begins(tmp_path):
     half = math.radians(15)
     nodes = [
