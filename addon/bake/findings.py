@@ -18,10 +18,11 @@ import bpy
 import numpy as np
 from bpy.types import Context, Object, Scene
 
-from ...solver_core.geometry.solids import shape_mass_properties
+from ...solver_core.geometry.body_mass import body_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
-from ...solver_core.scene.spec import SceneSpec
-from ...solver_core.scene.words import figure
+from ...solver_core.scene.spec import BodyKind, SceneSpec
+from ...solver_core.scene.words import distance, figure
+from ...solver_core.validation.surprises import origins_off_center
 from ..blender.cooperative import Steps, aside, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
 from ..blender.restore import baked_objects
@@ -69,6 +70,7 @@ def looking(context: Context) -> Steps[Look]:
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
+        findings += yield from aside("Computing centers of mass", partial(centers, found.sound.spec))
     # of most scenes it is true, so it comes after what is of this one
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)
@@ -205,9 +207,9 @@ def masses(spec: SceneSpec) -> list[Finding]:
     """What bodies weigh whose mass follows from a density, together those of the same one."""
     found: dict[float, dict[str, float]] = {}
     for body in spec.bodies:
-        if body.density is not None:
+        if body.density is not None and body.kind is BodyKind.ACTIVE:
             of_density = found.setdefault(body.density, {})
-            of_density[body.name] = shape_mass_properties(body.shape, density=body.density).mass
+            of_density[body.name] = body_mass_properties(body).mass
     findings = []
     for density, weighed in sorted(found.items()):
         least, most = min(weighed.values()), max(weighed.values())
@@ -215,6 +217,24 @@ def masses(spec: SceneSpec) -> list[Finding]:
         in_all = f", {figure(sum(weighed.values()), 4)} kg in all" if len(weighed) > 1 else ""
         findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
     return findings
+
+
+def centers(spec: SceneSpec) -> list[Finding]:
+    """The bodies whose origin, which is Blender's center of mass, is far from the center of their volume."""
+    far = origins_off_center(spec)
+    if not far:
+        return []
+    name, most = max(far.items(), key=lambda item: item[1])
+    away = (
+        f"{distance(most)} from its center of mass"
+        if len(far) == 1
+        else f"up to {distance(most)} ({name}) from the center of mass"
+    )
+    message = (
+        f"the origin is {away}: in Blender it would be the center of mass, here the center of the volume is. Choose Center of "
+        "Mass: Origin where the origin was placed for that"
+    )
+    return [Finding("INFO", tuple(far), "center_of_mass", message)]
 
 
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:

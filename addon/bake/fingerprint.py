@@ -227,6 +227,9 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         "bounciness": kept("stiction.restitution", own.restitution)
         if own.use_restitution
         else kept("rigid_body.restitution", body.restitution),
+        "mass properties": mass_properties_of(ob, kept),
+        "surface motion": surface_motion_of(ob, kept),
+        "rolling friction": rolling_of(ob, kept),
         "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
         "shape": shape_of(ob, meshes),
         "flexible": flexible_of(ob, kept),
@@ -251,6 +254,34 @@ def flexible_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] 
     # of bakes by earlier versions the bends are small
     large = ("large bends",) if kept("stiction.use_large_bends", ob.stiction.use_large_bends) else ()
     return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else (), *large)
+
+
+def mass_properties_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
+    """What the user set for the center of mass, the inertia and the collider, None for what all bodies had in earlier versions;
+    kept: a value at a path, or that it is keyed."""
+    own = ob.stiction
+    center = own.center_object if own.center_of_mass == "OBJECT" else None
+    place = None if center is None else (place_of(center, animated_paths(center)), animation_of(center, set()))
+    moments = kept("stiction.moments", tuple(own.moments)) if own.own_inertia else None
+    if own.center_of_mass == "VOLUME" and moments is None and own.use_collider:
+        return None
+    return (own.center_of_mass, place, moments, own.use_collider)
+
+
+def surface_motion_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
+    """The velocity and the spin of a surface, None where it is fixed to its body."""
+    own = ob.stiction
+    values = (
+        kept("stiction.surface_velocity", tuple(own.surface_velocity)),
+        kept("stiction.surface_spin", tuple(own.surface_spin)),
+    )
+    return None if values == ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) else values
+
+
+def rolling_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
+    """The lengths of rolling and torsional friction, None where there is none."""
+    values = kept("stiction.rolling", ob.stiction.rolling), kept("stiction.torsion", ob.stiction.torsion)
+    return None if values == (0.0, 0.0) else values
 
 
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:
@@ -297,7 +328,8 @@ def digest(value: Any) -> str:
 
 
 # What bakes of earlier versions wrote nothing of, for it was so in all of them.
-LATER = {"flexible": digest(None), "blend to keyframes": digest(0)}
+LATER: dict[str, str] = {"blend to keyframes": digest(0)}
+LATER |= dict.fromkeys(("flexible", "mass properties", "surface motion", "rolling friction"), digest(None))
 
 
 def friction_of(ob: Object) -> tuple[float, float]:

@@ -12,9 +12,11 @@ from bpy.types import Collection, Context, Mesh, Object, Scene
 from mathutils import Matrix, Quaternion, Vector
 from numpy.typing import NDArray
 
+from ...solver_core.geometry.body_mass import body_mass_properties, radius_of_link
 from ...solver_core.interchange.described import Described, Found, Look
 from ...solver_core.interchange.frames import continuous, quaternion_of
 from ...solver_core.interchange.solids import Named, leaves, solid_of
+from ...solver_core.scene.parts import sphere_shape
 from ...solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
 from ..blender import actions
 from ..blender.shape_meshes import form_of, is_upright, shape_mesh, slab
@@ -29,6 +31,8 @@ Array = NDArray[np.float64]
 
 # Of the size of a shape: what single precision leaves of it.
 ROUNDING = 1e-5
+# m, of the ball that shows an animated body without a collider.
+USUAL_RADIUS = 0.1
 BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
 
 
@@ -70,9 +74,6 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
     bodies = []
     for body in spec.bodies:
         now = body
-        if body.inertia is not None:
-            found.odd(body.name, "inertia", "its inertia is that of its shape in Blender; the one given is left out")
-            now = replace(now, inertia=None)
         if spec.restitution_combine is not FrictionCombine.PRODUCT and body.material.restitution > 0.0:
             found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep theirs")
             now = replace(now, material=replace(body.material, restitution=math.sqrt(body.material.restitution)))
@@ -106,6 +107,7 @@ def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Coll
         members.objects.link(ob)
         # a mesh that joins that collection becomes a rigid body
         set_body(ob, body, spec)
+        set_mass(ob, body, made)
         if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
             ob.data.materials.append(coloured(look.colour, colours))
         if ob.rigid_body.collision_shape == "COMPOUND":
@@ -129,6 +131,9 @@ def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found
         )
     if look is not None:
         mesh = look_mesh(body.name, look)
+    elif body.shape.kind is ShapeKind.NONE:
+        # a body in Blender has a mesh; a ball shows where it is
+        mesh = shape_mesh(body.name, sphere_shape(radius_of_link(body) or USUAL_RADIUS))
     elif body.shape.kind is ShapeKind.COMPOUND or not is_upright(solid_of(body.shape)):
         mesh = bpy.data.meshes.new(body.name)
     else:
@@ -140,7 +145,7 @@ def is_compound(ob: Object, shape: ShapeSpec) -> bool:
     """Whether the object's own mesh does not give its shape."""
     if shape.kind is ShapeKind.COMPOUND:
         return True
-    if shape.kind is ShapeKind.PLANE:
+    if shape.kind in (ShapeKind.PLANE, ShapeKind.NONE):
         return False
     points = mesh_points(ob.data)
     return not (is_upright(solid_of(shape)) and has_shape(points, len(ob.data.polygons), shape))
@@ -174,7 +179,9 @@ def same_set(a: Array, b: Array, size: float) -> bool:
 def set_body(ob: Object, body: BodySpec, spec: SceneSpec) -> None:
     """All that Blender and Stiction have for a rigid body."""
     set_values(ob, body)
-    if is_compound(ob, body.shape):
+    if body.shape.kind is ShapeKind.NONE:
+        ob.stiction.use_collider = False
+    elif is_compound(ob, body.shape):
         ob.rigid_body.collision_shape = "COMPOUND"
     else:
         set_shape(ob, body.shape)
@@ -206,6 +213,37 @@ def set_values(ob: Object, body: BodySpec) -> None:
         rigid.mass = body.mass
     ob.lock_location = [not factor for factor in body.linear_factor.tolist()]
     ob.lock_rotation = [not factor for factor in body.angular_factor.tolist()]
+
+
+def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
+    """The center of mass and the inertia that a body is given; an empty below it has the center and the principal axes."""
+    own = ob.stiction
+    if body.center_of_mass is None and body.inertia is None:
+        return
+    center = body_mass_properties(body).center_of_mass
+    axes = np.eye(3)
+    if body.inertia is not None:
+        own.own_inertia = True
+        own.moments, axes = principal_moments(body.inertia)
+    if not center.any() and np.array_equal(axes, np.eye(3)):
+        own.center_of_mass = "ORIGIN"
+        return
+    empty = bpy.data.objects.new(f"{body.name} Center of Mass", None)
+    empty.empty_display_type, empty.rotation_mode = "ARROWS", "QUATERNION"
+    made.objects.link(empty)
+    empty.parent, empty.matrix_parent_inverse = ob, Matrix.Identity(4)
+    empty.location, empty.rotation_quaternion = Vector(center), Quaternion(quaternion_of(axes))
+    own.center_of_mass, own.center_object = "OBJECT", empty
+
+
+def principal_moments(inertia: Array) -> tuple[Array, Array]:
+    """Moments (3,) kg m^2 and axes (3, 3), the columns, right-handed; the axes of the body where they are principal axes."""
+    off = inertia - np.diag(np.diag(inertia))
+    if not off.any():
+        return np.diag(inertia), np.eye(3)
+    moments, axes = np.linalg.eigh(inertia)
+    axes[:, 2] *= np.linalg.det(axes)
+    return moments, axes
 
 
 def set_shape(ob: Object, shape: ShapeSpec) -> None:

@@ -117,11 +117,50 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         else:
             overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
         overridable(column, "Bounciness", own, "restitution", body, "restitution")
+        column = layout.column(align=True)
+        column.prop(own, "rolling")
+        column.prop(own, "torsion")
         column = layout.column()
         column.row().prop(own, "mass_source", expand=True)
         # the mass itself is Blender's, above
         if own.mass_source == "DENSITY":
             column.prop(own, "density", text="kg/m³")
+
+
+class STICTION_PT_object_mass(ObjectPanel, Panel):
+    bl_label = "Mass Properties"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.object.stiction
+        # what is not active has no use for a mass
+        layout.active = context.object.rigid_body.type == "ACTIVE"
+        layout.prop(own, "center_of_mass")
+        if own.center_of_mass == "OBJECT":
+            layout.prop(own, "center_object")
+        layout.prop(own, "own_inertia")
+        if own.own_inertia:
+            layout.prop(own, "moments", text="kg m²")
+        layout.prop(own, "use_collider")
+
+
+class STICTION_PT_object_surface_motion(ObjectPanel, Panel):
+    bl_label = "Surface Motion"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        # both can be keyed
+        layout.use_property_decorate = True
+        own = context.object.stiction
+        layout.prop(own, "surface_velocity")
+        layout.prop(own, "surface_spin")
 
 
 class STICTION_PT_object_flexible(ObjectPanel, Panel):
@@ -409,6 +448,8 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
 CLASSES = (
     STICTION_PT_object,
     STICTION_PT_object_surface,
+    STICTION_PT_object_mass,
+    STICTION_PT_object_surface_motion,
     STICTION_PT_object_flexible,
     STICTION_PT_object_motion,
     STICTION_PT_constraint,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from bpy.types import Context, Object, PropertyGroup
+from bpy.types import Context, Depsgraph, Object, PropertyGroup
 from numpy.typing import NDArray
 
-from ...solver_core.scene.spec import BodyKind, BodySpec, SceneWarning, ShapeSpec
+from ...solver_core.scene.spec import BodyKind, BodySpec, SceneWarning, ShapeKind, ShapeSpec
 from ...solver_core.validation.findings import SceneProblem
 from ..blender import actions, overflow, rotations
 from ..blender.placement import placed
@@ -25,9 +25,11 @@ from .initial_motion import (
     set_in_motion,
     spans_followed,
 )
+from .mass import center_of_mass_of, inertia_of, mass_problems
 from .motion import FrozenTransform, can_change, frozen_body, frozen_part
 from .object_findings import object_problems, object_warnings, shape_warnings
 from .shapes import ShapeError, compound_parts, deforms, is_compound_part, read_shape
+from .surface_motion import motion_now, surface_may_change
 
 __all__ = ["Bodies", "RestState", "choice_problems", "read_object"]
 
@@ -51,7 +53,8 @@ class Bodies:
     """The bodies read so far, by their names what else is to be known of some, and what is wrong or odd.
 
     frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
-    motion of their animation. held: from which frame to which active ones follow it, counted from the first.
+    motion of their animation. held: from which frame to which active ones follow it, counted from the first. belts:
+    those whose surfaces may move otherwise at other frames.
     """
 
     problems: list[SceneProblem]
@@ -64,6 +67,7 @@ class Bodies:
     held: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     frozen: list[FrozenTransform] = field(default_factory=list)
     meshes: set[str] = field(default_factory=set)
+    belts: dict[str, Object] = field(default_factory=dict)
 
     def last_followed(self, name: str) -> int | None:
         """How many frames of its animation a body follows, from the first to the last of them; None for all."""
@@ -78,7 +82,7 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
     spans = spans_followed(ob, *frames) if body_kind(ob) is not BodyKind.PASSIVE else None
     kind = body_kind(ob) if spans is None else BodyKind.ACTIVE
-    pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context)]
+    pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context), *mass_problems(ob, kind)]
     found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
     # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
@@ -87,7 +91,7 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     depsgraph = context.evaluated_depsgraph_get()
     rest_world, rotation = placed(ob, depsgraph)
     try:
-        shape = read_shape(ob, rotation.T @ rest_world[:3, :3], context, ob.rigid_body.type == "ACTIVE")
+        shape = read_collider(ob, rotation.T @ rest_world[:3, :3], context)
     except ShapeError as error:
         found.problems.append(SceneProblem(error.object or ob.name_full, error.field, str(error)))
         return
@@ -97,7 +101,10 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     if can_change(ob) and not (kind is BodyKind.ANIMATED and deforms(ob)):
         found.frozen.append(frozen_body(ob, kind, depsgraph))
     found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
-    found.bodies.append(with_spans(read_body(ob, kind, shape, rest_world[:3, 3], rotation), spans, ob))
+    body = read_body(ob, kind, shape, (rest_world[:3, 3], rotation), depsgraph)
+    found.bodies.append(with_spans(body, spans, ob))
+    if surface_may_change(ob):
+        found.belts[ob.name_full] = ob
     if kind is BodyKind.ACTIVE:
         transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
         found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
@@ -120,6 +127,13 @@ def with_spans(body: BodySpec, spans: tuple[tuple[int, int], ...] | None, ob: Ob
     return replace(body, spans=spans, blend_frames=ob.stiction.blend_frames)
 
 
+def read_collider(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
+    """The shape of a body, or that of a body without a collider; to_body: as of `read_shape`. Raises ShapeError."""
+    if not ob.stiction.use_collider:
+        return ShapeSpec(ShapeKind.NONE)
+    return read_shape(ob, to_body, context, ob.rigid_body.type == "ACTIVE")
+
+
 def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
     """What of an object's or a scene's settings this version has no such choice for."""
     for field_name in unknown_choices(own):
@@ -134,8 +148,9 @@ def all_parts(ob: Object, context: Context) -> Iterator[Object]:
         yield from all_parts(part, context)
 
 
-def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rotation: Array) -> BodySpec:
-    body, own = ob.rigid_body, ob.stiction
+def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, frame: tuple[Array, Array], depsgraph: Depsgraph) -> BodySpec:
+    """The body of an object that has a shape; frame: its position (3,) m and its rotation (3, 3) in the world."""
+    (body, own), (position, rotation) = (ob.rigid_body, ob.stiction), frame
     by_density = own.mass_source == "DENSITY"
     spec = BodySpec(
         name=ob.name_full,
@@ -155,5 +170,8 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, position: Array, rot
         starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
         feels_fields=not has_field(ob),
         deformable=deformable_of(ob),
+        center_of_mass=center_of_mass_of(ob, frame, depsgraph) if kind is BodyKind.ACTIVE else None,
+        inertia=inertia_of(ob, rotation, depsgraph) if kind is BodyKind.ACTIVE else None,
+        surface_motion=motion_now(ob, depsgraph),
     )
     return set_in_motion(spec, ob) if kind is BodyKind.ACTIVE else spec

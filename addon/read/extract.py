@@ -33,6 +33,8 @@ from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import in_motion, launched_where_it_appears
 from .joints import read_joints, watched, with_changes
 from .motion import read_motion
+from .surface_motion import motion_over
+from .surface_motion import read_on_the_way as read_surfaces
 from .teleports import reading_teleports, teleport_warnings
 from .world_values import WorldValues, unfollowed_scene_values
 
@@ -173,12 +175,16 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     fps = scene.render.fps / scene.render.fps_base
     bodies, lost = in_motion(bodies, found.launched, context, lambda: second_frame(context, start, times, fps))
     problems += lost
-    moves = found.animated or found.deforming or found.frozen or joined.keyed or may_change(scene) or fields.may_change(context)
+    of_bodies = found.animated or found.deforming or found.frozen or found.belts
+    moves = of_bodies or joined.keyed or may_change(scene) or fields.may_change(context)
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
     if moves:
         frames = values.read_on_the_way(context, read_on_the_way(context, frames, gravities))
         frames = fields.read_on_the_way(context, frames)
+    surfaces: dict[str, list[Array]] = {}
+    if found.belts:
+        frames = read_surfaces(context, frames, found.belts, surfaces)
     states: dict[str, list[JointChange]] = {}
     frames = watched(joined, context, frames, states)
     motion = yield from read_motion(context, frames, found.animated, found.deforming, found.frozen, end - start + 1)
@@ -192,6 +198,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
             path=motion.paths[body.name][: found.last_followed(body.name)] if body.name in motion.paths else None,
             deformation=motion.deformations.get(body.name),
             starts_asleep=body.starts_asleep and not found.begins_held(body.name),
+            surface_motion=motion_over(surfaces[body.name]) if body.name in surfaces else body.surface_motion,
         )
         for body in bodies
     ]

@@ -20,6 +20,7 @@ from ..blender import actions, rotations
 from ..blender.cooperative import Step, Steps
 from ..blender.placement import NowhereError, PlacementError, ancestors, is_solid, matrices_now, matrix, placed
 from .shapes import ShapeError, read_mesh
+from .surface_motion import PATHS as SURFACE_PATHS
 
 __all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_part", "read_motion", "unfollowed_values"]
 
@@ -111,7 +112,7 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
         for path in sorted({one.data_path for one in movers if one.data_path.startswith(prefixes)}):
-            if path in followed and what == "keyframes":
+            if path in SURFACE_PATHS or (path in followed and what == "keyframes"):
                 continue
             name = path.rpartition(".")[2]
             message = f"its {what} are not followed; {in_words(name)} keeps the value of the first frame"

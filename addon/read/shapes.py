@@ -99,11 +99,14 @@ def compound_parts(ob: Object, context: Context) -> list[Object]:
 
 
 def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
-    """The shapes of all parts, also hidden ones, at their places; the compound's own mesh takes no part. Raises ShapeError."""
+    """The shapes of all parts with a collider, also hidden ones, at their places; the compound's own mesh takes no part.
+
+    Raises ShapeError.
+    """
     depsgraph = context.evaluated_depsgraph_get()
     world, rotation = placed(ob, depsgraph)
     children = []
-    for part in compound_parts(ob, context):
+    for part in (one for one in compound_parts(ob, context) if one.stiction.use_collider):
         own, own_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
@@ -118,7 +121,7 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
     if not children:
         raise ShapeError(
             "collision_shape",
-            "the compound has no children; parent objects with rigid bodies to it, or choose another shape",
+            "the compound has no children with a collider; parent objects with rigid bodies to it, or choose another shape",
         )
     return ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
 
@@ -133,7 +136,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
         return read_compound(ob, context, active)
     if body.collision_shape not in ("CONVEX_HULL", "MESH"):
         surface = read_mesh(ob, "FINAL", context)
-        return primitive(body.collision_shape, surface.vertices, to_body)
+        return primitive(body.collision_shape, surface.vertices, to_body, active)
     if deforms(ob) and active:
         raise ShapeError(
             "use_deform", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
@@ -181,13 +184,19 @@ def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec
     return replace(shape, kind=ShapeKind.MESH, triangles=triangles)
 
 
-def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
-    """Box, sphere, capsule, cylinder or cone around the mesh, upright on the object's z axis as Blender has them, no margin."""
+def primitive(name: str, vertices: Array, to_body: Array, active: bool = True) -> ShapeSpec:
+    """Box, sphere, capsule, cylinder or cone around the mesh, upright on the object's z axis as Blender has them, no margin.
+
+    The box of a flat mesh is a rectangle with two sides, which only a body that is not active can have. Raises ShapeError.
+    """
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     half, centre = (high - low) / 2.0, (high + low) / 2.0
     if name == "BOX":
-        if np.count_nonzero(half > 0.0) < 3:
+        thick = half > 0.0
+        if np.count_nonzero(thick) < (3 if active else 2):
             raise ShapeError("collision_shape", "the mesh is flat, so its box has no thickness; give the mesh a thickness")
+        if not thick.all():
+            return ShapeSpec(ShapeKind.HULL, rectangle(low, high) @ to_body.T)
         corners = (centre + box_shape(high - low).vertices) @ to_body.T
         mirrored = np.linalg.det(to_body) < 0.0
         return ShapeSpec(ShapeKind.HULL, corners, np.ascontiguousarray(BOX_TRIANGLES[:, ::-1]) if mirrored else BOX_TRIANGLES)
@@ -206,6 +215,16 @@ def primitive(name: str, vertices: Array, to_body: Array) -> ShapeSpec:
     half_axis = max(half[2] - radius, 0.0) * to_body[:, 2] / scales[2]
     ends = np.array([centre]) if not half_axis.any() else np.array([centre - half_axis, centre + half_axis])
     return ShapeSpec(ShapeKind.HULL, ends, no_triangles, radius)
+
+
+def rectangle(low: Array, high: Array) -> Array:
+    """The four corners (4, 3) between two corners (3,) that have one coordinate in common."""
+    flat = int(np.argmin(high - low))
+    first, second = (axis for axis in range(3) if axis != flat)
+    corners = np.tile(low, (4, 1))
+    corners[[1, 2], first] = high[first]
+    corners[[2, 3], second] = high[second]
+    return corners
 
 
 def positive_radius(radius: float) -> float:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from bpy.types import Context, Scene
@@ -63,7 +63,7 @@ class WorldValues:
         if scene.stiction.use_substeps or few == many:
             return settings, []
         message = f"they go from {few} to {many}: all frames are baked with {many}, which is as exact as any of them asks for"
-        return SolverSettings(**vars(settings) | {"substeps": many}), [SceneWarning((), "substeps_per_frame", message)]
+        return replace(settings, substeps=many), [SceneWarning((), "substeps_per_frame", message)]
 
 
 def unfollowed_scene_values(scene: Scene) -> Iterator[SceneWarning]:

@@ -204,6 +204,84 @@ class ObjectStiction(PropertyGroup):
         precision=1,
         override=OVERRIDABLE,
     )
+    rolling: FloatProperty(
+        name="Rolling Friction",
+        description="Largest moment against rolling per normal force; the larger length of two surfaces counts",
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+        subtype="DISTANCE",
+        unit="LENGTH",
+        override=OVERRIDABLE,
+    )
+    torsion: FloatProperty(
+        name="Torsional Friction",
+        description="Largest moment against spinning on the spot per normal force; the larger length of two surfaces counts",
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        precision=4,
+        step=0.1,
+        subtype="DISTANCE",
+        unit="LENGTH",
+        override=OVERRIDABLE,
+    )
+    surface_velocity: FloatVectorProperty(
+        name="Velocity",
+        description="Velocity of the surface along the object's own axes, as of a conveyor belt; it can be keyed",
+        size=3,
+        subtype="VELOCITY",
+        unit="VELOCITY",
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    surface_spin: FloatVectorProperty(
+        name="Spin",
+        description="Angular velocity of the surface about the object's origin, as of a turntable; it can be keyed",
+        size=3,
+        subtype="XYZ",
+        unit="ROTATION",
+        override=OVERRIDABLE,
+    )
+    center_of_mass: EnumProperty(
+        name="Center of Mass",
+        description="Point about which an active body turns in flight",
+        items=(
+            ("VOLUME", "Volume", "The center of the volume of the collision shape"),
+            ("ORIGIN", "Origin", "The origin of the object, as Blender has it"),
+            ("OBJECT", "Object", "The origin of another object, such as an empty, at the first frame"),
+        ),
+        override=OVERRIDABLE,
+    )
+    center_object: PointerProperty(
+        name="Object",
+        description="Object whose origin is the center of mass, and whose axes are the principal axes of inertia",
+        type=Object,
+        override=OVERRIDABLE,
+    )
+    own_inertia: BoolProperty(
+        name="Own Inertia",
+        description="Use the moments of inertia here instead of those of the collision shape",
+        override=OVERRIDABLE,
+    )
+    moments: FloatVectorProperty(
+        name="Moments of Inertia",
+        description="Principal moments of inertia about the center of mass in kg m²",
+        size=3,
+        default=(1.0, 1.0, 1.0),
+        min=0.0,
+        subtype="XYZ",
+        precision=4,
+        override=OVERRIDABLE,
+    )
+    use_collider: BoolProperty(
+        name="Collider",
+        description="Let the body collide; without a collider it is a link of a machine, and needs an inertia of its own",
+        default=True,
+        override=OVERRIDABLE,
+    )
     initial_motion: EnumProperty(
         name="Initial Motion",
         description="Motion of an active body at the start of the simulation",
@@ -325,6 +403,8 @@ def effective_material(ob: Object) -> MaterialSpec:
         mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
         restitution=own.restitution if own.use_restitution else body.restitution,
         name=own.material,
+        rolling=number(own.rolling),
+        torsion=number(own.torsion),
     )
 
 

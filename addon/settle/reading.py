@@ -18,12 +18,12 @@ from ...solver_core.validation.findings import SceneError, SceneProblem
 from ...solver_core.validation.scene import validate
 from ..blender.cooperative import Step, Steps, aside
 from ..blender.placement import PlacementError, evaluate, matrices_now, placed
-from ..read.bodies import read_body
+from ..read.bodies import read_body, read_collider
 from ..read.containers import with_rooms
 from ..read.gravity import gravity_now
 from ..read.joints import Joints, read_joints
 from ..read.plain_meshes import obstacle_of, plain_body
-from ..read.shapes import ShapeError, read_shape
+from ..read.shapes import ShapeError
 from ..settings import properties
 from .choice import Chosen, LandOn, choose
 
@@ -158,9 +158,10 @@ def read_into(found: Found, name: str, read: Callable[[], None]) -> None:
 
 def rigid_body(ob: Object, kind: BodyKind, context: Context) -> BodySpec:
     """A rigid body where it is shown."""
-    world, rotation = placed(ob, context.evaluated_depsgraph_get())
-    shape = read_shape(ob, rotation.T @ world[:3, :3], context, kind is BodyKind.ACTIVE)
-    return read_body(ob, kind, shape, world[:3, 3], rotation)
+    depsgraph = context.evaluated_depsgraph_get()
+    world, rotation = placed(ob, depsgraph)
+    shape = read_collider(ob, rotation.T @ world[:3, :3], context)
+    return read_body(ob, kind, shape, (world[:3, 3], rotation), depsgraph)
 
 
 def add_plain(found: Found, ob: Object, meshes: Sequence[Object], context: Context) -> None:

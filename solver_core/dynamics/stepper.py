@@ -27,6 +27,7 @@ from .contact.collide import Collider
 from .contact.directions import Chosen, Directions
 from .contact.restitution import along_begun_normals, begun_impacts
 from .contact.rolling import Rolling
+from .contact.surface_motion import SurfaceMotions, Surfaces
 from .fields.fields import Fields
 from .fields.pull import Pull
 from .joints.joints import Joints
@@ -99,6 +100,7 @@ class Stepper:
         shapes_of_modes = {int(body): one.shapes for body, one in zip(self.bending.body, self.bending.reduced, strict=True)}
         self.deformation = Deformation(spec, self.bodies.shapes, shapes_of_modes)
         self.deformation.bend_on(self.state.modal_velocity)
+        self.surfaces = SurfaceMotions(spec, self.bodies.center_of_mass)
         self.together = HeldTogether(spec, self.bodies)
         of_bodies = self.bodies, self.together
         self._impacts = ImpactFinder(*of_bodies, self.deformation)
@@ -118,7 +120,7 @@ class Stepper:
         self.pull_impulse = np.zeros(3)
         self.every_contact = False
         self.joints = Joints(spec, self.bodies, self.bending, self.state)
-        solved = self.joints, self.deformation, self.island_motion
+        solved = self.joints, Surfaces(self.deformation, self.surfaces), self.island_motion
         rolling = Rolling(self.bodies, self._impacts, self.deformation, self.island_motion, self.bending.bends)
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
@@ -156,11 +158,16 @@ class Stepper:
             rows = [row_at_rest()] if self._rests(number) else self._rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
         moving = int(np.count_nonzero(self.island_motion.members))
-        joined = self.joints.pairs, self.joints.driven
+        joined = self.joints.pairs, self._driven()
         self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._met_asleep)
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
+
+    def _driven(self) -> NDArray[np.int64]:
+        """The bodies that never rest, because a motor drives them or the surface below them moves."""
+        carried = self.surfaces.carried(self.memory.body_a, self.memory.body_b)
+        return np.concatenate([np.asarray(self.joints.driven, dtype=np.int64), carried])
 
     def _rests(self, at: float) -> bool:
         """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
@@ -418,11 +425,12 @@ class Stepper:
         return met & falling
 
     def _wake_for(self, prescribed: Floats, h: float) -> None:
-        """Wake what an animated body that moves, or a mesh that deforms, comes near in h seconds."""
+        """Wake what comes near an animated body that moves, a mesh that deforms, or a surface that moves, in h seconds."""
         asleep = self.sleep.asleep
         if not np.count_nonzero(asleep):
             return
         motion, moving = self._collider.moves(prescribed, h)
+        moving |= self.surfaces.moving
         if np.count_nonzero(moving):
             pairs, near = self.joints.pairs, self._collider.near(self.state, asleep, moving, motion)
             joined = self.sleep.to_wake(pairs[:, 0], pairs[:, 1], moving)
@@ -431,7 +439,9 @@ class Stepper:
     def place(self, at: float, end: float, h: float) -> Floats:
         """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
         self.paths.place(self.state, at)
-        self.deformation.place(at / self.settings.substeps, end / self.settings.substeps, h)
+        frames = at / self.settings.substeps, end / self.settings.substeps
+        self.deformation.place(*frames, h)
+        self.surfaces.place(*frames)
         return self.paths.twists(self.state, end, h)
 
     def hold(self, frame: int) -> None:

@@ -27,7 +27,10 @@ class Part:
 
 
 def parts(shape: ShapeSpec) -> Iterator[Part]:
-    """The simple shapes of a shape, in the order of children; one, where it stands, of a shape that is no compound."""
+    """The simple shapes of a shape, in the order of children; one, where it stands, of a shape that is no compound; none of
+    NONE."""
+    if shape.kind is ShapeKind.NONE:
+        return
     if shape.kind is not ShapeKind.COMPOUND:
         yield Part(shape, np.zeros(3), np.eye(3))
         return
@@ -39,7 +42,7 @@ def parts(shape: ShapeSpec) -> Iterator[Part]:
 
 def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
     """The shape moved by (3,) m, which must be zero for a plane."""
-    if shape.kind is ShapeKind.PLANE:
+    if shape.kind in (ShapeKind.PLANE, ShapeKind.NONE):
         return shape
     if shape.kind is ShapeKind.COMPOUND:
         return replace(shape, children=tuple(replace(child, position=child.position + by) for child in shape.children))

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.spec import SceneSpec, SceneWarning, SolverSettings
+from ..scene.spec import BodySpec, SceneSpec, SceneWarning, SolverSettings
 from ..validation.findings import SceneError, SceneProblem
 
-__all__ = ["Described", "Found", "Look", "seconds_a_step", "together"]
+__all__ = ["Described", "Found", "Look", "say_surface_left_out", "seconds_a_step", "together"]
 
 Array = NDArray[np.float64]
 LONGEST_WORDS = 200
@@ -78,6 +78,14 @@ class Found:
 def seconds_a_step(spec: SceneSpec, settings: SolverSettings) -> float:
     """How long a time step is, s; an impulse that breaks a joint divided by it is a force."""
     return spec.time_scale / (spec.fps * settings.substeps)
+
+
+def say_surface_left_out(body: BodySpec, what: str, found: Found) -> None:
+    """Add what of a body's surface has no place in a file; what: the name of the schema."""
+    if body.surface_motion is not None:
+        found.odd(body.name, "surface_motion", f"{what} has no place for the motion of a surface; it is left out")
+    if body.material.rolling > 0.0 or body.material.torsion > 0.0:
+        found.odd(body.name, "rolling", f"{what} has no place for rolling and torsional friction; they are left out")
 
 
 def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:

@@ -18,6 +18,7 @@ from .filters import masks_of
 from .frames import matrix_of, nearest_rotation, quaternion_of
 from .gltf_file import SHAPES, UP
 from .gltf_nodes import Nodes
+from .links import as_link
 from .solids import Named, Solid, hull_if_open, placed, tapered
 
 __all__ = ["Reader"]
@@ -58,9 +59,6 @@ class Reader:
         """A body; None with a problem."""
         path, own = self.nodes.path(number), self.nodes.physics(number) or {}
         motion = own.get("motion")
-        if not colliders:
-            self.found.wrong(path, "collider", "the body has no shape; give it a collider, or take motion off")
-            return None
         world = self.nodes.worlds[number]
         frame = np.eye(4)
         try:
@@ -70,7 +68,8 @@ class Reader:
             self.found.wrong(path, "scale", str(error))
             return None
         frame[:3, 3] = world[:3, 3]
-        shape = self.shape(colliders, np.linalg.inv(frame), moves=motion is not None and not motion.get("isKinematic"))
+        moves = motion is not None and not motion.get("isKinematic")
+        shape = self.shape(colliders, np.linalg.inv(frame), moves=moves) if colliders else ShapeSpec(ShapeKind.NONE)
         if shape is None:
             return None
         kind = BodyKind.PASSIVE if motion is None else BodyKind.ANIMATED if motion.get("isKinematic") else BodyKind.ACTIVE
@@ -78,7 +77,10 @@ class Reader:
         body = BodySpec(
             name, kind, shape, position=frame[:3, 3], orientation=orientation, material=self.material(colliders, path)
         )
-        return self.moving(body, motion, path, frame[:3, :3]) if motion is not None and kind is BodyKind.ACTIVE else body
+        if motion is None or kind is not BodyKind.ACTIVE:
+            return body
+        body = self.moving(body, motion, path, np.linalg.inv(frame) @ world)
+        return body if colliders else as_link(body, path, ("mass", "inertiaDiagonal"), self.found)
 
     def shape(self, colliders: list[int], to_body: Array, *, moves: bool) -> ShapeSpec | None:
         """Of one collider in the axes of the body, of several each in its own, as a compound; None with problems."""
@@ -173,7 +175,9 @@ class Reader:
         return Solid(Named.HULL, points=look.points, triangles=triangles if is_closed else triangles[:0])
 
     def material(self, colliders: list[int], path: str) -> MaterialSpec:
-        """The surface of the first collider."""
+        """The surface of the first collider, the usual one of a body without any."""
+        if not colliders:
+            return MaterialSpec()
         numbers = {(self.nodes.physics(number) or {})["collider"].get("physicsMaterial") for number in colliders}
         if len(numbers) > 1:
             self.found.odd(path, "physicsMaterial", "its colliders differ in material; a body has one surface here")
@@ -194,20 +198,26 @@ class Reader:
             return MaterialSpec()
         return MaterialSpec(*map(float, values), name=str(given.get("name", "")))
 
-    def moving(self, body: BodySpec, motion: Json, path: str, turn: Array) -> BodySpec:
-        """Mass, inertia and velocities, which are in the axes of the node."""
+    def moving(self, body: BodySpec, motion: Json, path: str, to_body: Array) -> BodySpec:
+        """Mass, center of mass, inertia and velocities, which are in the axes of the node; to_body: (4, 4), takes the space of
+        the node, which may be scaled, into the body frame."""
         mass = motion.get("mass")
         if mass is not None and self.found.is_finite(path, "mass", mass):
             if mass < 0.0:
                 self.found.wrong(path, "mass", f"it is {mass:g}; make it above 0, or remove it")
             # 0 stands for a mass without end, which moves along no axis
             body = replace(body, mass=float(mass)) if mass else replace(body, mass=1.0, linear_factor=np.zeros(3))
-        else:
+        elif body.shape.kind is not ShapeKind.NONE:
             body = replace(body, density=DENSITY_OF_WATER)
-        for name in ("centerOfMass", "gravityFactor"):
-            if name in motion and motion[name] not in (1.0, [0.0, 0.0, 0.0]):
-                self.found.odd(path, name, "it has no place here, and is left out")
-        to_world = turn @ UP.T
+        if motion.get("gravityFactor", 1.0) != 1.0:
+            self.found.odd(path, "gravityFactor", "it has no place here, and is left out")
+        center = motion.get("centerOfMass")
+        if center is not None and self.found.is_finite(path, "centerOfMass", center):
+            if np.shape(center) != (3,):
+                self.found.wrong(path, "centerOfMass", f"it is {center}; make it three numbers in m")
+            else:
+                body = replace(body, center_of_mass=(to_body @ np.append(np.array(center, dtype=np.float64), 1.0))[:3])
+        to_world = matrix_of(body.orientation) @ UP.T
         for name, field in (("linearVelocity", "velocity"), ("angularVelocity", "angular_velocity")):
             values = motion.get(name, [0.0, 0.0, 0.0])
             if self.found.is_finite(path, name, values):
@@ -220,7 +230,8 @@ class Reader:
                 self.found.wrong(path, "inertiaDiagonal", f"{moments} is no inertia; make it above 0 along every axis")
             q = np.array(motion.get("inertiaOrientation", [0, 0, 0, 1]), dtype=np.float64)[[3, 0, 1, 2]]
             axes = UP.T @ matrix_of(q)
-            body = replace(body, inertia=axes @ np.diag(moments) @ axes.T)
+            inertia = axes @ np.diag(moments) @ axes.T
+            body = replace(body, inertia=0.5 * (inertia + inertia.T))
         return body
 
     def look(self, number: int, body: BodySpec) -> Look | None:

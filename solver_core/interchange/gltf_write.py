@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.solids import shape_mass_properties
+from ..geometry.body_mass import body_mass_properties
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from ..scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec
-from .described import Described, Found, Look
+from .described import Described, Found, Look, say_surface_left_out
 from .filters import collide
 from .frames import MOTOR_SLACK, continuous, matrix_of, quaternion_of
 from .gltf_file import BODIES, SHAPES, UP, Buffer, write_container
@@ -188,13 +188,14 @@ def motion_of(body: BodySpec, turn: Array) -> Json:
     entry: Json = {}
     if body.kind is BodyKind.ANIMATED:
         return {"isKinematic": True}
-    whole = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
-    entry["mass"] = whole.mass
+    entry["mass"] = body_mass_properties(body).mass
     if body.inertia is not None:
         moments, axes = np.linalg.eigh(UP @ body.inertia @ UP.T)
         axes[:, 2] *= np.linalg.det(axes)
         entry["inertiaDiagonal"] = moments.tolist()
         entry["inertiaOrientation"] = quaternion_of(axes)[[1, 2, 3, 0]].tolist()
+    if body.center_of_mass is not None:
+        entry["centerOfMass"] = (UP @ body.center_of_mass).tolist()
     for name, values in (("linearVelocity", body.velocity), ("angularVelocity", body.angular_velocity)):
         if values.any():
             entry[name] = (UP @ turn.T @ values).tolist()
@@ -335,6 +336,7 @@ def say_left_out(spec: SceneSpec, found: Found) -> None:
                 f"{pair[0]}, {pair[1]}", "excluded", "pairs that do not collide have no place in glTF; they collide there"
             )
     for body in spec.bodies:
+        say_surface_left_out(body, "glTF", found)
         damped = body.linear_damping > 0.0 or body.angular_damping > 0.0
         if body.kind is BodyKind.ACTIVE and damped:
             found.odd(body.name, "damping", "glTF has no place for it; it is left out")

@@ -37,10 +37,11 @@ def groups_of(scene: Described) -> list[list[str]]:
 
 
 def likeness(body: BodySpec, look: Look | None) -> object:
-    inertia = None if body.inertia is None else body.inertia.tobytes()
+    inertia, center = (None if one is None else one.tobytes() for one in (body.inertia, body.center_of_mass))
     seen = None if look is None else (look.points.tobytes(), look.counts.tobytes(), look.corners.tobytes(), look.colour)
-    others = body.mass, body.density, inertia, body.material, body.collections, body.linear_damping, body.angular_damping
-    return shape_key(body.shape), seen, others, body.starts_asleep, body.linear_factor.tobytes(), body.angular_factor.tobytes()
+    damping, masses = (body.linear_damping, body.angular_damping), (body.mass, body.density, inertia, center)
+    others = masses, body.material, body.collections, damping, body.starts_asleep
+    return shape_key(body.shape), seen, others, body.linear_factor.tobytes(), body.angular_factor.tobytes()
 
 
 def shape_key(shape: ShapeSpec) -> object:

@@ -14,6 +14,7 @@ from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, MaterialSpec, ShapeKind, ShapeSpec
 from .described import Look
 from .frames import matrix_of, nearest_rotation, quaternion_of
+from .links import as_link
 from .solids import Named, hull_if_open, placed
 from .usd_names import DAMPING_ATTRIBUTES
 from .usd_read_shapes import look_of, solid_at
@@ -84,9 +85,7 @@ def read_body(opened: Opened, group: Group, name: str, world: Array | None = Non
     matrix = opened.world(prim) if world is None else world
     if not found.is_finite(path, "xformOp", matrix):
         return None
-    if not group.colliders:
-        if kind is not BodyKind.PASSIVE:
-            found.wrong(path, "PhysicsCollisionAPI", "the body has no shape; put a collider below it, or take RigidBodyAPI off")
+    if not group.colliders and kind is BodyKind.PASSIVE:
         return None
     frame = np.eye(4)
     try:
@@ -98,13 +97,16 @@ def read_body(opened: Opened, group: Group, name: str, world: Array | None = Non
     outside = matrix @ np.linalg.inv(opened.local(prim))
     if len(group.colliders) == 1 and group.colliders[0].GetTypeName() == "Plane":
         frame = plane_frame(opened, group.colliders[0], outside)
-    shape = read_shape(opened, group, np.linalg.inv(frame) @ outside, moves=kind is BodyKind.ACTIVE)
+    if group.colliders:
+        shape = read_shape(opened, group, np.linalg.inv(frame) @ outside, moves=kind is BodyKind.ACTIVE)
+    else:
+        shape = ShapeSpec(ShapeKind.NONE)
     if shape is None:
         return None
     pose = np.concatenate([frame[:3, 3], quaternion_of(frame[:3, :3])])
     body = BodySpec(name, kind, shape, position=pose[:3], orientation=pose[3:], material=read_material(opened, group))
     if kind is BodyKind.ACTIVE:
-        body = with_mass(opened, group, with_motion(opened, prim, body))
+        body = with_mass(opened, group, with_motion(opened, prim, body), np.linalg.inv(frame) @ matrix)
     elif kind is BodyKind.ANIMATED:
         body = replace(body, path=path_of(opened, prim, pose))
     if kind is not BodyKind.ANIMATED and world is None:
@@ -183,8 +185,12 @@ def with_motion(opened: Opened, prim: Usd.Prim, body: BodySpec) -> BodySpec:
     )
 
 
-def with_mass(opened: Opened, group: Group, body: BodySpec) -> BodySpec:
-    """The mass by the schema's precedence: the body's, its colliders' together, densities, that of the material, the usual."""
+def with_mass(opened: Opened, group: Group, body: BodySpec, to_body: Array) -> BodySpec:
+    """The body with its mass, its center of mass and its inertia.
+
+    The mass is the first that is given of: the body's, the sum of its colliders', their densities, the density of the material,
+    the usual density. to_body: (4, 4), takes the prim's own space, which may be scaled, into the body frame.
+    """
     found, prim = opened.found, group.prim
     density_unit = opened.mass / opened.length**3
     own = UsdPhysics.MassAPI(prim)
@@ -197,21 +203,30 @@ def with_mass(opened: Opened, group: Group, body: BodySpec) -> BodySpec:
             found.odd(str(prim.GetPath()), "mass", "the masses of its colliders are added up; all of it is equally dense here")
     if mass == 0.0 and any(value > 0.0 for value in masses):
         found.odd(str(prim.GetPath()), "mass", "not all of its colliders have a mass; those masses are left out")
-    body = replace(body, mass=mass) if mass > 0.0 else replace(body, density=density_of(opened, group) * density_unit)
-    if density_of(opened, group) == 0.0 and mass == 0.0:
-        body = replace(body, density=USUAL_DENSITY)
+    if mass > 0.0:
+        body = replace(body, mass=mass)
+    elif group.colliders:
+        body = replace(body, density=density_of(opened, group) * density_unit or USUAL_DENSITY)
     moments = opened.vector(prim, own.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
     if (moments < 0.0).any():
         found.wrong(
             str(prim.GetPath()), "diagonalInertia", f"{tuple(moments.tolist())} is no inertia; make it above 0 along every axis"
         )
-    elif (moments > 0.0).all():
+    elif moments.any():
+        # validation refuses moments that no body has
         axes = matrix_of(opened.quaternion(prim, own.GetPrincipalAxesAttr()))
-        body = replace(body, inertia=axes @ np.diag(moments) @ axes.T)
-    centre = own.GetCenterOfMassAttr().Get(opened.time) if own.GetCenterOfMassAttr() else None
-    if centre is not None and np.isfinite(np.array(centre)).all():
-        found.odd(str(prim.GetPath()), "centerOfMass", "the centre of mass is that of the shape; the one given is left out")
-    return body
+        body = replace(body, inertia=symmetric(axes @ np.diag(moments) @ axes.T))
+    center = own.GetCenterOfMassAttr().Get(opened.time) if own.GetCenterOfMassAttr() else None
+    # minus infinity stands for a center that is not given
+    if center is not None and np.isfinite(np.array(center)).all():
+        place = to_body @ np.append(np.array(center, dtype=np.float64), 1.0)
+        body = replace(body, center_of_mass=place[:3])
+    return body if group.colliders else as_link(body, str(prim.GetPath()), ("mass", "diagonalInertia"), found)
+
+
+def symmetric(matrix: Array) -> Array:
+    """The matrix (3, 3) without the rounding of a product."""
+    return 0.5 * (matrix + matrix.T)
 
 
 def density_of(opened: Opened, group: Group) -> float:
@@ -246,7 +261,7 @@ def bound(prim: Usd.Prim) -> Usd.Prim | None:
 
 def read_material(opened: Opened, group: Group) -> MaterialSpec:
     found = opened.found
-    materials = [bound(collider) for collider in group.colliders]
+    materials = [bound(collider) for collider in group.colliders or [group.prim]]
     if len({None if one is None else one.GetPath() for one in materials}) > 1:
         message = "its colliders differ in material; a body has one surface here, that of the first"
         found.odd(str(group.prim.GetPath()), "material:binding:physics", message)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ..scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec, ShapeKind
-from .described import Described, Found, Look
+from .described import Described, Found, Look, say_surface_left_out
 from .filters import collide
 from .frames import continuous, matrix_of, quaternion_of
 from .solids import Named, leaves, solid_of
@@ -174,6 +174,8 @@ def write_mass(prim: Usd.Prim, body: BodySpec) -> None:
         axes[:, 2] *= np.linalg.det(axes)
         mass.CreateDiagonalInertiaAttr(Gf.Vec3f(*moments.tolist()))
         mass.CreatePrincipalAxesAttr(Gf.Quatf(*quaternion_of(axes).tolist()))
+    if body.center_of_mass is not None:
+        mass.CreateCenterOfMassAttr(Gf.Vec3f(*body.center_of_mass.tolist()))
 
 
 def write_colliders(stage: Usd.Stage, path: Sdf.Path, body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> None:
@@ -239,6 +241,8 @@ def write_filters(
 def say_what_is_left_out(spec: SceneSpec, found: Found) -> None:
     for one in spec.fields:
         found.odd(one.name, "field", "force fields have no place in UsdPhysics; it is left out")
+    for body in spec.bodies:
+        say_surface_left_out(body, "UsdPhysics", found)
     for pair in spec.pairs:
         found.odd(f"{pair.a}, {pair.b}", "pairs", "the friction of pairs of materials has no place there; it is left out")
     if spec.friction_combine is not FrictionCombine.AVERAGE and len({body.material.mu_static for body in spec.bodies}) > 1:

@@ -40,7 +40,8 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
     for a, b in zip(old.bodies, new.bodies, strict=True):
         if (a.path is None) != (b.path is None) or not same_deformation(a, b):
             return None
-        rows = first_difference(a.path, b.path), first_other(a.teleports or (), b.teleports or ()), first_other_span(a, b)
+        rows = [first_difference(a.path, b.path), first_other(a.teleports or (), b.teleports or ()), first_other_span(a, b)]
+        rows += [first_difference(*both) for both in zip(surface_paths(a), surface_paths(b), strict=True)]
         last = min((last, *(new.frame_start + row - FRAMES_AHEAD for row in rows if row is not None)))
     row = first_difference(speeds(old), speeds(new))
     if row is not None:
@@ -141,10 +142,28 @@ def without_time(content: Content) -> Content:
     """A scene but for its last frame, its speed and the motion of its bodies from frame to frame, and what fields are there."""
     spec, settings = content
     given = {"path": None, "deformation": None, "spans": None, "teleports": None}
-    bodies = tuple(replace(body, **given) for body in spec.bodies)
+    bodies = tuple(replace(without_surface_paths(body), **given) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
     spec = replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers, speed_path=None)
     return spec, settings
+
+
+def surface_paths(body: BodySpec) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """The velocity and the spin of a body's surface, (frames, 3) each; None where they do not change."""
+    if body.surface_motion is None:
+        return None, None
+    velocity, spin = body.surface_motion.velocity, body.surface_motion.spin
+    return velocity if np.ndim(velocity) > 1 else None, spin if np.ndim(spin) > 1 else None
+
+
+def without_surface_paths(body: BodySpec) -> BodySpec:
+    """The body with no frames of the surface motion that changes from frame to frame."""
+    if body.surface_motion is None:
+        return body
+    paths = zip(("velocity", "spin"), surface_paths(body), strict=True)
+    return replace(
+        body, surface_motion=replace(body.surface_motion, **{name: path[:0] for name, path in paths if path is not None})
+    )
 
 
 def same_deformation(a: BodySpec, b: BodySpec) -> bool:

@@ -37,6 +37,10 @@ LATER_FIELDS: dict[str, Any] = {
     "blend_frames": 0,
     "teleports": None,
     "holds_where_enabled": False,
+    "center_of_mass": None,
+    "surface_motion": None,
+    "rolling": 0.0,
+    "torsion": 0.0,
 }
 
 

@@ -19,6 +19,7 @@ from .combine import FrictionCombine
 from .deformable import DeformableSpec
 from .fields import AbsorberSpec, FieldSpec
 from .joints import JointSpec
+from .surface_motion import SurfaceMotion
 
 __all__ = [
     "BodyKind",
@@ -34,6 +35,7 @@ __all__ = [
     "ShapeSpec",
     "SolverSettings",
     "Staggering",
+    "SurfaceMotion",
     "changed",
     "pair_friction",
     "spans_of",
@@ -62,6 +64,7 @@ class ShapeKind(Enum):
     COMPOUND = "compound"  # all `children` together, compounds among them
     CYLINDER = "cylinder"  # solid cylinder of `radius`; `vertices` are the two ends of its axis
     CONE = "cone"  # solid cone whose base has `radius`; `vertices` are the base's centre and the apex
+    NONE = "none"  # nothing that collides: a link of a machine, whose mass, center and inertia are given
 
 
 class ContactMethod(Enum):
@@ -76,13 +79,17 @@ class ContactMethod(Enum):
 class MaterialSpec:
     """Surface of a body: coefficients of static and of dynamic friction and of restitution, all dimensionless.
 
-    name: by which the scene's `PairSpec` know it; empty for a surface that is in none.
+    name: by which the scene's `PairSpec` know it; empty for a surface that is in none. rolling, torsion: m, the largest moment
+    against rolling, and against turning about the normal, that a contact bears per unit of normal force. The larger length of
+    two surfaces is that of the pair.
     """
 
     mu_static: float = 0.5
     mu_dynamic: float = 0.5
     restitution: float = 0.0
     name: str = ""
+    rolling: float = 0.0
+    torsion: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,8 +144,10 @@ class BodySpec:
 
     position (3,) m and orientation (4,) place the body frame in the world at the first frame; velocity (3,) m/s is that of the
     body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
-    for an active body. inertia: (3, 3) kg m^2 about the centre of mass in body axes; None stands for that of the homogeneous
-    shape, so a cylinder can be made a hoop. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
+    for an active body. center_of_mass: (3,) m in the body frame; None stands for that of the homogeneous shape. inertia: (3, 3)
+    kg m^2 about the center of mass in body axes; None stands for that of the homogeneous shape about that point, so a cylinder
+    can be made a hoop. An active body of the shape NONE has a mass and an inertia, and its center of mass is its origin unless
+    one is given. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
     for an animated body, at the first few for an active one, which follows it and then goes on with its velocity. spans: from
     which frame to which an active body follows its path, (first, last) counted from the scene's first frame, where it does not
     do so from the begin and up to the path's end; it is simulated in between. blend_frames: how many frames after the first
@@ -150,7 +159,8 @@ class BodySpec:
     lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
     that starts_asleep stays where it is, whatever pulls at it, until one that moves comes to it; joints tie it to bodies that
     do so as well, or it does not. Force fields wake it. feels_fields: whether they act on it at all, if it is active.
-    deformable: how an active mesh bends, None for a rigid one.
+    deformable: how an active mesh bends, None for a rigid one. surface_motion: how the surface moves along itself, None for a
+    surface that is fixed to its body.
     """
 
     name: str
@@ -177,6 +187,8 @@ class BodySpec:
     spans: tuple[tuple[int, int], ...] | None = None
     blend_frames: int = 0
     teleports: tuple[int, ...] | None = None
+    center_of_mass: Array | None = None
+    surface_motion: SurfaceMotion | None = None
 
 
 class Staggering(Enum):

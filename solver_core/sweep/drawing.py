@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
+from ..geometry.body_mass import body_mass_properties, radius_of_link
 from ..geometry.compounds import Part, parts
 from ..geometry.hulls import convex_hull
-from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
 __all__ = ["Solid", "View", "picture", "solids_of", "view_of"]
 
@@ -68,11 +69,17 @@ class View:
 
 
 def solids_of(spec: SceneSpec) -> tuple[tuple[Solid, ...] | None, ...]:
-    """What is drawn of each body; None for a plane."""
-    return tuple(
-        None if body.shape.kind is ShapeKind.PLANE else tuple(solid_of(part) for part in parts(body.shape))
-        for body in spec.bodies
-    )
+    """What is drawn of each body; None for a plane, and a ball for one that moves without a collider."""
+    return tuple(None if body.shape.kind is ShapeKind.PLANE else solids_of_body(body) for body in spec.bodies)
+
+
+def solids_of_body(body: BodySpec) -> tuple[Solid, ...]:
+    """What is drawn of a body that is no plane."""
+    if body.shape.kind is not ShapeKind.NONE:
+        return tuple(solid_of(part) for part in parts(body.shape))
+    if body.kind is not BodyKind.ACTIVE:
+        return ()
+    return (Solid(body_mass_properties(body).center_of_mass[None], (), radius_of_link(body), False),)
 
 
 def solid_of(part: Part) -> Solid:
@@ -139,6 +146,8 @@ def picture(
         own, pose = solids[number], poses[number]
         if own is None:
             drawn.append((0, 0.0, plane(view, pose)))
+            continue
+        if not own:
             continue
         is_active = body.kind is BodyKind.ACTIVE
         colour = COLOURS[("stands" if stands[number] else "fell") if is_active else "fixed"]

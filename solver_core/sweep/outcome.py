@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bake.report import deepest_overlap, frame_summary
+from ..geometry.body_mass import radius_of_link
 from ..geometry.compounds import parts
 from ..io.cache import CacheError, FrameCacheReader
-from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
+from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from .folder import VariationFiles
 
 __all__ = ["Figures", "Motion", "Outcome", "Standing", "State", "body_sizes", "figures_of", "motion_of"]
@@ -113,12 +114,14 @@ def motion_of(figures: Figures, spec: SceneSpec, sizes: Array, bound: Standing) 
 
 def body_sizes(spec: SceneSpec) -> Array:
     """(bodies,) m, the diagonals of the bounds of their shapes, along their own axes; inf with a plane."""
-    return np.array([size_of(body.shape) for body in spec.bodies])
+    return np.array([size_of(body) for body in spec.bodies])
 
 
-def size_of(shape: ShapeSpec) -> float:
+def size_of(body: BodySpec) -> float:
+    if body.shape.kind is ShapeKind.NONE:
+        return 2.0 * radius_of_link(body)
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for part in parts(shape):
+    for part in parts(body.shape):
         if part.shape.kind is ShapeKind.PLANE:
             return np.inf
         points = part.shape.vertices @ part.rotation.T + part.position

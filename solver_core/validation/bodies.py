@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry.solids import shape_mass_properties
+from ..geometry.body_mass import body_mass_properties
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative, is_positive
 from .paths import path_findings
@@ -19,6 +19,8 @@ __all__ = ["body_problems"]
 
 # An inertia whose smallest principal moment is a smaller fraction of the largest than this is no different from zero.
 SINGULAR = 1e-12
+# Files have moments of inertia in single precision, so those of a flat body miss the triangle inequality by that much.
+INERTIA_ROUNDING = 1e-6
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
@@ -28,6 +30,7 @@ def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
         *shape,
         *motion_findings(body),
         *material_findings(body),
+        *surface_motion_findings(body, spec),
         *path_findings(body, spec),
         *deformation_findings(body, spec, has_sound_shape=not shape),
         *mass_findings(body, has_sound_shape=not shape),
@@ -61,6 +64,9 @@ def motion_findings(body: BodySpec) -> Findings:
         value = getattr(body, field)
         if not 0.0 <= value <= 1.0:
             yield field, f"is {value}; it is the fraction of velocity lost in a second, from 0 to 1"
+    center = body.center_of_mass
+    if center is not None and not is_finite(center, (3,)):
+        yield "center_of_mass", f"is {describe(center)}; it must be 3 finite numbers in m, in the body's own axes"
 
 
 def material_findings(body: BodySpec) -> Findings:
@@ -71,6 +77,31 @@ def material_findings(body: BodySpec) -> Findings:
             yield field, f"is {value}; the coefficient of {what} friction must be 0 or more and finite"
     if not 0.0 <= material.restitution <= 1.0:
         yield "restitution", f"is {material.restitution}; bounciness goes from 0 (no bounce) to 1 (as high as before)"
+    for field, what in (("rolling", "rolling"), ("torsion", "torsional")):
+        value = getattr(material, field)
+        if not is_not_negative(value):
+            yield field, f"is {value}; the length of {what} friction must be 0 m or more and finite"
+
+
+def surface_motion_findings(body: BodySpec, spec: SceneSpec) -> Findings:
+    """What is wrong with the motion of a body's surface: each of its values is one vector, or one for each frame."""
+    if body.surface_motion is None:
+        return
+    frames = max(spec.frame_end - spec.frame_start + 1, 0)
+    for name in ("velocity", "spin"):
+        value = getattr(body.surface_motion, name)
+        shape = np.shape(value)
+        if shape not in ((3,), (frames, 3)):
+            yield (
+                f"surface_motion.{name}",
+                f"has the shape {shape}; it must be (3,), or ({frames}, 3) with a row for each frame",
+            )
+        elif not is_finite(value, shape):
+            first = 0 if len(shape) == 1 else int(np.argmin(np.isfinite(value).all(axis=1)))
+            yield (
+                f"surface_motion.{name}",
+                f"is not finite at frame {spec.frame_start + first}; check its value and its keyframes",
+            )
 
 
 def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool) -> Findings:
@@ -98,14 +129,17 @@ def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool)
 
 
 def inertia_findings(inertia: Any) -> Findings:
-    """What is wrong with a given inertia: any body's principal moments are above 0, and none is more than the others' sum."""
+    """What is wrong with a given inertia.
+
+    It must be symmetric and positive definite, and no principal moment may be larger than the sum of the others.
+    """
     if not is_finite(inertia, (3, 3)) or not np.allclose(inertia, np.transpose(inertia), rtol=1e-9, atol=0.0):
         yield "inertia", f"is {describe(inertia)}; it must be a symmetric (3, 3) matrix of finite numbers in kg m^2"
         return
     moments = np.linalg.eigvalsh(inertia)
     if not moments[0] > SINGULAR * moments[2]:
         yield "inertia", f"has the principal moments {describe(moments)} kg m^2; all three must be above 0"
-    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
+    elif moments[0] + moments[1] < moments[2] * (1.0 - INERTIA_ROUNDING):
         yield (
             "inertia",
             f"has the principal moments {describe(moments)} kg m^2; no body has one that is more than the sum of the others",
@@ -126,11 +160,27 @@ def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
         if value is not None and not is_positive(value):
             yield field, f"is {value:g} {unit}; it must be above 0 and finite"
             return
-    if not has_sound_shape:
-        return  # there is no solid to integrate over
+    given = [] if body.inertia is None else [*inertia_findings(body.inertia)]
+    yield from given
+    if body.shape.kind is ShapeKind.NONE:
+        yield from link_findings(body)
+    elif has_sound_shape and not given and (body.center_of_mass is None or is_finite(body.center_of_mass, (3,))):
+        yield from solid_findings(body)
+
+
+def link_findings(body: BodySpec) -> Findings:
+    """What a body lacks that has no collider to take its mass properties from."""
+    if body.density is not None:
+        yield "density", "gives no mass, because the body has no collider; give it a mass"
+    if body.inertia is None:
+        yield "inertia", "is missing; a body without a collider needs its moments of inertia"
+
+
+def solid_findings(body: BodySpec) -> Findings:
+    """What is wrong with the mass properties of a body whose shape is sound."""
     given = "mass" if body.density is None else "density"
     try:
-        solid = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
+        solid = body_mass_properties(body)
     except ValueError as error:
         yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
         return
@@ -138,7 +188,6 @@ def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
         yield given, f"gives a mass of {solid.mass:g} kg, which cannot be computed with; check the size of the mesh"
         return
     if body.inertia is not None:
-        yield from inertia_findings(body.inertia)
         return
     moments = np.linalg.eigvalsh(solid.inertia)
     if not moments[0] > SINGULAR * moments[2]:

@@ -71,6 +71,8 @@ def _motion_findings(body: BodySpec, deformable: DeformableSpec) -> Findings:
         yield "velocity", "pinned vertices stay where they are; let the body begin at rest, or pin nothing"
     if body.inertia is not None:
         yield "inertia", "that of a body that bends follows from its mesh; leave it out"
+    if body.center_of_mass is not None:
+        yield "center_of_mass", "that of a body that bends follows from its mesh; choose Volume, or switch Flexible off"
     if body.deformation is not None:
         yield "deformation", "a body either bends or deforms by keys; switch one of them off"
 

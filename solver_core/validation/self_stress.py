@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.body_mass import body_mass_properties
 from ..geometry.compounds import rotation_matrix
-from ..geometry.solids import shape_mass_properties
 from ..scene.joints import JointSpec
 from ..scene.spec import BodyKind, BodySpec, SceneSpec
 
@@ -118,8 +118,7 @@ def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats
 
 def _centre_of_mass(body: BodySpec) -> Floats:
     """Where it is in the world, (3,) m."""
-    own = shape_mass_properties(body.shape, mass=body.mass, density=body.density).center_of_mass
-    return body.position + rotation_matrix(body.orientation) @ own
+    return body.position + rotation_matrix(body.orientation) @ body_mass_properties(body).center_of_mass
 
 
 def _locked(joint: JointSpec) -> list[tuple[bool, Floats]]:

@@ -28,11 +28,15 @@ def shape_findings(body: BodySpec, shape: ShapeSpec | None = None, within: str =
             yield f"{place}position", f"is {describe(child.position)}; it must be 3 finite numbers; check the child's transform"
         if not is_finite(child.orientation, (4,)) or abs(np.linalg.norm(child.orientation) - 1.0) > UNIT:
             yield f"{place}orientation", f"is {describe(child.orientation)}; a rotation is 4 finite numbers of length 1"
+        if child.shape.kind is ShapeKind.NONE:
+            yield f"{place}shape", "a part without a collider has no place in a compound; leave it out"
         yield from shape_findings(body, child.shape, place)
 
 
 def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
     """What is wrong with a shape that is no compound."""
+    if shape.kind is ShapeKind.NONE:
+        return
     if not is_not_negative(shape.margin):
         yield "margin", f"is {shape.margin}; the collision margin must be 0 or more and finite"
     if shape.kind is ShapeKind.PLANE:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..geometry.body_mass import body_mass_properties
 from ..geometry.compounds import parts
-from ..geometry.solids import shape_mass_properties
 from ..geometry.surfaces import mesh_surface
 from ..scene.spec import (
     BodyKind,
@@ -28,7 +28,7 @@ from ..scene.words import distance, figure
 from .findings import FARTHEST_TURN
 from .paths import followed_frames
 
-__all__ = ["surprises", "thickness"]
+__all__ = ["origins_off_center", "surprises", "thickness"]
 
 # Beyond this ratio of masses no scene was measured.
 LARGEST_MASS_RATIO = 1e6
@@ -39,6 +39,8 @@ FEWEST_STEPS = 2
 LONG_EDGE = 0.5 + 1e-6
 # Triangles of a body that bends: more of them take longer to be put anew, in every step, than most scenes to be solved.
 MOST_BENT_TRIANGLES = 10_000
+# Of the longest side of a body: an origin that is farther from the center of mass is off center to the eye.
+OFF_CENTER = 0.05
 
 
 def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
@@ -54,15 +56,27 @@ def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, 
 
 
 def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
-    masses = [
-        (shape_mass_properties(body.shape, mass=body.mass, density=body.density).mass, body.name)
-        for body in spec.bodies
-        if body.kind is BodyKind.ACTIVE
-    ]
+    masses = [(body_mass_properties(body).mass, body.name) for body in spec.bodies if body.kind is BodyKind.ACTIVE]
     (light, lightest), (heavy, heaviest) = min(masses), max(masses)
     if heavy > LARGEST_MASS_RATIO * light:
         message = f"{figure(heavy)} kg against {figure(light)} kg: ratios above {LARGEST_MASS_RATIO:.0e} are untested"
         yield SceneWarning((heaviest, lightest), "mass", message)
+
+
+def origins_off_center(spec: SceneSpec) -> dict[str, float]:
+    """m from the origin to the center of mass, by the names of the active bodies that have the center of their volume and whose
+    origin is far from it."""
+    far = {}
+    for body in spec.bodies:
+        if body.kind is not BodyKind.ACTIVE or body.center_of_mass is not None or body.shape.kind is ShapeKind.NONE:
+            continue
+        corners = np.concatenate([part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)])
+        # of something round there are only the ends of its axis
+        around = max(2.0 * (part.shape.margin + part.shape.radius) for part in parts(body.shape))
+        away = float(np.linalg.norm(body_mass_properties(body).center_of_mass))
+        if away > OFF_CENTER * (float(np.ptp(corners, axis=0).max()) + around):
+            far[body.name] = away
+    return far
 
 
 def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:

@@ -106,9 +106,9 @@ def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
     """(n,) which bodies are balls about their centres of mass, and which have plane faces only. A ball that rolls on these has
     the same lever all along."""
     first, alone = shapes.first_collider[:-1], np.diff(shapes.first_collider) == 1
-    is_flat = (shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))
-    curved = np.bincount(shapes.body, ~is_flat, minlength=len(alone)) > 0
-    return alone & (shapes.kind[first] == HULL) & (shapes.radius <= (1.0 + ROUND_ENOUGH) * shapes.margin[first]), ~curved
+    curved = np.bincount(shapes.body, ~((shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))), len(alone)) > 0
+    kind, margin = np.append(shapes.kind, PLANE), np.append(shapes.margin, 0.0)  # the last body may have no collider
+    return alone & (kind[first] == HULL) & (shapes.radius <= (1.0 + ROUND_ENOUGH) * margin[first]), ~curved
 
 
 @kernel

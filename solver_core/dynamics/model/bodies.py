@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...geometry.body_mass import body_mass_properties, radius_of_link
 from ...geometry.compounds import parts, shifted
 from ...geometry.shapes import ShapeTable, build_shapes
-from ...geometry.solids import shape_mass_properties
 from ...geometry.solids_of_revolution import ROUND, round_bounds
 from ...linalg.in_order import product
 from ...linalg.mat3 import inverses
@@ -92,12 +92,19 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     center, mass, inertia = np.zeros((n, 3)), np.ones(n), np.tile(np.eye(3), (n, 1, 1))
     for i, body in enumerate(spec.bodies):
         if moving[i]:
-            properties = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
-            center[i], mass[i] = properties.center_of_mass, properties.mass
-            inertia[i] = properties.inertia if body.inertia is None else body.inertia
+            properties = body_mass_properties(body)
+            center[i], mass[i], inertia[i] = properties.center_of_mass, properties.mass, properties.inertia
     deforming = {i for i, body in enumerate(spec.bodies) if body.deformation is not None or body.deformable is not None}
     modes = sum(body.deformable.modes for body in spec.bodies if body.deformable is not None)
     table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)], deforming)
+    size = np.array([_size(body.shape) for body in spec.bodies])
+    collections = np.array([body.collections for body in spec.bodies], dtype=np.int64)
+    for i, body in enumerate(spec.bodies):
+        if body.shape.kind is ShapeKind.NONE:
+            collections[i] = 0
+            # it has no extent, and its rotation has to count as motion
+            table.radius[i] = radius_of_link(body)
+            size[i] = table.radius[i] or np.inf
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
     arm = rotate(orientation, center)
@@ -119,8 +126,8 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
         damping=np.array([[b.linear_damping, b.angular_damping] for b in spec.bodies], dtype=float).reshape(n, 2),
         mu=np.array([[b.material.mu_static, b.material.mu_dynamic] for b in spec.bodies], dtype=float).reshape(n, 2),
         restitution=np.array([b.material.restitution for b in spec.bodies], dtype=float),
-        size=np.array([_size(body.shape) for body in spec.bodies]),
-        collections=np.array([b.collections for b in spec.bodies], dtype=np.int64),
+        size=size,
+        collections=collections,
         gravity=np.asarray(spec.gravity, dtype=float),
     )
     number = {body.name: i for i, body in enumerate(spec.bodies)}

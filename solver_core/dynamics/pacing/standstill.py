@@ -33,8 +33,12 @@ class Standstill:
 
     def __init__(self, spec: SceneSpec) -> None:
         changes = spec.fields or spec.joints or spec.gravity_path is not None
-        moves = (one for body in spec.bodies for one in (body.path, body.deformation, body.deformable) if one is not None)
-        self._is_possible = not changes and next(moves, None) is None
+        moves = any(
+            one is not None
+            for body in spec.bodies
+            for one in (body.path, body.deformation, body.deformable, body.surface_motion)
+        )
+        self._is_possible = not changes and not moves
         self._situation: Situation | None = None
         self._taken: tuple[dict[str, Any], Begin, Solution] | None = None
 

@@ -24,17 +24,18 @@ from ..contact.material_rules import rules_of
 from ..contact.memory import ContactMemory, remember
 from ..contact.rebounds import lowered, taken
 from ..contact.rolling import Rolling
+from ..contact.surface_motion import Surfaces
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointRows, JointStep
 from ..model.bodies import State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
 from ..model.predict import Begin
-from ..motion.deformation import Deformation
 from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
 from .kicked import solve_with_kicks
+from .moments import Moments, WithMoments, lengths_of, moments_of_step
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -85,16 +86,19 @@ class StepSolver:
         spec: SceneSpec,
         settings: SolverSettings,
         joints: Joints,
-        deformation: Deformation,
+        surfaces: Surfaces,
         island_motion: IslandMotion,
         rolling: Rolling,
         threads: int,
         see: Callable[[System, Floats], object] | None = None,
     ) -> None:
         """see: is shown each problem and the impulses that it begins with, before it is solved."""
-        self._settings, self._joints, self._deformation, self._island_motion = settings, joints, deformation, island_motion
+        self._settings, self._joints, self._surfaces, self._island_motion = settings, joints, surfaces, island_motion
+        self._deformation = surfaces.deformation
         self._rolling, self._threads, self._see = rolling, threads, see
         self._rules = rules_of(spec)
+        self._lengths = lengths_of(spec)
+        self._moments: Moments | None = None  # of the contacts of the problem that is in work
         self._effort = effort_of_a_step()
         self._deadline = np.inf
         self._is_staggered = settings.method is ContactMethod.STAGGERED
@@ -138,6 +142,7 @@ class StepSolver:
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
         problem = self._posed(begin, state, contacts, memory, least_bounce, moved)
+        self._moments = self._moments_of(begin, contacts, problem)
         if not self._settings.warm_start:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
         blow, gave_way = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
@@ -173,7 +178,7 @@ class StepSolver:
     ) -> StepProblem:
         """The contact problem of the step, without joints; what rolls has it about the motion of the last step's impulses."""
         where = contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation
-        drift = self._deformation.drift(*where)
+        drift = self._surfaces.drift(contacts, state.position, begin.bodies, begin.h)
         modes = None if begin.bend is None else self._deformation.modes_at(*where)
         bent = 0.0 if modes is None else self._deformation.bent_drift(*where[:2], modes, state.modal_velocity)
         known = memory, self._rules, least_bounce, self._joints.held
@@ -185,6 +190,13 @@ class StepSolver:
         beyond = Beyond(drift if modes is None else drift + bent, *turning)
         problem = build_system(begin, state, contacts, beyond, *known)
         return with_modes(problem, begin, contacts, modes, bent)
+
+    def _moments_of(self, begin: Begin, contacts: ContactSet, problem: StepProblem) -> Moments | None:
+        """What the contacts of a problem bear of rolling and torsional friction; None where they bear nothing."""
+        if self._lengths.are_zero or not len(contacts):
+            return None
+        spin = self._surfaces.motions.spin(contacts, begin.bodies.rotation) if len(self._surfaces.motions) else None
+        return moments_of_step(self._lengths, begin.model, contacts, problem.axes, begin.bodies.twist, spin)
 
     def _pass_on_to_thresholds(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
@@ -369,7 +381,35 @@ class StepSolver:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
         already. is_start: whether another solve begins with what comes out, so that nothing is kicked."""
-        settings, system, impulse = self._settings, problem.system, problem.impulse
+        moments = self._moments
+        if moments is None:
+            return self._solve_system(begin, problem.system, problem.impulse, begin.velocities, asked, again, is_start)
+        wider = WithMoments.of(problem.system, moments)
+        impulse, now = wider.impulse(problem.impulse), wider.velocities(begin.velocities)
+        of_wider = None if again is None else wider.again(again)
+        v, totals = self._solve_system(begin, wider.system, impulse, now, asked, of_wider, is_start)
+        problem.impulse[:] = wider.without(impulse)
+        if again is not None:
+            again[1][:] = v[wider.columns]
+            again[2].worst_contact[:] = wider.of_contacts(again[2].worst_contact)
+        worst = wider.of_contacts(np.array([totals.worst_contact]))
+        return v[wider.columns], totals._replace(worst_contact=int(worst[0]))
+
+    def _solve_system(
+        self,
+        begin: Begin,
+        system: System,
+        impulse: Floats,
+        now: Floats,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        again: Again | None,
+        is_start: bool,
+    ) -> tuple[Floats, Totals]:
+        """Solve a system by the method that was chosen.
+
+        impulse: warm start and answer. now: (dof,) velocities as the step begins. All else is as in `_solve_islands`.
+        """
+        settings = self._settings
         if self._see is not None:
             self._see(system, impulse)
         if self._is_staggered:
@@ -380,7 +420,7 @@ class StepSolver:
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
             fall = begin.gravity_speed
-            direction = sliding_directions(system, begin.velocities, fall)
+            direction = sliding_directions(system, now, fall)
             return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
         return solve_islands_by_energy(system, impulse, *limits, self._deadline)
 

@@ -14,7 +14,8 @@ from solver_core.interchange.described import Described, Found
 from solver_core.interchange.files import read, write
 from solver_core.interchange.frames import matrix_of
 from solver_core.scene.joints import FREE_AXIS, LOCKED
-from solver_core.scene.spec import BodyKind, FrictionCombine, ShapeKind
+from solver_core.scene.parts import axis_angle, box_shape
+from solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
 from solver_core.scenes import jointed, plain
 from solver_core.validation.findings import SceneError
 
@@ -104,6 +105,64 @@ def test_a_mass_without_end_moves_along_no_axis(tmp_path):
     assert not body.angular_factor.any()
 
 
+def test_a_center_of_mass_is_in_the_space_of_the_node(tmp_path):
+    node = {"name": "A", "scale": [2, 2, 2], "extensions": physics(motion={"mass": 1, "centerOfMass": [0.5, 1, 0]}, **box())}
+    body = named(read_json(document([node]), tmp_path)[0], "A")
+    assert matrix_of(body.orientation) @ body.center_of_mass == pytest.approx([1, 0, 2])
+
+
+def test_a_motion_without_a_collider_is_a_link(tmp_path):
+    given = {"mass": 3, "inertiaDiagonal": [1, 2, 2.5], "centerOfMass": [0, 0.5, 0]}
+    nodes = [{"name": "Link", "extensions": physics(motion=given)}, {"name": "Bare", "extensions": physics(motion={})}]
+    spec, found = read_json(document(nodes), tmp_path)
+    link, bare = named(spec, "Link"), named(spec, "Bare")
+    assert (link.shape.kind, link.mass) == (ShapeKind.NONE, 3)
+    turn = matrix_of(link.orientation)
+    assert np.diag(turn @ link.inertia @ turn.T) == pytest.approx([1, 2.5, 2])
+    # as OpenUSD has it: a ball of 1 kg and 0.1 m
+    assert bare.mass == 1
+    assert np.allclose(bare.inertia, 0.004 * np.eye(3))
+    assert {(one.objects[0].strip("/"), one.field) for one in found.warnings} == {("Bare", "mass"), ("Bare", "inertiaDiagonal")}
+
+
+@pytest.mark.parametrize("ending", ["gltf", "usda"])
+def test_mass_properties_come_back_as_they_went(tmp_path, ending):
+    turn = matrix_of(axis_angle(np.array([1.0, 2.0, 2.0]) / 3.0, 0.7))
+    inertia = turn @ np.diag([0.02, 0.03, 0.04]) @ turn.T
+    given = {"mass": 2.0, "center_of_mass": np.array([0.1, -0.2, 0.3]), "inertia": 0.5 * (inertia + inertia.T)}
+    place = {"position": np.array([1.0, 2.0, 3.0]), "orientation": axis_angle([0, 1, 0], 0.4)}
+    bodies = [
+        BodySpec(name, BodyKind.ACTIVE, shape, **place, **given)
+        for name, shape in (("Body", box_shape((1, 2, 3))), ("Link", ShapeSpec(ShapeKind.NONE)))
+    ]
+    file = tmp_path / f"a.{ending}"
+    write(Described(SceneSpec(tuple(bodies))), file, Found())
+    for body in read(file, Found()).spec.bodies:
+        now, then = (matrix_of(one.orientation) for one in (body, bodies[0]))
+        assert now @ body.center_of_mass == pytest.approx(then @ given["center_of_mass"], abs=1e-6)
+        assert np.allclose(now @ body.inertia @ now.T, then @ given["inertia"] @ then.T, atol=1e-8)
+        assert body.shape.kind is (ShapeKind.NONE if body.name == "Link" else ShapeKind.HULL)
+
+
+def test_instances_are_alike_in_their_centers_of_mass(tmp_path):
+    centers = [0.1, 0.2, 0.1, 0.2]
+    bodies = [
+        BodySpec(
+            f"Box {k}",
+            BodyKind.ACTIVE,
+            box_shape((1, 2, 3)),
+            position=np.array([2.0 * k, 0.0, 0.0]),
+            mass=1.0,
+            center_of_mass=np.array([0.0, 0.0, center]),
+        )
+        for k, center in enumerate(centers)
+    ]
+    write(Described(SceneSpec(tuple(bodies))), tmp_path / "a.usda", Found(), instances=True)
+    back = read(tmp_path / "a.usda", Found()).spec.bodies
+    found = {round(float(body.position[0])): float(body.center_of_mass[2]) for body in back}
+    assert found == pytest.approx({2 * k: center for k, center in enumerate(centers)})
+
+
 def test_joints_count_from_where_the_scene_begins(tmp_path):
     half = math.radians(15)
     nodes = [
@@ -154,11 +213,12 @@ def bad(extension, **more):
 
 
 WRONG = {
-    "no shape": (bad({"motion": {"mass": 1}}), "a collider"),
     "no such shape": (bad(box(7)), "no shape 7"),
     "no such material": (bad(box(physicsMaterial=3)), "no material 3"),
     "negative mass": (bad({"motion": {"mass": -2}, **box()}), "above 0"),
     "mass that is no number": (bad({"motion": {"mass": math.nan}, **box()}), "not finite"),
+    "inertia that no body has": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 5]}, **box()}), "more than the sum"),
+    "center that is no place": (bad({"motion": {"mass": 1, "centerOfMass": [1, 2]}, **box()}), "three numbers"),
     "inertia": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 0, 1]}, **box()}), "above 0"),
     "zero scale": (bad(box(), scale=[1, 0, 1]), "no volume"),
     "place that is no number": (bad(box(), translation=[0, math.nan, 0]), "not finite"),

@@ -51,10 +51,6 @@ def material(stage, **values):
     UsdShade.MaterialBindingAPI.Apply(prim).Bind(surface, UsdShade.Tokens.weakerThanDescendants, "physics")
 
 
-def lone_body(stage):
-    UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(stage, "/World/Bad").GetPrim())
-
-
 def mass(stage, **values):
     own = UsdPhysics.MassAPI.Apply(cube(stage, "/World/Bad", mass=1.0))
     for name, value in values.items():
@@ -89,7 +85,8 @@ BAD = {
     "radius that is no number": (lambda stage: ball(stage, radius=math.nan), "not a number"),
     "place that is no number": (lambda stage: ball(stage).GetAttribute("xformOp:scale").Set(Gf.Vec3f(math.nan)), "finite"),
     "unknown shape": (unknown, "make it a Mesh"),
-    "no shape": (lone_body, "put a collider below it"),
+    "inertia that no body has": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, 1, 5)), "more than the sum"),
+    "inertia about two axes": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, 1, 0)), "must be above 0"),
     "negative mass": (lambda stage: mass(stage, Mass=-1.0), "above 0"),
     "infinite density": (lambda stage: mass(stage, Mass=0.0, Density=math.inf), "finite"),
     "negative inertia": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, -1, 1)), "above 0"),
@@ -125,6 +122,7 @@ def test_all_is_said_at_once(tmp_path):
     cube(stage, "/World/Other", mass=-3.0)
     lone = UsdGeom.Xform.Define(stage, "/World/Lone")
     UsdPhysics.RigidBodyAPI.Apply(lone.GetPrim())
+    UsdPhysics.MassAPI.Apply(lone.GetPrim()).CreateMassAttr(-1.0)
     with pytest.raises(SceneError) as caught:
         saved(stage)
     assert {problem.object for problem in caught.value.problems} == {"/World/Bad", "/World/Other", "/World/Lone"}

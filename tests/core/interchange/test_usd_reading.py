@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 
+from solver_core.geometry.body_mass import body_mass_properties
 from solver_core.geometry.solids import shape_mass_properties
 from solver_core.interchange.filters import collide, masks_of
+from solver_core.interchange.frames import matrix_of
 from solver_core.scene.spec import BodyKind, FrictionCombine, ShapeKind
 
 from .stages import body_named, corners, cube, new_stage, saved
@@ -129,6 +131,39 @@ def test_an_inertia_that_is_given_counts(tmp_path):
     half = math.sqrt(0.5)
     mass.CreatePrincipalAxesAttr(Gf.Quatf(half, 0, 0, half))
     assert np.diag(body_named(saved(stage)[0], "A").inertia) == pytest.approx([2, 1, 3])
+
+
+def test_a_center_of_mass_is_in_the_scaled_space_of_the_prim(tmp_path):
+    stage = new_stage(tmp_path / "a.usda", up="Y", metres=0.01)
+    prim = cube(stage, "/World/A", (10, 20, 30), mass=2.0)
+    UsdPhysics.MassAPI(prim).CreateCenterOfMassAttr(Gf.Vec3f(1, 2, 3))
+    body = body_named(saved(stage)[0], "A")
+    # 10, 40 and 90 cm along x, y and z of the stage, whose y is up
+    assert matrix_of(body.orientation) @ body.center_of_mass == pytest.approx([0.1, -0.9, 0.4])
+    arm = np.array([0.1, 0.9, 0.4])
+    whole = body_mass_properties(body).inertia - shape_mass_properties(body.shape, mass=2.0).inertia
+    assert np.trace(whole) == pytest.approx(4.0 * arm @ arm)
+
+
+def test_a_body_without_a_collider_is_a_link(tmp_path):
+    stage = new_stage(tmp_path / "a.usda")
+    for name in ("Link", "Bare"):
+        UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(stage, f"/World/{name}").GetPrim())
+    own = UsdPhysics.MassAPI.Apply(stage.GetPrimAtPath("/World/Link"))
+    own.CreateMassAttr(3.0)
+    own.CreateDiagonalInertiaAttr(Gf.Vec3f(1, 2, 2.5))
+    own.CreateCenterOfMassAttr(Gf.Vec3f(0, 0, 0.5))
+    scene, found = saved(stage)
+    link, bare = body_named(scene, "Link"), body_named(scene, "Bare")
+    assert (link.shape.kind, link.mass, link.center_of_mass.tolist()) == (ShapeKind.NONE, 3.0, [0.0, 0.0, 0.5])
+    assert np.allclose(link.inertia, np.diag([1, 2, 2.5]))
+    # as OpenUSD has it: a ball of 0.1 m
+    assert bare.mass == 1.0
+    assert np.allclose(bare.inertia, 0.004 * np.eye(3))
+    assert [(one.objects[0], one.field) for one in found.warnings] == [
+        ("/World/Bare", "mass"),
+        ("/World/Bare", "diagonalInertia"),
+    ]
 
 
 @pytest.mark.parametrize("axis", "XYZ")

@@ -16,7 +16,7 @@ from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, frames_that_hold
 from solver_core.io.snapshot import write_snapshot
 from solver_core.scene.fields import FieldKind, FieldSpec, Keyed
-from solver_core.scene.spec import BodyKind, BodySpec, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, SolverSettings, SurfaceMotion
 
 from ..shapes import box
 
@@ -61,9 +61,23 @@ def windy(frames: int, stop: int = 1000):
     return replace(spec, bodies=(board, spec.bodies[1]), fields=(gale,))
 
 
+def carried(frames: int, stop: int = 1000):
+    """The box on a belt whose speed changes until the row `stop`."""
+    rows = np.minimum(np.arange(frames), stop)
+    speed = np.zeros((frames, 3))
+    speed[:, 0] = 0.3 * np.sin(0.9 * rows)
+    spec = shaken(frames)
+    motion = SurfaceMotion(velocity=speed)
+    belt = replace(spec.bodies[0], kind=BodyKind.PASSIVE, path=None, surface_motion=motion)
+    load = replace(spec.bodies[1], position=np.array([0.0, 0.0, 0.1]))
+    return replace(spec, bodies=(belt, load))
+
+
 @pytest.mark.parametrize(
     ("before", "now", "last"),
     [
+        (carried(8), carried(12), 7),
+        (carried(12), carried(12, stop=7), 7),
         (windy(8), windy(12), 8),
         (windy(12), windy(8), 8),
         (windy(12), windy(12, stop=7), 8),
@@ -72,7 +86,17 @@ def windy(frames: int, stop: int = 1000):
         (shaken(12), shaken(12, stop=7), 7),
         (shaken(12), shaken(12), 12),
     ],
-    ids=["longer in wind", "shorter in wind", "another wind", "longer", "shorter", "other motion", "the same"],
+    ids=[
+        "longer on a belt",
+        "another belt",
+        "longer in wind",
+        "shorter in wind",
+        "another wind",
+        "longer",
+        "shorter",
+        "other motion",
+        "the same",
+    ],
 )
 def test_a_bake_goes_on_in_a_changed_scene_as_if_in_one_go(tmp_path, before, now, last):
     assert frames_that_hold((before, SETTINGS), (now, SETTINGS)) == last

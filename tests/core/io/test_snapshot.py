@@ -26,6 +26,7 @@ from solver_core.scene.spec import (
     ShapeKind,
     ShapeSpec,
     SolverSettings,
+    SurfaceMotion,
 )
 from solver_core.scenes import card_house
 
@@ -207,6 +208,23 @@ def test_files_can_be_read_without_loading_compiled_kernels():
 def test_a_scene_in_which_nothing_bends_is_written_as_it_was_before_bodies_could():
     """The name that files of version 0.1 had for it."""
     assert snapshot_digest(card_house(levels=3), SolverSettings()) == "6b9c1d0ffb5e9b4df52fec76bc83ca91"
+
+
+def test_mass_properties_and_surfaces_come_back(tmp_path):
+    own = {
+        "center_of_mass": np.array([0.1, 0.2, 0.3]),
+        "surface_motion": SurfaceMotion(np.ones((5, 3)), np.array([0.0, 0.0, 2.0])),
+        "material": MaterialSpec(rolling=0.01, torsion=0.02),
+    }
+    spec, _ = scene()
+    spec = dataclasses.replace(spec, bodies=(dataclasses.replace(spec.bodies[0], **own), *spec.bodies[1:]))
+    write_snapshot(tmp_path / "scene", spec, SolverSettings())
+    read = read_snapshot(tmp_path / "scene")[0]
+    assert read.bodies[0].center_of_mass.tolist() == [0.1, 0.2, 0.3]
+    assert read.bodies[0].surface_motion.velocity.tolist() == [[1.0] * 3] * 5
+    assert read.bodies[0].surface_motion.spin.tolist() == [0.0, 0.0, 2.0]
+    assert (read.bodies[0].material.rolling, read.bodies[0].material.torsion) == (0.01, 0.02)
+    assert read.bodies[1].center_of_mass is None
 
 
 def test_a_body_that_bends_comes_back(tmp_path):

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mass properties that the user sets for an object, in place of those of its homogeneous shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from bpy.types import Depsgraph, Object
+from numpy.typing import NDArray
+
+from ...solver_core.scene.spec import BodyKind
+from ...solver_core.validation.findings import SceneProblem
+from ..blender import rotations
+from ..blender.overflow import numbers, places
+from ..blender.placement import matrix
+
+__all__ = ["center_of_mass_of", "inertia_of", "mass_problems"]
+
+Array = NDArray[np.float64]
+
+
+def mass_problems(ob: Object, kind: BodyKind) -> Iterator[SceneProblem]:
+    """What is wrong with the mass properties of a body, as far as a scene cannot say it; only an active body has any."""
+    own = ob.stiction
+    if kind is not BodyKind.ACTIVE:
+        return
+    if own.center_of_mass == "OBJECT" and own.center_object is None:
+        message = "no object is chosen for the center of mass; choose an empty, or choose Volume"
+        yield SceneProblem(ob.name_full, "center_object", message)
+    if own.center_of_mass == "OBJECT" and own.center_object == ob:
+        message = "the object is its own center of mass; choose Origin, which is the same place"
+        yield SceneProblem(ob.name_full, "center_object", message)
+
+
+def center_of_mass_of(ob: Object, body_frame: tuple[Array, Array], depsgraph: Depsgraph) -> Array | None:
+    """(3,) m in the body frame at the frame that is shown, None for the center of the volume.
+
+    body_frame: position (3,) m and rotation (3, 3) of the body in the world.
+    """
+    own, (position, rotation) = ob.stiction, body_frame
+    if own.center_of_mass == "VOLUME":
+        return None
+    if own.center_of_mass == "ORIGIN" or own.center_object is None:
+        return np.zeros(3)
+    place = places(matrix(own.center_object.evaluated_get(depsgraph).matrix_world)[:3, 3])
+    return rotation.T @ (place - position)
+
+
+def inertia_of(ob: Object, rotation: Array, depsgraph: Depsgraph) -> Array | None:
+    """(3, 3) kg m^2 about the center of mass in body axes, None for that of the shape.
+
+    The principal axes are those of the object that is the center of mass, else those of the body. rotation: (3, 3) of the body
+    in the world.
+    """
+    own = ob.stiction
+    if not own.own_inertia:
+        return None
+    axes = np.eye(3)
+    if own.center_of_mass == "OBJECT" and own.center_object is not None:
+        world = matrix(own.center_object.evaluated_get(depsgraph).matrix_world)
+        axes = rotation.T @ rotations.nearest_rotation(world[:3, :3])
+    inertia = axes @ np.diag(numbers(own.moments)) @ axes.T
+    return 0.5 * (inertia + inertia.T)

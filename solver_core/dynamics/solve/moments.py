@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rolling and torsional friction in a time step: contacts that also bear moments.
+
+A moment is solved as a contact of its own behind a particle, as `problem/rolling.py` derives it: the contact presses on the
+particle, the particle presses on the moment's contact, and the tangents of that are length times the angular velocity of B
+against A. Torsion has one such tangent, along the normal; rolling has two, in the plane of the contact. The moment's contact
+has the normal impulse of the contact, so friction with mu = 1 bounds the moment by length times the normal impulse, with
+maximal dissipation (Acary and Bourrier 2021, "Coulomb friction with rolling resistance as a cone complementarity problem").
+
+The rows of the moments follow those of the contacts, before those of the joints, and only the solver sees them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...collision.contact_set import ContactSet
+from ...linalg.in_order import dots
+from ...problem.system import System, effective_inverse_mass
+from ...scene.spec import SceneSpec
+from ..model.bodies import RIGID, Model
+from .islands import Again
+
+__all__ = ["Lengths", "Moments", "WithMoments", "lengths_of", "moments_of_step"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Lengths(NamedTuple):
+    """Of n bodies: rolling, torsion (n,) m, the largest moments per normal force. The larger one of two bodies counts."""
+
+    rolling: Floats
+    torsion: Floats
+
+    @property
+    def are_zero(self) -> bool:
+        """Whether no contact bears a moment."""
+        return not (self.rolling.any() or self.torsion.any())
+
+
+class Moments(NamedTuple):
+    """The moments of a step's contacts, k in all.
+
+    contact: (k,) which contact bears each. of_a, of_b: (k, 2, 6) what the twists of the contact's bodies add to the two rows,
+    m/s. bias: (k, 2) m/s, what is known of them.
+    """
+
+    contact: Ints
+    of_a: Floats
+    of_b: Floats
+    bias: Floats
+
+
+def lengths_of(spec: SceneSpec) -> Lengths:
+    """The lengths of a scene's bodies."""
+    both = [(body.material.rolling, body.material.torsion) for body in spec.bodies]
+    rolling, torsion = np.array(both, dtype=np.float64).reshape(-1, 2).T
+    return Lengths(rolling.copy(), torsion.copy())
+
+
+def moments_of_step(
+    lengths: Lengths, model: Model, contacts: ContactSet, axes: Floats, twist: Floats, spin: Floats | None
+) -> Moments | None:
+    """The moments that contacts bear in a step.
+
+    Parameters
+    ----------
+    lengths : Lengths
+    model : Model
+        With degrees of freedom for those bodies that the step moves.
+    contacts : m contacts
+    axes : (m, 3, 3)
+        Normal and tangents of each, one a row.
+    twist : (n, 6) m/s and rad/s
+        Of the bodies; those that the step does not move keep theirs.
+    spin : (m, 3) rad/s, world
+        Of the surface of B against that of A, beyond those of their bodies; None where no surface moves.
+
+    Returns
+    -------
+    Moments, None where no contact bears any.
+    """
+    a, b = contacts.body_a, contacts.body_b
+    rows, of = [], []
+    for length, first, count in ((lengths.torsion, 0, 1), (lengths.rolling, 1, 2)):
+        longest = np.maximum(length[a], length[b])
+        chosen = np.flatnonzero(longest > 0.0)
+        own = np.zeros((chosen.size, 2, 3))
+        own[:, :count] = longest[chosen, None, None] * axes[chosen, first : first + count]
+        of.append(chosen)
+        rows.append(own)
+    contact, row = np.concatenate(of), np.concatenate(rows)
+    if not contact.size:
+        return None
+    bias = np.zeros((contact.size, 2)) if spin is None else dots(row, spin[contact][:, None])
+    ends = []
+    for body, sign in ((a[contact], -1.0), (b[contact], 1.0)):
+        is_known = model.dof[body] < 0
+        bias += sign * np.where(is_known[:, None], dots(row, twist[body, None, 3:]), 0.0)
+        own = np.zeros((contact.size, 2, RIGID))
+        own[:, :, 3:] = np.where(is_known[:, None, None], 0.0, sign * row * model.lock[body, None, 3:])
+        ends.append(own)
+    return Moments(contact, ends[0], ends[1], bias)
+
+
+@dataclass(frozen=True)
+class WithMoments:
+    """A system of contacts and joints with the moments of its contacts.
+
+    system: with their rows and particles. columns: (dof,) where the velocities of the system without them are. contact: (k,)
+    which contact bears each. contacts: how many there are.
+    """
+
+    system: System
+    columns: Ints
+    contact: Ints
+    contacts: int
+
+    @classmethod
+    def of(cls, system: System, moments: Moments) -> WithMoments:
+        """Add moments to a system whose contacts are those of the step."""
+        m, k = len(system.mu), len(moments.contact)
+        # each contact has a body that moves, which holds the particle
+        on_b = system.body_b[moments.contact] >= 0
+        holder = np.where(on_b, system.body_b[moments.contact], system.body_a[moments.contact])
+        sizes = np.diff(system.offset)
+        more = np.bincount(holder, minlength=len(sizes)).astype(np.int64)
+        place = sizes[holder] + rank_among_equals(holder)
+        offset = np.concatenate([[0], np.cumsum(sizes + more)]).astype(np.int64)
+        body = np.repeat(np.arange(len(sizes)), sizes)
+        columns = offset[body] + np.arange(len(body)) - system.offset[body]
+        widest = max(system.jacobian_a.shape[2], int((sizes + more).max(initial=0)))
+        inverse = effective_inverse_mass(system)[moments.contact, 0]
+        inverse = np.where(inverse > 0.0, inverse, 1.0)
+        jacobians = []
+        for given, own, holds in ((system.jacobian_a, moments.of_a, ~on_b), (system.jacobian_b, moments.of_b, on_b)):
+            rows = np.zeros((len(given) + k, 3, widest))
+            rows[:m, :, : given.shape[2]] = given[:m]
+            rows[m + k :, :, : given.shape[2]] = given[m:]
+            rows[m : m + k, 1:, :RIGID] = own
+            held = np.flatnonzero(holds)
+            np.subtract.at(rows[:, 0], (moments.contact[held], place[held]), 1.0)
+            rows[m + held, 0, place[held]] += 1.0
+            jacobians.append(rows)
+        velocity = np.zeros(int(offset[-1]))
+        velocity[columns] = system.velocity
+        bias = np.concatenate([system.bias[:m], np.zeros((k, 3)), system.bias[m:]])
+        bias[m : m + k, 1:] = moments.bias
+        blocks = [
+            widened(given, sizes, more, (holder, place, values))
+            for given, values in ((system.mass, 1.0 / inverse), (system.inverse_mass, inverse))
+        ]
+        extended = system._replace(
+            offset=offset,
+            block_start=np.concatenate([[0], np.cumsum((sizes + more) ** 2)]).astype(np.int64),
+            mass=blocks[0],
+            inverse_mass=blocks[1],
+            velocity=velocity,
+            body_a=with_rows(system.body_a, system.body_a[moments.contact], m),
+            body_b=with_rows(system.body_b, system.body_b[moments.contact], m),
+            jacobian_a=jacobians[0],
+            jacobian_b=jacobians[1],
+            bias=bias,
+            slack=np.concatenate([system.slack, np.zeros(k)]),
+            mu=np.concatenate([system.mu, np.ones(k)]),
+        )
+        return cls(extended, columns, moments.contact, m)
+
+    def impulse(self, impulse: Floats) -> Floats:
+        """Impulses (., 3) to begin with: moments have the normal impulses of their contacts, and are zero."""
+        own = np.zeros((len(self.contact), 3))
+        own[:, 0] = impulse[self.contact, 0]
+        return with_rows(impulse, own, self.contacts)
+
+    def velocities(self, v: Floats) -> Floats:
+        """Velocities with particles at rest, from those (dof,) without them."""
+        wider = np.zeros(len(self.system.velocity))
+        wider[self.columns] = v
+        return wider
+
+    def without(self, rows: Floats) -> Floats:
+        """Rows of contacts and joints, of those of contacts, moments and joints."""
+        return np.concatenate([rows[: self.contacts], rows[self.contacts + len(self.contact) :]])
+
+    def again(self, again: Again) -> Again:
+        """What a solve goes on from, of the system without moments, as that of the system with them; it shares the outcomes."""
+        which, v, out = again
+        out.worst_contact[:] += np.where(out.worst_contact >= self.contacts, len(self.contact), 0)
+        return which, self.velocities(v), out
+
+    def of_contacts(self, rows: Ints) -> Ints:
+        """Rows without moments, of rows with them or -1: a moment's is that of its contact."""
+        k = len(self.contact)
+        of_moment = (rows >= self.contacts) & (rows < self.contacts + k)
+        bearing = self.contact[np.clip(rows - self.contacts, 0, k - 1)]
+        return np.where(of_moment, bearing, rows - np.where(rows >= self.contacts + k, k, 0))
+
+
+def with_rows(rows: NDArray, more: NDArray, at: int) -> NDArray:
+    """Rows with more of them from a place on."""
+    return np.concatenate([rows[:at], more, rows[at:]])
+
+
+def rank_among_equals(values: Ints) -> Ints:
+    """(k,) how many equal values come before each."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered, side="left")
+    return rank
+
+
+def widened(blocks: Floats, sizes: Ints, more: Ints, particles: tuple[Ints, Ints, Floats]) -> Floats:
+    """Diagonal blocks of bodies with these sizes, row-major one after the other, each with `more` particles on its diagonal.
+
+    particles: (k,) the body of each, its place in the block of the body, and its mass.
+    """
+    holder, place, values = particles
+    start, body = np.concatenate([[0], np.cumsum(sizes**2)]), np.repeat(np.arange(len(sizes)), sizes**2)
+    wider = sizes + more
+    new_start = np.concatenate([[0], np.cumsum(wider**2)])
+    row, column = np.divmod(np.arange(len(body)) - start[body], sizes[body])
+    out = np.zeros(int(new_start[-1]))
+    out[new_start[body] + row * wider[body] + column] = blocks
+    out[new_start[holder] + place * (wider[holder] + 1)] = values
+    return out
