@@ -21,7 +21,8 @@ from .bricks import Bricks, nodal_load
 from .derivatives import large_bends
 from .elements import lame, mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
-from .modes import elastic_modes
+from .modes import Loads, elastic_modes
+from .pressing import pressing_loads
 from .reduced import LargeBending, ReducedBody
 from .statics import Statics
 from .stiffening import spin_stiffness
@@ -60,9 +61,11 @@ def reduced_body(
     grid = brick_grid(surface, spec.resolution)
     stiffness, weights = stiffness_matrix(grid, spec.young, spec.poisson), mass_matrix(grid, solid.mass)
     statics = Statics(stiffness, weights, grid.points, pinned_nodes(grid, shape, spec))
-    bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
-    pushed = [nodal_load(bare, load) @ grid.axes.T for load in loads]
-    applied = np.stack(pushed, axis=2) if pushed else None
+    if len(loads):
+        bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
+        applied = Loads(np.stack([nodal_load(bare, load) @ grid.axes.T for load in loads], axis=2), pressing=False)
+    else:
+        applied = Loads(pressing_loads(grid, surface), pressing=True)
     constants, large = (spec.young, spec.poisson), None
     material, stiffening = lame(*constants), np.zeros((spec.modes, spec.modes, 3, 3))
     if spec.kind is Elasticity.STVK:
