@@ -16,7 +16,7 @@ from ..process.console import one_line
 from ..scene.words import distance, figure
 from ..validation.findings import first_few
 from .report import RESIDUALS
-from .violations import NAMES, kind_of
+from .violations import NAMES_OF_VIOLATIONS, kind_of
 
 __all__ = ["page"]
 
@@ -100,7 +100,9 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     if totals["missed_steps"]:
         text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
-    against = ", ".join(f"{NAMES[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"]))
+    against = ", ".join(
+        f"{NAMES_OF_VIOLATIONS[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"])
+    )
     if against:
         text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}, but the contact law does not explain all motion: {against}.</p>"
@@ -130,7 +132,7 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
     for name in RESIDUALS:
         yield f"Largest {name.replace('_', ' ')}", number(totals[name])
     for which in kinds(totals["violations"]):
-        yield f"Against the contact law: {NAMES[which]}", str(totals["violations"][kind_of(which)])
+        yield f"Against the contact law: {NAMES_OF_VIOLATIONS[which]}", str(totals["violations"][kind_of(which)])
     if totals["deepest_frame"] is not None:
         where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
         depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
@@ -194,7 +196,7 @@ def violations(rows: Sequence[dict[str, Any]]) -> str:
     head = "<tr><th>Frame</th><th>Step</th><th>What</th><th>How many</th><th>Between</th></tr>"
     body = []
     for row in rows[:MOST_ROWS]:
-        name = NAMES[Violation[row["kind"].upper()]]
+        name = NAMES_OF_VIOLATIONS[Violation[row["kind"].upper()]]
         cells = (row["frame"], row["substep"], name, row["count"], " and ".join(row["bodies"]))
         body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""

@@ -14,7 +14,7 @@ from ..scene.spec import SceneSpec, SceneWarning
 
 __all__ = [
     "FIELD",
-    "NAMES",
+    "NAMES_OF_VIOLATIONS",
     "all_counts",
     "kind_of",
     "violating_pair",
@@ -27,7 +27,7 @@ __all__ = [
 # The field that warnings of violations are about.
 FIELD = "contact_law"
 
-NAMES = {
+NAMES_OF_VIOLATIONS = {
     Violation.DISTANCE: "contact at a distance",
     Violation.ANGLE: "bounce at a wrong angle",
     Violation.BOUNCE: "lost bounce",

@@ -32,7 +32,7 @@ LEAST_SQUARE = 1e-14
 # Of the work that loads do: of what is left of it beside the modes, less makes no shape.
 NO_GIVE = 1e-4
 # Of the longest side: the modes lack no shape if a load of the body's weight squashes it by less.
-UNSEEN = 1e-5
+LEAST_SQUASH = 1e-5
 USUAL_GRAVITY = 9.81
 # Of the shapes of a body that is pressed.
 SQUASHES = 3
@@ -57,7 +57,7 @@ class Loads:
         """J, the least work beside the modes that makes a shape. answer: (3 v, a) m, of the body to the forces."""
         if self.pressing:
             weight = USUAL_GRAVITY * float(statics.weights.sum()) / 3.0
-            return UNSEEN * float(np.ptp(statics.points, axis=0).max()) / weight
+            return LEAST_SQUASH * float(np.ptp(statics.points, axis=0).max()) / weight
         return NO_GIVE * float(np.sum(self.forces.reshape(answer.shape) * answer))
 
     def most_shapes(self, modes: int) -> int:

@@ -27,7 +27,7 @@ __all__ = ["spin_stiffness"]
 
 Array = NDArray[np.float64]
 
-BRICKS_AT_ONCE = 200
+SPUN_AT_ONCE = 200
 
 
 def spin_stiffness(grid: Grid, statics: Statics, material: tuple[float, float], shapes: Displacements) -> Array:
@@ -53,7 +53,7 @@ def spin_stiffness(grid: Grid, statics: Statics, material: tuple[float, float], 
     nodal = statics.answer(_centrifugal_loads(statics, pairs)).reshape(-1, 3, len(pairs))
     stretched = Displacements(nodal, bubbles_of(grid, nodal, constants))
     lam, mu = constants
-    for part in groups(grid, BRICKS_AT_ONCE):
+    for part in groups(grid, SPUN_AT_ONCE):
         slopes = part.strained(stretched)
         strain = 0.5 * (slopes + slopes.swapaxes(2, 3))
         stress = 2.0 * mu * strain + lam * np.einsum("epaak->epk", strain)[:, :, None, None] * np.eye(3)[:, :, None]

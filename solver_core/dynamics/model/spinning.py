@@ -45,7 +45,7 @@ LITTLE_TURN = 0.05
 MOST_TURN = 1.5
 FASTEST_SQUARE = MOST_A_STEP**2
 # Of h^2 times a stiffness: the weight has its limit below.
-LEAST_SQUARE = 1e-6
+LEAST_ANGLE_SQUARE = 1e-6
 LIMIT = 1.0 / 12.0
 MIDPOINT = 0.25
 
@@ -140,7 +140,7 @@ def coupled_step(terms, rates, state, turning, step):
         own_later = own_earlier = MIDPOINT
         if square > FASTEST_SQUARE:
             own_later, own_earlier = 1.0, 0.0
-        elif square > LEAST_SQUARE:
+        elif square > LEAST_ANGLE_SQUARE:
             own_later = own_earlier = 0.5 / (1.0 - sine_and_cosine(np.sqrt(square))[1]) - 1.0 / square
         elif square > 0.0:
             own_later = own_earlier = LIMIT

@@ -71,15 +71,15 @@ MotionOf = Callable[[Floats], Motion]
 
 # Rest offsets by which a contact must hold its bodies back before it is asked about. Time of impact sees half of one.
 HELD_BACK = 4.0
-NEAR = 0.5  # rest offsets: with less than that between them bodies are nearer than at rest
+LEAST_GAP = 0.5  # rest offsets: with less than that between them bodies are nearer than at rest
 CHANGES = 0.3  # of sqrt(g s): a contact that changes a velocity by less is not looked at
 FEW_MOVING = 8  # bodies in a step, up to which a pair is looked at in every step
 SAMPLED = 16  # of more bodies, a pair is looked at in one step of so many
 PLACES = 16  # on the way of a pair that does not overlap, at which its gap is measured
 EXPECTED = 2.0  # times the least speed of a bounce: slower rebounds may be lost to the forces of half a step
 TURNED = 0.05  # rad between the line along which an impact pushes and that in which its bodies meet
-PARTS = 0.5  # of the speed that restitution asks for
-GAIN = 1e-2  # of what passes through the contacts of an island: energy above what was taken
+LEAST_PARTING = 0.5  # of the speed that restitution asks for
+GIVEN_TOO_MUCH = 1e-2  # of what passes through the contacts of an island: energy above what was taken
 UNEXPLAINED = 1e-10  # of a body's energy of motion: that of the velocity which impulses do not explain
 
 
@@ -238,7 +238,7 @@ class LawCheck:
         """Whether a pair (1, 2) keeps its gap along a motion."""
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[pair] = True
-        near = NEAR * float(rest_offsets(self._size[pair]).min())
+        near = LEAST_GAP * float(rest_offsets(self._size[pair]).min())
         for time in np.linspace(0.0, motion.h, PLACES + 1)[1:]:
             way = time * motion.twist
             poses = motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:]))
@@ -261,7 +261,7 @@ class LawCheck:
             parts = opening[own].max(initial=-np.inf)
             if own.start == own.stop:
                 parts = float(normal @ (twist[b, :3] - twist[a, :3]))
-            if parts < PARTS * speed - begin.least_bounce and not goes_on[own].any():
+            if parts < LEAST_PARTING * speed - begin.least_bounce and not goes_on[own].any():
                 lost.append((a, b))
         return lost
 
@@ -398,7 +398,7 @@ def _gaining(system, v, change, impulse, may):
             through += 0.5 * impulse[k, 0] * (abs(u[0]) + abs(before))
             if best < 0 or work > most:
                 most, best = work, k
-        if given > GAIN * through:
+        if given > GIVEN_TOO_MUCH * through:
             found[count] = best
             count += 1
     return found[:count]
