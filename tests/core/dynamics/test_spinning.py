@@ -30,7 +30,7 @@ def spun(turning, shape=ROD, spec=SPEC, body=REDUCED, bent=2, **settings):
     simulation = sc.Simulation(SceneSpec((one,), gravity=np.zeros(3)), modes={0: body}, threads=1, **settings)
     state = simulation.checkpoint()
     end = int(np.argmax(shape.vertices[:, 0]))
-    state["modal"][:bent] = np.linalg.lstsq(body.shapes[end, 1:, :bent], [1e-3, 1e-3])[0]
+    state["modal"][:bent] = np.linalg.lstsq(body.shapes[end, 1:, :bent], [1e-3, 1e-3], rcond=None)[0]
     simulation.restore(simulation.first_frame().frame, state)
     return simulation, body.shapes[end]
 
