@@ -15,8 +15,8 @@ output; "event" is their kind:
     warning     objects, field, message
     kept        of a frame that the cache has, and that is gone on after: what `frame` has, but for size
     repeated    the same, and last: of one that was simulated once more, of those from its newest checkpoint to the frame `last`
-    frame       frame, contacts, iterations, found, worst_error, missed, moving, deepest_overlap, overlap_ratio,
-                deepest_pair, seconds, size (of the whole cache, in bytes)
+    frame       frame, contacts, iterations, found, worst_error, missed, violations (of each kind), moving, deepest_overlap,
+                overlap_ratio, deepest_pair, seconds, size (of the whole cache, in bytes)
     paused      it waits; nothing more comes until it goes on
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
     stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
@@ -61,6 +61,7 @@ from .bake.report import (
     worst,
 )
 from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
+from .bake.violations import violation_warnings
 from .compile.ahead import SHIPPED, misfit, named_folder
 from .compile.kernel_cache import folder_of_kernels
 from .compile.trust import doubt
@@ -285,6 +286,7 @@ def simulate(
     emit_warnings(warnings)
     warned = {warning.objects for warning in warnings if warning.field in ("overlap", "substeps")}
     warned_bends: set[tuple[str, ...]] = set()
+    warned_violations: set[tuple[str, tuple[str, ...]]] = set()
     contradicting = {name for warning in warnings if warning.field == "contradiction" for name in warning.objects}
     there = FrameCacheReader(arguments.cache)
     first, odd = go_on(simulation, writer, there)
@@ -321,7 +323,8 @@ def simulate(
         contradicting.update(name for warning in contradictions for name in warning.objects)
         bends = tuple(bend_warnings(frame, spec, modes, warned_bends))
         warned_bends.update(warning.objects for warning in bends)
-        emit_warnings((*seen, *bends, *breaking_warnings(frame, spec, broken), *contradictions))
+        against = violation_warnings(frame, spec, warned_violations)
+        emit_warnings((*seen, *against, *bends, *breaking_warnings(frame, spec, broken), *contradictions))
         if not swing:
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
@@ -369,6 +372,7 @@ def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
         "found": summary["found"],
         "worst_error": worst(summary[name] for name in RESIDUALS),
         "missed": summary["missed_steps"],
+        "violations": summary["violations"],
         "moving": summary["moving"],
         **deepest_overlap(frame, spec),
         "seconds": summary["seconds"],

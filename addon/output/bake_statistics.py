@@ -12,6 +12,7 @@ import numpy as np
 from bpy.types import Scene
 
 from ...solver_core.bake.report import RESIDUALS, frame_summary, worst, worst_pair
+from ...solver_core.bake.violations import violating_pair
 from ...solver_core.dynamics.model.frame import Frame
 from ...solver_core.io.cache import CacheError, FrameCacheReader
 from ..bake.bake_files import cache_path
@@ -22,8 +23,9 @@ __all__ = ["MEASURES", "BakeFigures", "FrameFigures", "figures_of"]
 
 class FrameFigures(NamedTuple):
     """One frame: the largest relative residual, infinite where it is no number; iterations; contacts, the most in a step; the
-    deepest overlap in m, and in half extents of the smaller body; wall time in s; steps that missed the tolerance; and the
-    bodies, by their indices, at the worst contact and at the deepest overlap."""
+    deepest overlap in m, and in half extents of the smaller body; wall time in s; steps that missed the tolerance; the bodies,
+    by their indices, at the worst contact and at the deepest overlap; violations of the contact law, and those of the first.
+    """
 
     frame: int
     residual: float
@@ -35,6 +37,8 @@ class FrameFigures(NamedTuple):
     missed: int
     worst_pair: tuple[int, ...]
     deepest_pair: tuple[int, ...]
+    violations: int = 0
+    violating_pair: tuple[int, ...] = ()
 
 
 # What is plotted, and what it is called.
@@ -66,6 +70,8 @@ def figures_of(frame: Frame) -> FrameFigures:
         summary["missed_steps"],
         tuple(worst_pair(statistics)),
         deepest[2],
+        sum(summary["violations"].values()),
+        tuple(violating_pair(statistics)),
     )
 
 

@@ -29,6 +29,11 @@ WORST = (
     ("overlap", "Overlap", "The frame with the deepest overlap relative to the smaller body, and the two bodies"),
     ("iterations", "Iterations", "The frame that took the most iterations, and the two bodies at its worst contact"),
     ("seconds", "Time", "The frame that took longest, and the two bodies at its worst contact"),
+    (
+        "violations",
+        "Violations",
+        "The frame with the most motion that the contact law does not explain, and its first two bodies",
+    ),
 )
 SUFFIXES = (
     (".html", "Page", "A page with plots, for any browser and without a network"),
@@ -67,7 +72,8 @@ class STICTION_OT_jump_to_worst(Operator):
         if found is None:
             self.report({"WARNING"}, "There is nothing in any frame" if figures.frames else "There are no frames")
             return {"CANCELLED"}
-        pair = found.deepest_pair if self.measure == "overlap" else found.worst_pair
+        pairs = {"overlap": found.deepest_pair, "violations": found.violating_pair}
+        pair = pairs.get(self.measure, found.worst_pair)
         names = [figures.bodies[body] for body in pair]
         objects = objects_of_bodies(scene)
         scene.frame_set(found.frame)
@@ -82,6 +88,7 @@ class STICTION_OT_jump_to_worst(Operator):
             "overlap": f"overlap {distance(found.overlap)}",
             "iterations": f"{found.iterations} iterations",
             "seconds": f"{figure(found.seconds)} s",
+            "violations": f"{found.violations} violations of the contact law",
         }[self.measure]
         self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {said}", *([" and ".join(names)] if names else [])]))
         return {"FINISHED"}

@@ -11,10 +11,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..dynamics.model.violations import Violation
 from ..process.console import one_line
 from ..scene.words import distance, figure
 from ..validation.findings import first_few
 from .report import RESIDUALS
+from .violations import NAMES_OF_VIOLATIONS, kind_of
 
 __all__ = ["page"]
 
@@ -84,6 +86,7 @@ def page(report: dict[str, Any]) -> bytes:
         pairs([*total_lines(totals), *joint_lines(report["joints"]), *bending_lines(report["flexible"])]),
         *(f"<h2>{escape(plot.title)}{f' ({plot.unit})' if plot.unit else ''}</h2>{svg(plot)}" for plot in plots),
         missed(report["missed"]),
+        violations(report["violations"]),
         warnings(report["warnings"]),
         "</body></html>\n",
     ]
@@ -97,6 +100,12 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     if totals["missed_steps"]:
         text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
+    against = ", ".join(
+        f"{NAMES_OF_VIOLATIONS[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"])
+    )
+    if against:
+        text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{moving}"
+        return f"<p class='verdict bad'>{text}, but the contact law does not explain all motion: {against}.</p>"
     text = f"All {totals['steps']} time steps are within the tolerance of {tolerance:.3g}{moving}"
     return f"<p class='verdict good'>{text}: contact, Coulomb's law and maximal dissipation, measured after each step.</p>"
 
@@ -122,6 +131,8 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
     yield "Most contacts in a step", str(totals["most_contacts"])
     for name in RESIDUALS:
         yield f"Largest {name.replace('_', ' ')}", number(totals[name])
+    for which in kinds(totals["violations"]):
+        yield f"Against the contact law: {NAMES_OF_VIOLATIONS[which]}", str(totals["violations"][kind_of(which)])
     if totals["deepest_frame"] is not None:
         where = f"{' and '.join(totals['deepest_pair'])}, frame {totals['deepest_frame']}"
         depth = "not finite" if totals["deepest_overlap"] is None else distance(totals["deepest_overlap"])
@@ -171,6 +182,25 @@ def missed(rows: Sequence[dict[str, Any]]) -> str:
         body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
     return f"<h2>Steps that missed the tolerance</h2><table>{head}{''.join(body)}</table>{more}"
+
+
+def kinds(counts: dict[str, int]) -> list[Violation]:
+    """The kinds of violations that there are."""
+    return [which for which in Violation if counts[kind_of(which)]]
+
+
+def violations(rows: Sequence[dict[str, Any]]) -> str:
+    """A table of what the contact law does not explain; empty where there is nothing."""
+    if not rows:
+        return ""
+    head = "<tr><th>Frame</th><th>Step</th><th>What</th><th>How many</th><th>Between</th></tr>"
+    body = []
+    for row in rows[:MOST_ROWS]:
+        name = NAMES_OF_VIOLATIONS[Violation[row["kind"].upper()]]
+        cells = (row["frame"], row["substep"], name, row["count"], " and ".join(row["bodies"]))
+        body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
+    more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
+    return f"<h2>Motion that the contact law does not explain</h2><table>{head}{''.join(body)}</table>{more}"
 
 
 def warnings(rows: Sequence[dict[str, Any]]) -> str:

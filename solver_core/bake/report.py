@@ -27,6 +27,7 @@ from ..validation.findings import FARTHEST_TURN, SceneProblem
 from .bends import add_bends, bend_warnings, bending_entries
 from .joints import add_reactions, breaking_warnings, contradiction_warnings, joint_entries, note_breaking
 from .result_hash import ResultHash
+from .violations import all_counts, violation_counts, violation_entries, violation_warnings
 
 __all__ = [
     "VISIBLE_OVERLAP",
@@ -65,6 +66,8 @@ def build_report(
     """
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
+    violations: list[dict[str, Any]] = []
+    warned: set[tuple[str, tuple[str, ...]]] = set()
     warnings, seen = tuple(warnings), list[SceneWarning]()
     joints, flexible, result = joint_entries(spec), bending_entries(spec, settings, modes), ResultHash()
     for frame in frames:
@@ -83,6 +86,8 @@ def build_report(
         add_bends(frame, modes, flexible)
         missed.extend(missed_steps(frame, spec, settings))
         result.add(frame)
+        violations.extend(violation_entries(frame, spec))
+        seen.extend(violation_warnings(frame, spec, warned))
     kinds = Counter(body.kind for body in spec.bodies)
     report = {
         "version": VERSION,
@@ -108,6 +113,7 @@ def build_report(
         "joints": joints,
         "flexible": flexible,
         "missed": missed,
+        "violations": violations,
         "warnings": [dataclasses.asdict(warning) for warning in (*warnings, *seen)],
         "totals": {
             "frames": len(rows),
@@ -118,6 +124,7 @@ def build_report(
             "found": {which.name.lower(): sum(row["found"][which.name.lower()] for row in rows) for which in Found},
             "out_of_time": sum(row["status"] == Status.TIME_LIMIT.name.lower() for row in missed),
             "infeasible": sum(row["status"] == Status.INFEASIBLE.name.lower() for row in missed),
+            "violations": all_counts(rows),
             "cuts": sum(row["cuts"] for row in rows),
             "most_contacts": max((row["contacts"] for row in rows), default=0),
             "most_moving": max((row["moving"] for row in rows), default=0),
@@ -152,8 +159,8 @@ def report_bytes(report: dict[str, Any]) -> bytes:
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
     """One frame's steps in single numbers: how many; the most contacts, the sums of counts and seconds, how many islands were
-    solved by what (see `Found`), the worst of each residual, how many bodies slept at the end, and the most that were in large
-    islands in motion."""
+    solved by what (see `Found`), the worst of each residual, the violations of each kind, how many bodies slept at
+    the end, and the most that were in large islands in motion."""
     return {
         "steps": len(statistics.status),
         "contacts": int(statistics.contacts.max(initial=0)),
@@ -165,6 +172,7 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
         "asleep": int(statistics.asleep[-1]) if len(statistics.asleep) else 0,
         "moving": int(statistics.moving.max(initial=0)),
         "missed_steps": int(np.count_nonzero(statistics.status != Status.SOLVED)),
+        "violations": violation_counts(statistics),
         "seconds": float(statistics.seconds.sum()),
     }
 

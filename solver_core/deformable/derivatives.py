@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from .elements import lame
-from .modes import elastic_modes
+from .modes import Loads, elastic_modes
 from .statics import Statics
 from .strains import Displacements, bubbles_of, condensed, groups
 from .stvk import linear_energies
@@ -37,7 +37,7 @@ LEAST_COMPONENT = 1e-6
 
 
 def large_bends(
-    grid: Grid, statics: Statics, material: tuple[float, float], count: int, loads: Array | None = None
+    grid: Grid, statics: Statics, material: tuple[float, float], count: int, loads: Loads | None = None
 ) -> tuple[Array, Displacements, int]:
     """The shapes of a body in large bends.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compile.kernel import kernel
 
-__all__ = ["inertia_change", "inertia_slopes", "quadratic_forces"]
+__all__ = ["coriolis_forces", "inertia_change", "inertia_slopes", "quadratic_forces"]
 
 
 @kernel
@@ -48,13 +48,25 @@ def inertia_slopes(terms, q):
 
 
 @kernel
+def coriolis_forces(terms, velocity, turning):
+    """(r,) the Coriolis force on modes with velocities (r,) of a spin (3,) rad/s in the body's axes."""
+    force = np.zeros(len(velocity))
+    for i in range(len(velocity)):
+        for j in range(len(velocity)):
+            for a in range(3):
+                force[i] += 2.0 * turning[a] * terms.gyroscopic[i, j, a] * velocity[j]
+    return force
+
+
+@kernel
 def quadratic_forces(terms, q, velocity, turning):
-    """(r,) g: what a spin `turning` (3,) rad/s, in the body's axes, drives modes (r,) q with velocities (r,) with."""
-    force, slopes = np.zeros(len(q)), inertia_slopes(terms, q)
+    """(r,) g: the force of a spin (3,) rad/s in the body's axes on modes (r,) q with velocities (r,)."""
+    force, slopes = coriolis_forces(terms, velocity, turning), inertia_slopes(terms, q)
     for i in range(len(q)):
         for a in range(3):
             for b in range(3):
-                force[i] += 0.5 * turning[a] * slopes[i, a, b] * turning[b]
-            for j in range(len(q)):
-                force[i] += 2.0 * turning[a] * terms.gyroscopic[i, j, a] * velocity[j]
+                pulled = 0.5 * slopes[i, a, b]
+                for j in range(len(q)):
+                    pulled -= terms.stiffening[i, j, a, b] * q[j]
+                force[i] += turning[a] * turning[b] * pulled
     return force

@@ -6,10 +6,11 @@ With displacements u = sum q_i phi_i in a frame that turns with w, all integrals
     I(q) = I(0) + tr(C) 1 - C,    C = sum q_i A_i + sum q_i q_j P_ij
     A_i  = int x phi_i^T + phi_i x^T,    P_ij = int phi_i phi_j^T
     L    = I(q) w + sum q_i q'_j G_ij,    G_ij = int phi_i x phi_j
-    g_i  = 1/2 w^T dI/dq_i w + 2 sum_j w . G_ij q'_j
+    g_i  = 1/2 w^T dI/dq_i w - sum_j K_ij(w) q_j + 2 sum_j w . G_ij q'_j
 
-g being the centrifugal and the Coriolis force on a mode. The frame is the one that has the body's momentum, so nothing of
-first order couples it with the modes; of a body with pinned vertices `momentum` and `spin` do.
+g_i is the force of a spin on a mode: the centrifugal force, the force of the geometric stiffness K (`stiffening.py`) and the
+Coriolis force. The frame has the momentum of the body, so nothing of first order couples it with the modes. The modes of a body
+with pinned vertices have a `momentum` and a `spin`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ModalInertia(NamedTuple):
     """Integrals over the mass of r modes, in the body's axes about its centre of mass.
 
     momentum, spin: (r, 3) int phi_i and int x x phi_i, zero for a free body. first: (r, 3, 3) A_i. second: (r, r, 3, 3) P_ij.
-    gyroscopic: (r, r, 3) G_ij.
+    gyroscopic: (r, r, 3) G_ij. stiffening: (r, r, 3, 3) K_ij, zero for a pinned body and for large bends, whose energy has it.
     """
 
     momentum: Array
@@ -39,10 +40,11 @@ class ModalInertia(NamedTuple):
     first: Array
     second: Array
     gyroscopic: Array
+    stiffening: Array
 
 
-def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
-    """Of nodes (v, 3) m, their mass (v, v) kg, and modes (v, 3, r)."""
+def modal_inertia(points: Array, mass: csc_array, modes: Array, stiffening: Array) -> ModalInertia:
+    """The integrals of modes (v, 3, r) of nodes (v, 3) m with a mass (v, v) kg, and their geometric stiffness (r, r, 3, 3)."""
     count = modes.shape[2]
     share = mass.sum(axis=1)
     arms = points - share @ points / share.sum()
@@ -57,6 +59,7 @@ def modal_inertia(points: Array, mass: csc_array, modes: Array) -> ModalInertia:
         crossed + crossed.transpose(0, 2, 1),
         second,
         _axial(second),
+        stiffening,
     )
 
 

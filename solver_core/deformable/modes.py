@@ -6,10 +6,14 @@ modes are orthogonal to them: the frame of q has the body's momentum (a mean-axi
 
 A free body's modes have no moment at its ends, and give way too little where something turns it there. So where loads are
 applied, the shapes that bodies take under them take the place of the highest modes: what is left of them beside the lower ones
-(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness.
+(residual attachment modes: MacNeal 1971; Rubin 1975). They are orthogonal to these in the metrics of mass and stiffness. The
+loads are those of joints. A body without joints has the loads of pressing (`pressing.py`) if it is so soft that its own weight
+squashes it. Then modes on which the loads do the least work make room, such as the twists of a ball. The lowest third stays.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +22,69 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .statics import Statics
 
-__all__ = ["elastic_modes"]
+__all__ = ["Loads", "elastic_modes"]
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 # Of the mean stiffness over mass of a node: squares of frequencies below are those of rounding.
 LEAST_SQUARE = 1e-14
 # Of the work that loads do: of what is left of it beside the modes, less makes no shape.
 NO_GIVE = 1e-4
+# Of the longest side: the modes lack no shape if a load of the body's weight squashes it by less.
+LEAST_SQUASH = 1e-5
+USUAL_GRAVITY = 9.81
+# Of the shapes of a body that is pressed.
+SQUASHES = 3
 # Unknowns, up to which a dense solver is quicker.
 DENSE = 300
 
 
-def elastic_modes(statics: Statics, count: int, loads: Array | None = None) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class Loads:
+    """Loads whose shapes a body has among its modes.
+
+    Attributes
+    ----------
+    forces : (v, 3, a) N on nodes
+    pressing : whether they press a body, which may be too hard for their shapes to matter
+    """
+
+    forces: Array
+    pressing: bool
+
+    def least_work(self, statics: Statics, answer: Array) -> float:
+        """J, the least work beside the modes that makes a shape. answer: (3 v, a) m, of the body to the forces."""
+        if self.pressing:
+            weight = USUAL_GRAVITY * float(statics.weights.sum()) / 3.0
+            return LEAST_SQUASH * float(np.ptp(statics.points, axis=0).max()) / weight
+        return NO_GIVE * float(np.sum(self.forces.reshape(answer.shape) * answer))
+
+    def most_shapes(self, modes: int) -> int:
+        """How many of so many modes may make room: half; of a pressed body a quarter, or one for each axis."""
+        return min(max(modes // 4, SQUASHES), modes // 2) if self.pressing else modes // 2
+
+    def order(self, squares: Array, work: Array) -> Indices:
+        """(r,) modes in the order in which they make room.
+
+        The highest modes are first. Of a pressed body the modes on which the loads do the least work are first, and the lowest
+        third is last. squares: (r,) 1/s^2. work: (a, r) of the loads on the modes.
+        """
+        if not self.pressing:
+            return np.arange(len(squares))[::-1]
+        taken = (work**2).sum(axis=0) / squares
+        taken[: len(squares) // 3] = np.inf
+        return np.argsort(taken, kind="stable")
+
+
+def elastic_modes(statics: Statics, count: int, loads: Loads | None = None) -> tuple[Array, Array]:
     """The lowest modes of a body.
 
     Parameters
     ----------
     statics : the body's matrices and factors
     count : how many modes
-    loads : (v, 3, a) N on nodes, of equal weight, whose shapes may be up to half of the modes
+    loads : their shapes take the place of some modes, at most of half of them
 
     Returns
     -------
@@ -59,27 +106,28 @@ def elastic_modes(statics: Statics, count: int, loads: Array | None = None) -> t
             "its first bend is so soft beside its bricks that rounding exceeds it: the body is too thin for its length, or its "
             "parts hang on each other by an edge or a corner only"
         )
-    if loads is not None and loads.size:
-        squares, shapes = _with_shapes_of(loads.reshape(3 * len(points), -1), statics, squares, shapes)
+    if loads is not None and loads.forces.size:
+        squares, shapes = _with_shapes_of(loads, statics, squares, shapes)
     modes = shapes * np.sign(shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)])
     return np.sqrt(squares), modes.reshape(-1, 3, count)
 
 
-def _with_shapes_of(loads: Array, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
-    """The same number of modes, the highest of which make room for shapes under loads (3 v, a)."""
-    answer = statics.answer(loads)
-    whole = np.trace(loads.T @ answer)
-    left = np.linalg.eigvalsh(_symmetric(loads.T @ statics.without(shapes, answer)))
-    count = min(int((left > NO_GIVE * whole).sum()), len(squares) // 2)
+def _with_shapes_of(loads: Loads, statics: Statics, squares: Array, shapes: Array) -> tuple[Array, Array]:
+    """The same number of modes, some of which make room for shapes under loads."""
+    forces = loads.forces.reshape(len(shapes), -1)
+    answer = statics.answer(forces)
+    left = np.linalg.eigvalsh(_symmetric(forces.T @ statics.without(shapes, answer)))
+    count = min(int((left > loads.least_work(statics, answer)).sum()), loads.most_shapes(len(squares)))
     if not count:
         return squares, shapes
-    kept = shapes[:, : len(squares) - count]
+    own = np.sort(loads.order(squares, forces.T @ shapes)[count:])
+    kept = shapes[:, own]
     rest = statics.without(kept, answer)
-    rest = rest @ np.linalg.eigh(_symmetric(loads.T @ rest))[1][:, -count:]
+    rest = rest @ np.linalg.eigh(_symmetric(forces.T @ rest))[1][:, -count:]
     rest /= np.sqrt((rest * (statics.weights @ rest)).sum(axis=0))
     rest = statics.without(np.concatenate([statics.rigid, kept], axis=1), rest)
     more, turn = eigh(rest.T @ (statics.stiffness @ rest), rest.T @ (statics.weights @ rest))
-    squares, shapes = np.concatenate([squares[: len(kept.T)], more]), np.concatenate([kept, rest @ turn], axis=1)
+    squares, shapes = np.concatenate([squares[own], more]), np.concatenate([kept, rest @ turn], axis=1)
     order = np.argsort(squares, kind="stable")
     return squares[order], shapes[:, order]
 

@@ -21,9 +21,11 @@ from .bricks import Bricks, nodal_load
 from .derivatives import large_bends
 from .elements import lame, mass_matrix, stiffness_matrix
 from .inertia import ModalInertia, modal_inertia
-from .modes import elastic_modes
+from .modes import Loads, elastic_modes
+from .pressing import pressing_loads
 from .reduced import LargeBending, ReducedBody
 from .statics import Statics
+from .stiffening import spin_stiffness
 from .strains import Displacements, bubbles_of
 from .stress import slope_modes
 from .stvk import gram_matrix
@@ -59,17 +61,20 @@ def reduced_body(
     grid = brick_grid(surface, spec.resolution)
     stiffness, weights = stiffness_matrix(grid, spec.young, spec.poisson), mass_matrix(grid, solid.mass)
     statics = Statics(stiffness, weights, grid.points, pinned_nodes(grid, shape, spec))
-    bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
-    pushed = [nodal_load(bare, load) @ grid.axes.T for load in loads]
-    applied = np.stack(pushed, axis=2) if pushed else None
-    material, large = lame(spec.young, spec.poisson), None
+    if len(loads):
+        bare = brick_modes(grid, np.zeros((*grid.points.shape, 0)))
+        applied = Loads(np.stack([nodal_load(bare, load) @ grid.axes.T for load in loads], axis=2), pressing=False)
+    else:
+        applied = Loads(pressing_loads(grid, surface), pressing=True)
+    constants, large = (spec.young, spec.poisson), None
+    material, stiffening = lame(*constants), np.zeros((spec.modes, spec.modes, 3, 3))
     if spec.kind is Elasticity.STVK:
-        constants = spec.young, spec.poisson
         omega, bends, number = large_bends(grid, statics, constants, spec.modes, applied)
         large = LargeBending(gram_matrix(grid, bends, constants), number)
     else:
         omega, modes = elastic_modes(statics, spec.modes, applied)
         bends = Displacements(modes, bubbles_of(grid, modes, material))
+        stiffening = spin_stiffness(grid, statics, constants, bends)
     modes = np.einsum("vkr,ka->var", bends.nodal, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
     shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
@@ -77,7 +82,7 @@ def reduced_body(
     slopes = slope_modes(bricks, bends.bubbles)
     slopes = (share @ slopes.reshape(len(slopes), -1)).reshape(-1, 3, 3, spec.modes).astype(np.float32)
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
-    inertia = modal_inertia(grid.points @ grid.axes, weights, modes)
+    inertia = modal_inertia(grid.points @ grid.axes, weights, modes, stiffening)
     # sums have other bits in another order of memory, and what is read from a file has this one
     inertia = ModalInertia(*(np.ascontiguousarray(array) for array in inertia))
     return ReducedBody(solid.mass, omega, damping, shapes, inertia, bricks, np.array(material), slopes, large)

@@ -55,6 +55,8 @@ TIPS = 0.05
 SMALL_FACE = 1e-3
 # Unit vectors whose product differs from 1 by less are along each other; modellers keep single precision.
 ALONG = 1e-6
+# Of the whole area: a surface is round if no direction and its opposite have more.
+FACED = 0.1
 # Of the directions of flat parts the largest so many are candidates for an axis.
 CANDIDATES = 64
 # Of a brick, by which samples are off its middles: no line of them then runs along an edge of a mesh made of round numbers.
@@ -101,7 +103,11 @@ class Grid:
 
 def grid_axes(surface: Surface) -> Array:
     """(3, 3) axes, one a row, right-handed: the direction that most of the surface faces, most of what faces across it, and
-    where nothing does the surface's own longest extent across it."""
+    where nothing does the surface's own longest extent across it.
+
+    A round surface faces no direction. Its axes are the principal axes of its vertices. A ball is symmetric about these; along
+    one of its facets it would be askew in its bricks and would bounce sideways.
+    """
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
@@ -113,6 +119,9 @@ def grid_axes(surface: Surface) -> Array:
     widest = order[np.searchsorted(surface.patch[order], largest)]
     candidates = normals[widest]
     facing = (lengths[:, None] * (np.abs(normals @ candidates.T) > 1.0 - ALONG)).sum(axis=0)
+    if facing.max() < FACED * lengths.sum():
+        axes = principal_extents(surface.vertices)[0]
+        return axes * np.array([1.0, 1.0, np.linalg.det(axes)])[:, None]
     first = candidates[np.argmax(facing)]
     across = np.abs(candidates @ first) < math.sqrt(ALONG)
     if across.any():

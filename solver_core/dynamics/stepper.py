@@ -48,6 +48,7 @@ from .pacing.parts import MAX_MISSES, Parts
 from .pacing.standstill import Situation, Standstill, anything_moves, as_it_was_remembered
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered
+from .solve.law_check import Checked, LawCheck
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
 from .solve.step_solver import StepSolver
 
@@ -110,6 +111,7 @@ class Stepper:
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
         of_scene = self._impacts, self._later, self.deformation, self.bending
         self._directions = Directions(self.bodies, *of_scene, spec.restitution_combine.code)
+        self._law = LawCheck(self.bodies, *of_scene[:3], spec.restitution_combine.code)
         self.paths = Prescribed(spec, self.bodies, settings.substeps, self.timing)
         self.kept = KeptContacts(self.step) if keep_contacts else None
         self.hold(0)
@@ -364,6 +366,13 @@ class Stepper:
         """Take over the best that a step was solved for; its row of statistics."""
         solution = best.solution
         self.pull_impulse += self._pulled
+
+        def motion_of(v: Floats) -> Motion:
+            moved = self._moved(begin, v, solution.apart)
+            return self._motion(begin, twist_between(self.state, moved, begin.all_twists(v + solution.apart), begin.h))
+
+        checked = Checked(begin, self.state, solution, self.memory, joints is not None, motion_of)
+        violations = self._law.violations(checked)
         kept = with_borne(solution.memory, self.memory, begin.borne)
         solution = solution._replace(memory=kept)
         if self.kept is not None:
@@ -388,7 +397,7 @@ class Stepper:
             self.reaction += done.on_b
             self.joints.advance(self.state, solution.held, begin.bodies.twist)
         joined = None if joints is None else joints.bodies
-        row = step_row(begin, solution, joined, solved, best.later.deepest, chosen)
+        row = step_row(begin, solution, joined, solved, best.later.deepest, chosen, violations)
         self._standstill.take(row, begin, solution)
         if len(self.joints) and self.joints.break_by(self.held, solution.gave_way):
             self.follow_joints()

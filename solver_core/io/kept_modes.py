@@ -97,6 +97,8 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     shapes |= {"slopes": (vertices, 3, 3, count)}
     shapes |= {"inertia.momentum": (count, 3), "inertia.spin": (count, 3), "inertia.first": (count, 3, 3)}
     shapes |= {"inertia.second": (count, count, 3, 3), "inertia.gyroscopic": (count, count, 3)}
+    if f"{prefix}inertia.stiffening" in arrays:
+        shapes |= {"inertia.stiffening": (count, count, 3, 3)}
     number, nodes = len(arrays[f"{prefix}bricks.nodes"]), len(arrays[f"{prefix}bricks.modes"])
     shapes |= {"bricks.axes": (3, 3), "bricks.lowest": (number, 3), "bricks.sizes": (number, 3), "bricks.filled": (number,)}
     shapes |= {"bricks.nodes": (number, 8), "bricks.modes": (nodes, 3, count)}
@@ -113,6 +115,8 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     if not (number and 0 <= corners.min() <= corners.max() < nodes and (found["bricks.sizes"] > 0.0).all()):
         raise ValueError("modes of bricks that are none")
     large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
+    # caches of earlier versions have none, and their frames are only shown
+    found.setdefault("inertia.stiffening", np.zeros((count, count, 3, 3)))
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
     bricks = Bricks(*(found[f"bricks.{name}"] for name in OF_BRICKS))

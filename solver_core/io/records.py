@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.model.frame import TAKEN_UP, Frame, FrameStatistics
+from ..dynamics.model.violations import Violation
 from ..problem.result import Found, Status
 from .container import Chunk, ChunkPlace, ContainerError, TruncatedError, encode_chunk, locate_chunk, read_chunk
 from .kept_contacts import contacts_from, contacts_to_arrays
@@ -68,14 +69,29 @@ ENDS = (SEAM, CHECKPOINT)
 
 PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 # What a row of statistics has beyond one number a step.
-WIDTHS = {"found": (len(Found),), **dict.fromkeys(PAIRS, (2,))}
+WIDTHS: dict[str, tuple[int, ...]] = {
+    "found": (len(Found),),
+    "violations": (len(Violation),),
+    "violating_pairs": (len(Violation), 2),
+    **dict.fromkeys(PAIRS, (2,)),
+}
 STATISTICS = tuple(field.name for field in dataclasses.fields(FrameStatistics))
 TYPES = {
     field.name: np.dtype(np.int64 if "int64" in str(field.type) else np.float64)
     for field in dataclasses.fields(FrameStatistics)
 }
+# Left out of frames whose steps have no violations.
+OF_VIOLATIONS = ("violations", "violating_pairs")
 # Those that the caches of an earlier version do not have, and what all of its steps had.
-LATER = {"moving": 0, "spin": 0.0, "spinning_body": -1, "chosen_normals": 0, "chosen_pair": -1}
+LATER = {
+    "moving": 0,
+    "spin": 0.0,
+    "spinning_body": -1,
+    "chosen_normals": 0,
+    "chosen_pair": -1,
+    "violations": 0,
+    "violating_pairs": -1,
+}
 # What some were called there.
 FORMER_STATISTICS = {"moving": "crowd"}
 
@@ -162,7 +178,8 @@ class SoundRecord:
 def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]], modes: SceneModes = NOTHING_BENDS) -> bytes:
     """The bytes of a frame's record, with what another scene takes up of a seam or a whole checkpoint; modes: where it is the
     first."""
-    statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS}
+    silent = () if frame.statistics.violations.any() else OF_VIOLATIONS
+    statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS if name not in silent}
     joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
     arrays = {"poses": frame.poses, "velocities": frame.velocities, **joints, **statistics}
     if len(frame.modal):
@@ -318,7 +335,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
     for name in ("poses", "velocities", "modal"):
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"array {name!r} has numbers that are not finite")
-    for name in (*PAIRS, "spinning_body"):
+    for name in (*PAIRS, "spinning_body", "violating_pairs"):
         if not ((statistics[name] >= -1) & (statistics[name] < bodies)).all():
             raise ValueError(f"array {name!r} names bodies that the scene of {bodies} does not have")
     if not np.isin(statistics["status"], list(Status)).all():

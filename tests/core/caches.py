@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 
 from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
+from solver_core.dynamics.model.violations import Violation
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import encode_chunk
 from solver_core.io.snapshot import snapshot_digest
@@ -36,6 +37,8 @@ def frame(number):
     statistics["status"] = rng.integers(0, len(Status), size=steps)
     statistics["found"] = rng.integers(0, 9, size=(steps, len(Found)))
     statistics["spinning_body"] = rng.integers(-1, BODIES, size=steps)
+    statistics["violations"] = rng.integers(0, 3, size=(steps, len(Violation)))
+    statistics["violating_pairs"] = rng.integers(-1, BODIES, size=(steps, len(Violation), 2))
     for pair in ("worst_pair", "deepest_pair", "chosen_pair"):
         statistics[pair] = rng.integers(-1, BODIES, size=(steps, 2))
     return Frame(number, rng.normal(size=(BODIES, 7)), rng.normal(size=(BODIES, 6)), FrameStatistics(**statistics))

@@ -74,6 +74,28 @@ def cup(radius, height, wall, around):
     return points, np.concatenate([triangulated(quads), bottom, inside]).astype(np.int32)
 
 
+def uv_sphere(radius, around, rings):
+    """A ball as Blender makes it, with its poles on the z axis."""
+    polar, turn = np.pi * np.arange(1, rings) / rings, 2.0 * np.pi * np.arange(around) / around
+    ring = np.stack(
+        [
+            np.outer(np.sin(polar), np.cos(turn)),
+            np.outer(np.sin(polar), np.sin(turn)),
+            np.outer(np.cos(polar), np.ones(around)),
+        ],
+        axis=-1,
+    )
+    vertices = np.concatenate([[[0.0, 0.0, 1.0]], ring.reshape(-1, 3), [[0.0, 0.0, -1.0]]]) * radius
+    i = np.arange(around)
+    after, last = (i + 1) % around, 1 + (rings - 2) * around
+    caps = [np.stack([0 * i, 1 + i, 1 + after], axis=1), np.stack([last + after, last + i, 0 * i + len(vertices) - 1], axis=1)]
+    bands = []
+    for first in range(1, last, around):
+        a, b = first + i, first + after
+        bands += [np.stack([a, a + around, b], axis=1), np.stack([b, a + around, b + around], axis=1)]
+    return vertices, np.concatenate([*caps, *bands]).astype(np.int32)
+
+
 def blocks(xs, ys, zs, filled):
     """The closed surface of the cells of a grid that are filled: (len(xs) - 1, len(ys) - 1, len(zs) - 1) bool."""
     numbers: dict[tuple[int, ...], int] = {}

@@ -17,6 +17,7 @@ from ...problem.system import System
 from ..model.bodies import RIGID
 from ..model.large_bends import Curve, LargeBends
 from ..model.predict import Begin
+from ..model.spinning import SpunBends
 from .build import StepProblem
 
 __all__ = ["with_curves", "with_modal_blocks", "with_modes"]
@@ -78,6 +79,9 @@ def with_modal_blocks(system: System, begin: Begin) -> System:
         return system
     rigid = begin.bodies.mass, begin.bodies.inverse_mass
     mass, inverse_mass = widened_blocks(begin.offset, begin.block_start, *rigid, begin.bend.unknown, begin.bend.mass)
+    if isinstance(begin.bend, SpunBends):
+        for spun in begin.bend.spun:
+            write_block(begin, spun.unknown, spun.block, mass, inverse_mass)
     system = system._replace(mass=mass, inverse_mass=inverse_mass)
     return with_curves(system, begin, begin.bend, begin.bend.curves) if isinstance(begin.bend, LargeBends) else system
 
@@ -86,11 +90,24 @@ def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Cu
     """A step's system with the blocks that large bends have about some velocities."""
     mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
     for large, curve in zip(bend.steps, curves, strict=True):
-        body = int(np.searchsorted(begin.offset, large.unknown[0], side="right")) - 1
-        width, place = int(begin.offset[body + 1] - begin.offset[body]), large.unknown - begin.offset[body]
-        entries = begin.block_start[body] + place[:, None] * width + place
-        mass[entries], inverse_mass[entries] = curve.block, inverse(curve.block)
+        write_block(begin, large.unknown, curve.block, mass, inverse_mass)
     return system._replace(mass=mass, inverse_mass=inverse_mass)
+
+
+def write_block(begin: Begin, unknown: NDArray[np.int64], block: Floats, mass: Floats, inverse_mass: Floats) -> None:
+    """Write the block of the modes of a body into those of a system.
+
+    Parameters
+    ----------
+    begin : the step
+    unknown : (r,) the modes among the degrees of freedom
+    block : (r, r) symmetric and positive definite
+    mass, inverse_mass : of the system, written to
+    """
+    body = int(np.searchsorted(begin.offset, unknown[0], side="right")) - 1
+    width, place = int(begin.offset[body + 1] - begin.offset[body]), unknown - begin.offset[body]
+    entries = begin.block_start[body] + place[:, None] * width + place
+    mass[entries], inverse_mass[entries] = block, inverse(block)
 
 
 @kernel

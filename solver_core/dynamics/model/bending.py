@@ -9,7 +9,8 @@ solved for, and so stands in the block of the body that contacts push against:
 
 with h the step, h' the one before, T the time that forces act for. What is pinned holds the frame of its body where it is, and
 the modes of such a body, which have momenta, are pulled by gravity. Modes that swing too fast for the step pull with the force
-at its end (backward Euler), and are soon at rest. The mean of both velocities damps, s = 1/2, or more of the later one.
+at its end (backward Euler), and are soon at rest. The mean of both velocities damps, s = 1/2, or more of the later one. The
+modes of a body whose spin is fast are coupled (`spinning.py`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .bodies import RIGID, Model, State
 from .large_bends import LargeBend, LargeBends
 from .predict import Begin, Bend
 from .small_bends import FlatModes, add_inertia, flat_modes, predicted_modes
+from .spinning import SpunBends, SpunModes, most_coupling, spins_fast, spun_modes
 
 __all__ = ["Bending"]
 
@@ -42,7 +44,7 @@ Ints = NDArray[np.int64]
 class Bending:
     """What is constant of the bodies of a scene that bend. body: (b,) their indices; first: (b + 1,) the first row of each in
     the state's `modal`; reduced: their modes; width: (n,) how many modes each body has; pinned: (n,) whose frames are held.
-    flat: the modes as kernels take them."""
+    flat: the modes as kernels take them; coupling: how much a spin couples the modes of each, see `most_coupling`."""
 
     body: Ints
     first: Ints
@@ -50,6 +52,7 @@ class Bending:
     width: Ints
     pinned: NDArray[np.bool_]
     flat: FlatModes
+    coupling: tuple[tuple[float, float], ...]
 
     @classmethod
     def of_scene(cls, spec: SceneSpec, modes: Mapping[int, ReducedBody] | None = None) -> Bending:
@@ -72,7 +75,8 @@ class Bending:
             [one.deformable is not None and bool(np.size(one.deformable.pinned)) for one in spec.bodies], dtype=bool
         )
         flat = flat_modes(index, reduced, pinned[index])
-        return cls(index, flat.bodies[1], reduced, width, pinned, flat)
+        coupling = tuple(most_coupling(one.inertia) for one in reduced)
+        return cls(index, flat.bodies[1], reduced, width, pinned, flat, coupling)
 
     def __len__(self) -> int:
         return len(self.body)
@@ -118,15 +122,22 @@ class Bending:
         row = np.flatnonzero(np.repeat(awake, np.diff(self.first)))
         unknown = row + np.repeat(shift, np.diff(self.first))[row]
         step, frames = (begin.h, begin.last_step, begin.force_time), (model.dof, bodies.rotation, bodies.twist, model.gravity)
-        predicted, mass = predicted_modes(self.flat.arrays, step, frames, state.modal, state.modal_velocity)
+        spun = self._spun(begin, state, np.flatnonzero(awake & self.flat.small & ~self.pinned[self.body]), shift)
+        alone = self.flat.small.copy()
+        alone[list(spun)] = False
+        predicted, mass = predicted_modes(self.flat.arrays(alone), step, frames, state.modal, state.modal_velocity)
+        for k, one in spun.items():
+            predicted[self.rows(k)], mass[self.rows(k)] = one.velocity, np.diag(one.block)
         steps, curves = [], []
         for k in np.flatnonzero(awake & ~self.flat.small):
             rows = self.rows(k)
             steps.append(self._large(k, np.arange(rows.start, rows.stop) + shift[k], begin, state))
             curves.append(steps[-1].free(state.modal_velocity[rows]))
             predicted[rows], mass[rows] = curves[-1].velocity, np.diag(curves[-1].block)
-        bend = row, unknown, state.modal_velocity[row], predicted[row], mass[row]
-        return begin._replace(bend=LargeBends(*bend, tuple(steps), tuple(curves)) if steps else Bend(*bend))
+        bend, coupled = (row, unknown, state.modal_velocity[row], predicted[row], mass[row]), tuple(spun.values())
+        if steps:
+            return begin._replace(bend=LargeBends(*bend, coupled, tuple(steps), tuple(curves)))
+        return begin._replace(bend=SpunBends(*bend, coupled) if coupled else Bend(*bend))
 
     def advance(self, begin: Begin, moved: State, v: Floats, apart: Floats) -> None:
         """Move the modes of a state on by velocities v, and others that part what overlaps, both (dof,)."""
@@ -145,6 +156,21 @@ class Bending:
         if begin.bend is not None:
             out[begin.bend.row] = v[begin.bend.unknown]
         return out
+
+    def _spun(self, begin: Begin, state: State, which: Ints, shift: Ints) -> dict[int, SpunModes]:
+        """The steps of those of some bodies in small bends whose spin is fast, by their numbers among all that bend.
+
+        shift: (b,) the unknown of each body's first mode less its row.
+        """
+        found = {}
+        for k in which.tolist():
+            index, rows = int(self.body[k]), self.rows(k)
+            turning = product(begin.bodies.rotation[index].T, begin.bodies.twist[index, 3:])
+            if spins_fast(self.coupling[k], turning, begin.h):
+                of, step = (state.modal[rows], state.modal_velocity[rows]), (begin.h, begin.last_step, begin.force_time)
+                unknown = np.arange(rows.start, rows.stop) + shift[k]
+                found[k] = spun_modes(self.reduced[k], of, turning, step, unknown)
+        return found
 
     def _large(self, k: int, unknown: Ints, begin: Begin, state: State) -> LargeBend:
         """The step of the k-th body, which is in large bends."""

@@ -44,7 +44,9 @@ class FrameStatistics:
     half extents, 0 when nothing overlaps as the step begins or ends; chosen_normals counts the contacts with an impulse along a
     normal that is a choice, see `collision.chosen_normals`, and chosen_pair (steps, 2) are the two bodies with the most of
     them, -1 when there is none; spin in rad is how far the body spinning_body turns in one of the scene's time steps, of those
-    with contacts the one that turns farthest, -1 when none has any; asleep counts the bodies that slept through the step, whose
+    with contacts the one that turns farthest, -1 when none has any; violations (steps, len(Violation)) counts what the contact
+    law does not explain, each kind that `model.violations.Violation` names, and violating_pairs (steps, len(Violation), 2) are
+    the two bodies of the first of each, -1 when there is none; asleep counts the bodies that slept through the step, whose
     contacts are in none of these figures, and moving those in large islands in motion, which are solved to the tolerance in
     motion; seconds is wall time.
     """
@@ -73,6 +75,8 @@ class FrameStatistics:
     chosen_pair: NDArray[np.int64]
     spin: NDArray[np.float64]
     spinning_body: NDArray[np.int64]
+    violations: NDArray[np.int64]
+    violating_pairs: NDArray[np.int64]
     seconds: NDArray[np.float64]
 
 

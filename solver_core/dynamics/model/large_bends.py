@@ -44,7 +44,7 @@ from ...deformable.stvk_forces import interval_force, tangents
 from ...linalg.elementary import sines_and_cosines
 from ...linalg.in_order import dot, length
 from ...linalg.small_dense import is_positive_definite, solved
-from .predict import Bend
+from .spinning import SpunBends
 
 __all__ = ["Curve", "LargeBend", "LargeBends", "later_weight"]
 
@@ -70,8 +70,8 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class LargeBends(Bend):
-    """The same as `Bend`, with the steps of bodies in large bends, and these about the motion without contacts."""
+class LargeBends(SpunBends):
+    """The same as `SpunBends`, with the steps of bodies in large bends, and these about the motion without contacts."""
 
     steps: tuple[LargeBend, ...]
     curves: tuple[Curve, ...]

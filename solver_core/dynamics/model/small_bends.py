@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel
-from ...deformable.floating_frame import inertia_change, quadratic_forces
+from ...deformable.floating_frame import coriolis_forces, inertia_change, quadratic_forces
 from ...deformable.inertia import ModalInertia
 from ...deformable.reduced import MOST_A_STEP, ReducedBody
 from ...linalg.elementary import sine_and_cosine
@@ -32,19 +32,18 @@ class FlatModes:
 
     bodies: (b,) their indices, (b + 1,) the first mode of each and (b + 1,) its first pair of modes. small, pinned: (b,) which
     are in small bends, and whose frames are held. rates: (k,) omega in rad/s and (k,) damping in 1/s. terms: the fields of
-    `ModalInertia`, (k, 3), (k, 3), (k, 3, 3) of modes, (pairs, 3, 3), (pairs, 3) of pairs of modes of a body.
+    `ModalInertia`, (k, 3), (k, 3), (k, 3, 3) of modes, (pairs, 3, 3), (pairs, 3), (pairs, 3, 3) of pairs of modes of a body.
     """
 
     bodies: tuple[Ints, Ints, Ints]
     small: Flags
     pinned: Flags
     rates: tuple[Floats, Floats]
-    terms: tuple[Floats, Floats, Floats, Floats, Floats]
+    terms: tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 
-    @property
-    def arrays(self) -> tuple:
-        """All of them."""
-        return self.bodies, self.small, self.pinned, self.rates, self.terms
+    def arrays(self, moved: Flags) -> tuple:
+        """All of them, with flags (b,) of bodies in place of `small`: `predicted_modes` moves only these."""
+        return self.bodies, moved, self.pinned, self.rates, self.terms
 
 
 def flat_modes(body: Ints, reduced: Sequence[ReducedBody], pinned: Flags) -> FlatModes:
@@ -65,6 +64,7 @@ def flat_modes(body: Ints, reduced: Sequence[ReducedBody], pinned: Flags) -> Fla
             joined([one.first for one in terms], 3, 3),
             joined([one.second for one in terms], 3, 3),
             joined([one.gyroscopic for one in terms], 3),
+            joined([one.stiffening for one in terms], 3, 3),
         ),
     )
 
@@ -72,10 +72,11 @@ def flat_modes(body: Ints, reduced: Sequence[ReducedBody], pinned: Flags) -> Fla
 @inner_kernel
 def of_body(bodies, terms, k):
     """The `ModalInertia` of the k-th body, views."""
-    (_, first, pair), (momentum, spin, first_order, second_order, gyroscopic) = bodies, terms
+    (_, first, pair), (momentum, spin, first_order, second_order, gyroscopic, stiffening) = bodies, terms
     rows, pairs, count = slice(first[k], first[k + 1]), slice(pair[k], pair[k + 1]), first[k + 1] - first[k]
     second = second_order[pairs].reshape(count, count, 3, 3)
-    return ModalInertia(momentum[rows], spin[rows], first_order[rows], second, gyroscopic[pairs].reshape(count, count, 3))
+    turned, stiffer = gyroscopic[pairs].reshape(count, count, 3), stiffening[pairs].reshape(count, count, 3, 3)
+    return ModalInertia(momentum[rows], spin[rows], first_order[rows], second, turned, stiffer)
 
 
 @kernel
@@ -105,6 +106,8 @@ def predicted_modes(modes, step, frames, modal, modal_velocity):
         inertia, spin = of_body(bodies, terms, k), np.empty(3)
         spin[0], spin[1], spin[2] = rotated_back(rotation[body], twist[body, 3:])
         force = quadratic_forces(inertia, modal[rows], modal_velocity[rows], spin)
+        # the Coriolis force is that of the mean velocity, to second order, and then does no work
+        force += coriolis_forces(inertia, 0.5 * time * coriolis_forces(inertia, modal_velocity[rows], spin), spin)
         pull = rotated_back(rotation[body], gravity)
         for i in range(len(force)):
             j = first[k] + i

@@ -20,6 +20,7 @@ from ..look_ahead.later_contacts import Later
 from ..model.bodies import State
 from ..model.frame import FrameStatistics
 from ..model.predict import Begin
+from ..model.violations import NO_VIOLATIONS, Violation, Violations
 from .bent_further import BENDS_OF
 from .islands import Error, Totals
 
@@ -44,6 +45,8 @@ WHOLE = (
     "chosen_normals",
     "chosen_pair",
     "spinning_body",
+    "violations",
+    "violating_pairs",
 )
 PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 
@@ -115,6 +118,7 @@ def step_row(
     solved: list[Solution],
     after: Overlap,
     chosen: ChosenNormals,
+    violations: Violations,
 ) -> dict[str, Any]:
     """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
     ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
@@ -144,6 +148,8 @@ def step_row(
         "chosen_pair": chosen.pair,
         "spin": spin,
         "spinning_body": spinning,
+        "violations": violations.counts,
+        "violating_pairs": violations.pair,
     }
 
 
@@ -151,6 +157,7 @@ def row_at_rest() -> dict[str, Any]:
     """The row of a step through which all bodies that the solver may move slept."""
     none = dict.fromkeys(("contacts", "islands", "iterations", "factorisations", "chosen_normals"), 0)
     nobody = dict.fromkeys(PAIRS, (-1, -1)) | {"spinning_body": -1}
+    nobody |= {"violations": NO_VIOLATIONS.counts, "violating_pairs": NO_VIOLATIONS.pair}
     fine = dict.fromkeys(("relative_error", "residual", *RELATIVE, "deepest_overlap", "overlap_ratio", "spin"), 0.0)
     return {"status": Status.SOLVED, "solves": 1, "found": np.zeros(len(Found), np.int64)} | none | nobody | fine
 
@@ -164,7 +171,16 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     overlap = {name: deepest[name] for name in ("deepest_overlap", "overlap_ratio", "deepest_pair")}
     fastest, freest = (max(rows, key=lambda row: row[name]) for name in ("spin", "chosen_normals"))
     turn = {name: fastest[name] for name in ("spin", "spinning_body")}
-    return worst | most | sums | overlap | turn | {name: freest[name] for name in ("chosen_normals", "chosen_pair")}
+    chosen = {name: freest[name] for name in ("chosen_normals", "chosen_pair")}
+    return worst | most | sums | overlap | turn | chosen | all_violations(rows)
+
+
+def all_violations(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The violations of the parts of a step: the sums of their counts, and the first pair of each kind."""
+    pairs = np.array([row["violating_pairs"] for row in rows])
+    counts = np.array([row["violations"] for row in rows])
+    first = np.argmax(counts > 0, axis=0)
+    return {"violations": counts.sum(axis=0), "violating_pairs": pairs[first, np.arange(len(Violation))]}
 
 
 def fastest_of(contacts: ContactSet, twist: Floats, h: float) -> tuple[float, int]:
@@ -202,4 +218,6 @@ def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
     for name in PAIRS:
         columns[name] = columns[name].reshape(len(rows), 2)
     columns["found"] = columns["found"].reshape(len(rows), len(Found))
+    columns["violations"] = columns["violations"].reshape(len(rows), len(Violation))
+    columns["violating_pairs"] = columns["violating_pairs"].reshape(len(rows), len(Violation), 2)
     return FrameStatistics(**columns)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 FOUND = 9  # ways in which an answer is found
+KINDS = 5  # of violations of the contact law
 
 
 def step(**changes):
@@ -31,6 +32,8 @@ def step(**changes):
         "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
+        "violations": np.zeros(KINDS, int),
+        "violating_pairs": np.full((KINDS, 2), -1),
         **dict.fromkeys(("relative_error", "residual", "cone", "complementarity", "dissipation"), 0.0),
         "natural_map": 1e-9,
         "worst_pair": (0, 1),
@@ -46,7 +49,7 @@ ROWS = {
     2: [step(deepest_overlap=5e-3, overlap_ratio=1e-4, deepest_pair=(0, 1)), step(iterations=40)],
     3: [step(natural_map=4e-5, status=1, worst_pair=(1, 2)), step()],
     4: [step(deepest_overlap=1e-4, overlap_ratio=2e-2, deepest_pair=(0, 2)), step()],
-    5: [step(seconds=3.0), step()],
+    5: [step(seconds=3.0), step(violations=np.eye(KINDS, dtype=int)[1], violating_pairs=np.tile([1, 2], (KINDS, 1)))],
 }
 
 
@@ -73,7 +76,13 @@ def selected():
 
 @pytest.mark.parametrize(
     ("measure", "frame", "names"),
-    [("residual", 3, {"B", "C"}), ("overlap", 4, {"A", "C"}), ("iterations", 2, {"A", "B"}), ("seconds", 5, {"A", "B"})],
+    [
+        ("residual", 3, {"B", "C"}),
+        ("overlap", 4, {"A", "C"}),
+        ("iterations", 2, {"A", "B"}),
+        ("seconds", 5, {"A", "B"}),
+        ("violations", 5, {"B", "C"}),
+    ],
 )
 def test_the_worst_frame_is_shown_with_its_two_bodies_selected(baked, measure, frame, names):
     bpy.data.objects["B"].select_set(True)

@@ -13,6 +13,7 @@ import pytest
 
 from solver_core.certificate import certificate_of, main
 from solver_core.dynamics.model.frame import Frame
+from solver_core.dynamics.model.violations import NO_VIOLATIONS, Violation
 from solver_core.dynamics.solve.outcome import frame_statistics
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.snapshot import file_digest, write_snapshot
@@ -49,6 +50,8 @@ def row(**changes):
         "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
+        "violations": NO_VIOLATIONS.count,
+        "violating_pairs": NO_VIOLATIONS.pair,
         "relative_error": 1e-8,
         "residual": 1e-9,
         "cone": 1e-12,
@@ -113,11 +116,27 @@ def test_a_row_of_the_table_is_a_frame_of_the_report(write):
     assert (rows[1]["worst_pair_1"], rows[1]["deepest_pair_2"]) == (EVIL, 'Floor, "the"')
 
 
+def test_a_bake_within_tolerance_with_a_contact_at_a_distance_is_not_called_good(write):
+    count, pair = NO_VIOLATIONS.count.copy(), NO_VIOLATIONS.pair.copy()
+    count[Violation.DISTANCE], pair[Violation.DISTANCE] = 2, (0, 1)
+    status, report, table, page = write(GOOD, [row(), row(violations=count, violating_pairs=pair)])
+    assert status == ExitStatus.BAKED
+    entry = {"frame": 5, "substep": 2, "kind": "distance", "count": 2, "bodies": [EVIL, 'Floor, "the"']}
+    assert json.loads(report)["violations"] == [entry]
+    assert [one["violations_distance"] for one in csv.DictReader(table.splitlines())] == ["0", "0", "2"]
+    found = Page(page)
+    said = "".join(found.said)
+    assert ("class", "verdict bad") in found.attributes
+    assert "the contact law does not explain all motion: contact at a distance 2" in said
+    assert "Motion that the contact law does not explain" in said and "script" not in found.tags
+
+
 def test_the_page_says_whether_every_step_is_as_exact_as_was_asked(write):
     assert "All 4 time steps are within the tolerance of 1e-06" in "".join(Page(write(GOOD, GOOD)[3]).said)
     status, _, _, page = write(GOOD, MISSED, BROKEN)
     said = "".join(Page(page).said)
     assert status == ExitStatus.MISSED_TOLERANCE and "2 of 6 time steps missed" in said
+    assert "Motion that the contact law does not explain" not in said
     assert "max iterations" in said and "natural map 0.004" in said and "not finite" in said
 
 

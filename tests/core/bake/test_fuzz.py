@@ -17,6 +17,7 @@ from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import CacheError, FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import ContainerError, encode_chunk
+from solver_core.io.records import WIDTHS
 from solver_core.io.snapshot import file_digest, read_snapshot, snapshot_digest, write_snapshot
 from solver_core.problem.result import Status
 from solver_core.scene.spec import ContactMethod
@@ -144,11 +145,12 @@ def test_a_head_that_makes_no_sense_is_no_head_of_this_scene(folder, field, valu
     assert worked(folder.path / "sound.snapshot", cache, "--resume")[0] == 2
 
 
-@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body"])
+@pytest.mark.parametrize("name", ["worst_pair", "deepest_pair", "spinning_body", "violating_pairs"])
 def test_a_frame_that_names_bodies_which_are_not_there_is_no_frame(folder, name):
     def change(fields, arrays):
         if fields["frame"] == folder.spec.frame_start + 1:
-            arrays[f"statistics.{name}"][:] = len(folder.spec.bodies)
+            shape = len(arrays["statistics.status"]), *WIDTHS.get(name, ())
+            arrays[f"statistics.{name}"] = np.full(shape, len(folder.spec.bodies))
 
     cache = folder.path / "case.cache"
     cache.write_bytes(folder.cache)

@@ -11,6 +11,7 @@ import pytest
 
 from solver_core.bake.report import build_report, error_report, report_bytes
 from solver_core.dynamics.model.frame import Frame, FrameStatistics
+from solver_core.dynamics.model.violations import Violation
 from solver_core.problem.result import Found, Status
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SceneWarning, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneProblem
@@ -56,6 +57,8 @@ def frame(number, *, steps=4, **changes):
         "chosen_pair": np.full((steps, 2), -1),
         "spin": np.zeros(steps),
         "spinning_body": np.full(steps, -1),
+        "violations": np.zeros((steps, len(Violation)), np.int64),
+        "violating_pairs": np.full((steps, len(Violation), 2), -1),
         "seconds": np.full(steps, 0.25),
     }
     return Frame(number, np.zeros((3, 7)), np.zeros((3, 6)), FrameStatistics(**{**values, **changes}))
@@ -100,6 +103,7 @@ def test_counts_are_sums_and_errors_are_the_worst():
         "chosen_pair": [],
         "spin": 0.0,
         "spinning_body": "",
+        "violations": {"distance": 0, "angle": 0, "bounce": 0, "energy": 0, "momentum": 0},
     }
     assert (second["contacts"], second["iterations"], second["factorisations"], second["seconds"]) == (13, 8, 20, 1.0)
     assert (second["cuts"], report["totals"]["cuts"], second["asleep"]) == (4, 8, 3)
@@ -116,6 +120,28 @@ def test_counts_are_sums_and_errors_are_the_worst():
     counted = {name: count for name, count in second["found"].items() if count}
     assert counted == {"start": 12, "newton": 8, "pivoting": 4}
     assert totals["found"]["newton"] == 16
+
+
+def test_what_the_contact_law_does_not_explain_is_named_once_for_each_kind_and_pair():
+    counts, pairs = np.zeros((4, len(Violation)), np.int64), np.full((4, len(Violation), 2), -1)
+    counts[1, Violation.BOUNCE], pairs[1, Violation.BOUNCE] = 1, (0, 2)
+    counts[3, Violation.BOUNCE], pairs[3, Violation.BOUNCE] = 1, (0, 2)
+    counts[3, Violation.MOMENTUM], pairs[3, Violation.MOMENTUM] = 2, (1, -1)
+    report = build_report(SPEC, SETTINGS, [frame(5, steps=0), frame(6), frame(7, violations=counts, violating_pairs=pairs)])
+    found = [(row["frame"], row["substep"], row["kind"], row["count"], row["bodies"]) for row in report["violations"]]
+    assert found == [
+        (7, 2, "bounce", 1, ["Card.1", "Table"]),
+        (7, 4, "bounce", 1, ["Card.1", "Table"]),
+        (7, 4, "momentum", 2, ["Card.2"]),
+    ]
+    nothing = {"distance": 0, "angle": 0, "energy": 0}
+    assert report["totals"]["violations"] == nothing | {"bounce": 2, "momentum": 2}
+    assert [row["violations"]["bounce"] for row in report["frames"]] == [0, 0, 2]
+    assert [(one["objects"], one["field"]) for one in report["warnings"]] == [
+        (("Card.1", "Table"), "contact_law"),
+        (("Card.2",), "contact_law"),
+    ]
+    assert report["warnings"][0]["message"].startswith("Card.1 and Table met before frame 7 and did not part")
 
 
 def test_the_scene_and_the_settings_are_told():

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
+from solver_core.dynamics.model.violations import Violation
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.scene.parts import axis_angle, box_shape, ground
 from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, ShapeSpec, SolverSettings, Staggering
@@ -204,7 +205,8 @@ def test_frames_come_with_their_numbers_and_one_entry_a_step():
     assert frames[0].statistics.status.shape == (0,)
     for frame in frames[1:]:
         for field in dataclasses.fields(frame.statistics):
-            shape = {"found": (3, len(sc.Found))}.get(field.name, (3, 2) if field.name.endswith("_pair") else (3,))
+            wide = {"found": (3, len(sc.Found)), "violations": (3, len(Violation)), "violating_pairs": (3, len(Violation), 2)}
+            shape = wide.get(field.name, (3, 2) if field.name.endswith("_pair") else (3,))
             assert getattr(frame.statistics, field.name).shape == shape
         assert frame.poses.shape == (2, 7)
         assert frame.velocities.shape == (2, 6)

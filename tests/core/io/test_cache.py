@@ -190,6 +190,7 @@ def test_a_frame_of_a_version_that_counted_less_has_none_of_it():
     assert found.statistics.chosen_normals.tolist() == [0] * steps
     assert found.statistics.chosen_pair.tolist() == [[-1, -1]] * steps
     assert found.statistics.moving.tolist() == [0] * steps
+    assert not found.statistics.violations.any() and (found.statistics.violating_pairs == -1).all()
 
 
 def test_a_cache_of_another_scene_is_refused_and_left_as_it_is(tmp_path):
