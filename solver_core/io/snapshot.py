@@ -29,7 +29,7 @@ __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_s
 
 KIND = "snap"
 # Fields that scenes of earlier versions do not have; where they are None, a scene is written, and named, as it was there.
-LATER_FIELDS = ("deformable",)
+LATER_FIELDS = ("deformable", "strength")
 
 
 def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: SolverSettings) -> None:
