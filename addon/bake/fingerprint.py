@@ -29,6 +29,7 @@ from ..blender.rigid_bodies import bodies_of, constraints_of, is_baked
 from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
 from ..settings import properties
+from ..settings.bonds import bonded_collections
 from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
 
@@ -110,6 +111,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "frame rate": (scene.render.fps, scene.render.fps_base, world.time_scale),
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),
+        "bonds": [(*values, sorted(ob.name for ob in members)) for values, members in bonded_collections(scene)],
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     return {what: digest(value) for what, value in values.items()}
