@@ -17,10 +17,14 @@ def parts() -> tuple[ModuleType, ...]:
     from .command import cli
     from .farms import export as farm_jobs
     from .farms import wedge as wedges
+    from .fracture import operators as fractures
+    from .fracture import source as fracture_source
     from .interchange import operators as interchange
     from .output import contact_points, pieces, reactions
+    from .panels import bonds as bond_panel
     from .panels import check, manual, menu, operators, pairs, preferences, ui
     from .panels import wedge as wedge_panel
+    from .settings import bonds as bond_settings
     from .settings import display, former_settings, materials, object_properties, properties
     from .settings import wedge as wedge_settings
     from .settle import operator as settling
@@ -31,11 +35,14 @@ def parts() -> tuple[ModuleType, ...]:
         properties,
         display,
         wedge_settings,
+        bond_settings,
         loaded,
         former_settings,
         libraries,
         materials,
         operators,
+        fracture_source,
+        fractures,
         demos,
         ui,
         overlay,
@@ -52,6 +59,7 @@ def parts() -> tuple[ModuleType, ...]:
         farm_jobs,
         wedges,
         wedge_panel,
+        bond_panel,
         check,
         manual,
         preferences,

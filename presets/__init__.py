@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials and solver settings as data; `materials.json` and `stiffness.json` name the source of every number."""
+"""Materials and solver settings as data. Files of materials, stiffness and bonds name the source of every number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MATERIALS", "PAIRS", "SOLVER", "STIFFNESS"]
+__all__ = ["BONDS", "MATERIALS", "PAIRS", "SOLVER", "STIFFNESS"]
 
 
 def read_presets(name: str, key: str) -> dict[str, dict[str, Any]]:
@@ -22,6 +22,7 @@ def read_pairs(name: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {tuple(pair["materials"]): pair["friction"] for pair in json.loads(file.read_text(encoding="utf-8"))["pairs"]}
 
 
+BONDS = read_presets("bonds.json", "materials")
 MATERIALS = read_presets("materials.json", "materials")
 PAIRS = read_pairs("materials.json")
 SOLVER = read_presets("solver.json", "presets")

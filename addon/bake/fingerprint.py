@@ -30,6 +30,7 @@ from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
 from ..read.world_values import SPEED, SUBSTEPS
 from ..settings import properties
+from ..settings.bonds import bonded_collections
 from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
 
@@ -117,6 +118,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "frame rate": (scene.render.fps, scene.render.fps_base, kept(SPEED, world.time_scale)),
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),
+        "bonds": [(*values, sorted(ob.name for ob in members)) for values, members in bonded_collections(scene)],
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     values["substeps"] = values["substeps"] if scene.stiction.use_substeps else kept(SUBSTEPS, values["substeps"])

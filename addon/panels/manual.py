@@ -21,6 +21,7 @@ FIRST_BAKE = "docs/first-bake.html"
 SETTINGS = "docs/settings.html"
 BAKING = "docs/baking.html"
 SWEEPS = "docs/sweeps.html"
+DESTRUCTION = "docs/destruction.html"
 
 # The heading of the page of settings about a property, by the type that has it.
 ANCHORS = {
@@ -94,6 +95,13 @@ ANCHORS = {
         "statistics_corner": "corner",
         "show_frames": "frames-in-timeline",
     },
+    "CollectionBonds": {
+        "use_bonds": "bonds-of-a-collection",
+        "material": "material-of-bonds",
+        "tension": "tensile-strength",
+        "shear": "shear-strength",
+        "gap": "largest-gap",
+    },
     "WedgeAxis": {"field": "vary", "body": "body-of-an-axis", "values": "values"},
     "SceneWedge": {"workers": "workers", "folder": "folder-of-a-wedge"},
 }
@@ -115,6 +123,8 @@ PLACES = {
     "select_found": f"{BAKING}#check-scene",
     "mend_found": f"{BAKING}#check-scene",
     "set_thresholds": f"{BAKING}#check-scene",
+    "fracture": f"{DESTRUCTION}#fracture",
+    "join_back": f"{DESTRUCTION}#join-back",
     "add_contact_points": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
     "export_impacts": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
     "fit_forces": f"{SETTINGS}#length-per-newton",

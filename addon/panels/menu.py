@@ -34,6 +34,9 @@ class STICTION_MT_rigid_body(Menu):
         # a menu within would put all materials before Bake where F3 looks for "stiction"
         layout.operator("wm.call_menu", text="Material", icon="PRESET").name = "STICTION_MT_materials"
         layout.separator()
+        layout.operator("stiction.fracture", icon="MOD_EXPLODE")
+        layout.operator("stiction.join_back")
+        layout.separator()
         layout.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
         layout.operator("stiction.export_impacts", icon="EXPORT")
         layout.operator("stiction.reactions_to_curves", icon="FCURVE")

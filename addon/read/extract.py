@@ -26,6 +26,7 @@ from ..blender.restore import baked_objects, originals
 from ..blender.rigid_bodies import bodies_of
 from ..settings import properties
 from .bodies import Bodies, RestState, choice_problems, read_object
+from .bonds import read_bonds
 from .containers import with_rooms
 from .effectors import has_field
 from .fields import read_fields
@@ -168,8 +169,9 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
     joined = read_joints(world, {body.name for body in bodies}, context)
+    bound, odd = read_bonds(scene, bodies)
     problems += joined.problems
-    warnings += joined.warnings
+    warnings += [*joined.warnings, *odd]
     gravity = gravity_now(context)
     fields = read_fields(context, found.rest)
     fps = scene.render.fps / scene.render.fps_base
@@ -216,7 +218,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         friction_combine=properties.effective_rule(scene),
         excluded=tuple(sorted(joined.excluded)),
         pairs=properties.effective_pairs(scene),
-        joints=tuple(with_changes(joint, states.get(joint.name, [])) for joint in joined.joints),
+        joints=(*(with_changes(joint, states.get(joint.name, [])) for joint in joined.joints), *bound),
         gravity_path=gravity_path(gravities),
         fields=fields.specs(float(scene.render.fps)),
         absorbers=fields.absorber_specs(),

@@ -399,7 +399,7 @@ class Stepper:
         joined = None if joints is None else joints.bodies
         row = step_row(begin, solution, joined, solved, best.later.deepest, chosen, violations)
         self._standstill.take(row, begin, solution)
-        if len(self.joints) and self.joints.break_by(self.held, solution.gave_way):
+        if len(self.joints) and self.joints.break_by(self.held, solution.gave_way, self.step):
             self.follow_joints()
         return row
 

@@ -241,6 +241,8 @@ def write_joint(document: Document, joint: JointSpec, nodes: dict[str, int]) -> 
         return
     if math.isfinite(joint.breaking_impulse):
         found.odd(joint.name, "breaking_impulse", "a joint of glTF does not break; its threshold is left out")
+    if joint.strength is not None:
+        found.odd(joint.name, "strength", "a joint of glTF does not break; the strength of the bond is left out")
     if joint.changes:
         found.odd(joint.name, "changes", "its keyed values are left out; the file has those of the first frame")
     ends = []

@@ -44,6 +44,11 @@ def write_joints(stage: Usd.Stage, names: Names, scene: Described, paths: Mappin
             load = joint.breaking_impulse / seconds_a_step(scene.spec, scene.settings)
             prim.CreateBreakForceAttr(load)
             prim.CreateBreakTorqueAttr(load)
+        if joint.strength is not None:
+            own = joint.strength
+            prim.CreateBreakForceAttr(min(own.tension, own.shear))
+            prim.CreateBreakTorqueAttr(min(own.bending_x, own.bending_y, own.torsion))
+            found.odd(joint.name, "strength", "USD has one force and one torque for a bond; it gets the smallest ones")
         if joint.changes:
             found.odd(joint.name, "changes", "its keyed values are left out; the file has those of the first frame")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FREE_AXIS", "LOCKED", "AxisSpec", "JointChange", "JointSpec"]
+__all__ = ["FREE_AXIS", "LOCKED", "AxisSpec", "BondStrength", "JointChange", "JointSpec"]
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,22 @@ class JointChange:
 
 
 @dataclass(frozen=True)
+class BondStrength:
+    """What a bond between two bodies bears, whose Z axis points from A to B: tension along Z and shear across it in N, bending
+    about X and about Y and torsion about Z in N m.
+
+    It breaks when tension / `tension` + |bending about X| / `bending_x` + |bending about Y| / `bending_y` reaches 1, where
+    pressure counts as negative tension, or shear / `shear` + |torsion| / `torsion` does. Pressure alone breaks nothing.
+    """
+
+    tension: float
+    shear: float
+    bending_x: float
+    bending_y: float
+    torsion: float
+
+
+@dataclass(frozen=True)
 class JointSpec:
     """A joint between two bodies.
 
@@ -55,7 +71,8 @@ class JointSpec:
     at the first frame; each body carries its own copy of it from then on, and the joint's six coordinates say where B's is,
     seen from A's: linear along the axes of A's frame, angular the angles of the rotations about A's X, then A's Y, then A's Z
     that lead from A's axes to B's, R = Rz Ry Rx. breaking_impulse: N s, or N m s; a joint one of whose coordinates is held by
-    as much within one time step breaks, and is gone from then on. One that is not enabled does nothing. changes: by frame.
+    as much within one time step breaks, and is gone from then on. strength: forces at which a bond breaks, whatever the
+    time step, in place of a breaking impulse. One that is not enabled does nothing. changes: by frame.
     holds_where_enabled: a change that enables it takes the bodies as they are at that time for its frames, so that all of its
     coordinates are 0 there; else they are counted from where the scene begins.
     """
@@ -71,6 +88,7 @@ class JointSpec:
     enabled: bool = True
     changes: tuple[JointChange, ...] = ()
     holds_where_enabled: bool = False
+    strength: BondStrength | None = None
 
     def is_enabled_at(self, frame: int) -> bool:
         """Whether it holds on the way to a frame, the first of the scene's range being 0."""

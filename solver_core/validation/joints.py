@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
-from ..scene.joints import AxisSpec, JointChange, JointSpec
+from ..scene.joints import LOCKED, AxisSpec, JointChange, JointSpec
 from ..scene.spec import BodyKind, SceneSpec, SceneWarning
 from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative
 
@@ -36,6 +37,8 @@ def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
                 "both of its bodies bend, and where they are bent when it is enabled is not known; hold where it is set up"
             )
             yield SceneProblem(joint.name, "holds_where_enabled", message)
+        for field, message in strength_findings(joint):
+            yield SceneProblem(joint.name, field, message)
         for change in joint.changes:
             for field, message in state_findings(change):
                 yield SceneProblem(joint.name, field, f"{message}, at frame {spec.frame_start + change.frame}")
@@ -63,6 +66,19 @@ def frame_findings(joint: JointSpec) -> Findings:
     if is_finite(joint.orientation, (4,)) and abs(np.linalg.norm(joint.orientation) - 1.0) > UNIT:
         length = np.linalg.norm(joint.orientation)
         yield "orientation", f"is {describe(joint.orientation)}, of length {length:g}; a rotation has length 1"
+
+
+def strength_findings(joint: JointSpec) -> Findings:
+    """What is wrong with the strength of a bond."""
+    if joint.strength is None:
+        return
+    for name, value in asdict(joint.strength).items():
+        if not (value > 0.0 and math.isfinite(value)):
+            yield f"strength.{name}", f"is {value}; it must be more than 0 and finite"
+    if any(axis != LOCKED for axis in (*joint.linear, *joint.angular)):
+        yield "strength", "is that of a bond, which locks all six axes; lock them, or give the joint a breaking impulse"
+    if joint.breaking_impulse < math.inf or joint.changes:
+        yield "strength", "is beside a breaking impulse or changes, which a bond cannot have; leave these out"
 
 
 def state_findings(joint: JointSpec | JointChange) -> Findings:

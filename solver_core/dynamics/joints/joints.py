@@ -25,7 +25,7 @@ from .attached import Attached, attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
-from .thresholds import Thresholds
+from .thresholds import Thresholds, within
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
@@ -66,6 +66,7 @@ class Joints:
         self._ends = attached_joints(self._table.frames, bending, bodies.center_of_mass)
         self._names = [(joint.name, tuple(name for name in (joint.body_a, joint.body_b) if name)) for joint in spec.joints]
         count, rows = len(spec.joints), self._table.rows
+        self._is_bond = np.array([joint.strength is not None for joint in spec.joints], dtype=bool)
         # of the others no angle is asked for, or none that turns far
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
@@ -91,7 +92,7 @@ class Joints:
         driven = np.isin(np.arange(len(body)), rows.joint[(rows.kind == MOTOR) & (rows.target != 0.0)])
         driven = body[driven & holds].ravel()
         self.driven = driven[driven >= 0]
-        self._may_break = bool(np.isfinite(self._table.breaking).any())
+        self._may_break = bool(np.isfinite(self._table.breaking).any() or self._is_bond.any())
 
     def enter(self, frame: int, state: State) -> bool:
         """Make joints what they are on the way on from a frame, the first being 0, at which bodies are as in a state; whether
@@ -200,7 +201,7 @@ class Joints:
             self._chosen = choose(self._table, held)
         thresholds = None
         if self._may_break:
-            thresholds = Thresholds(self._table.breaking, np.zeros((len(self), 6)) if load is None else load.copy())
+            thresholds = self._thresholds(begin.single, np.zeros((len(self), 6)) if load is None else load.copy())
         return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
@@ -245,15 +246,22 @@ class Joints:
             self.restore(self.memory)
         return any_does
 
-    def break_by(self, impulse: Floats, which: NDArray[np.bool_]) -> bool:
+    def _thresholds(self, time_step: float, load: Floats) -> Thresholds:
+        """What joints bear in a time step in s. load: (j, 6) N s and N m s, what they have transmitted in it so far."""
+        is_bond = self._is_bond
+        capacity = np.where(is_bond[:, None], self._table.bonds * time_step, self._table.breaking[:, None])
+        return Thresholds(capacity, is_bond, load)
+
+    def break_by(self, impulse: Floats, which: NDArray[np.bool_], time_step: float) -> bool:
         """Break the joints that reached their thresholds; whether there are any.
 
         impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
-        at their thresholds in the step that was just accepted.
+        at their thresholds in the step that was just accepted. time_step: s.
         """
         if not self._may_break:
             return False
-        reached = np.abs(impulse).max(axis=1, initial=0.0) >= self._table.breaking
+        thresholds = self._thresholds(time_step, impulse)
+        reached = within(thresholds, np.zeros_like(impulse), np.zeros(len(self), dtype=bool))
         breaks = self._holds & (which | self._gives_way | reached)
         self._gives_way = np.zeros(len(self), dtype=bool)
         if breaks.any():

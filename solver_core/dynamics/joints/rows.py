@@ -163,7 +163,7 @@ class JointStep:
         if self._thresholds is None or not impulse.any():
             return self
         out, load = copy(self), self._thresholds.load + self.held(impulse).by_coordinate
-        out._thresholds = Thresholds(self._thresholds.breaking, load)
+        out._thresholds = Thresholds(self._thresholds.capacity, self._thresholds.is_bond, load)
         return out
 
     def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:
@@ -181,11 +181,11 @@ class JointStep:
         bounds. Such rows transmit the impulses (t, 3) of the last solution, reduced to the threshold.
         """
         assert self._thresholds is not None
-        out = copy(self)
+        out, by_coordinate = copy(self), self.held(impulse).by_coordinate
         if self._bounds is None:
-            out._bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, chosen, len(self.triples))
+            of_rows = self._rows, self._fixed.scale
+            out._bounds = bounds_of_rows(self._thresholds, *of_rows, chosen, by_coordinate, len(self.triples))
         else:
-            by_coordinate = self.held(impulse).by_coordinate
             out._bounds = scaled_to_thresholds(self._thresholds, self._rows, by_coordinate, impulse, self._bounds)
         return out
 
@@ -195,8 +195,8 @@ class JointStep:
             return np.zeros(len(self._frames.body), np.bool_)
         bounds = self._bounds
         if bounds is None:
-            every = np.ones(len(self._frames.body), np.bool_)
-            bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, every, len(self.triples))
+            every, nothing = np.ones(len(self._frames.body), np.bool_), np.zeros((len(self._frames.body), 6))
+            bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, every, nothing, len(self.triples))
         law = box[..., :2]
         is_bounded = ((law == np.clip(law, bounds[..., :1], bounds[..., 1:])) & np.isfinite(bounds)).all(axis=2)
         of_joint = np.bincount(self.joint[is_bounded.any(axis=1)], minlength=len(self._frames.body)) > 0

@@ -68,13 +68,15 @@ class Frames(NamedTuple):
 
 
 class JointTable(NamedTuple):
-    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s; enabled: (j,)."""
+    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s; enabled: (j,);
+    bonds: (j, 6) N and N m, what the coordinates of bonds bear, infinite for other joints."""
 
     frames: Frames
     rows: Rows
     triples: int
     breaking: Floats
     enabled: NDArray[np.bool_]
+    bonds: Floats
 
 
 class Chosen(NamedTuple):
@@ -106,7 +108,14 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
         form=np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64),
         length=_lengths(model, body),
     )
-    return at_frame(JointTable(frames, rows, triples, np.zeros(count), np.zeros(count, dtype=bool)), spec.joints, 0)
+    bonds = np.array([_bears(joint) for joint in spec.joints], dtype=float).reshape(count, 6)
+    return at_frame(JointTable(frames, rows, triples, np.zeros(count), np.zeros(count, dtype=bool), bonds), spec.joints, 0)
+
+
+def _bears(joint: JointSpec) -> tuple[float, ...]:
+    """What the coordinates of a joint bear by its strength, in N and N m."""
+    own = joint.strength
+    return (np.inf,) * 6 if own is None else (own.shear, own.shear, own.tension, own.bending_x, own.bending_y, own.torsion)
 
 
 def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> JointTable:

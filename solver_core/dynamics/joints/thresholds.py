@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Breaking thresholds as bounds on the rows of joints, by which a joint transmits no more than it bears.
 
-A joint breaks when one of its coordinates transmits the threshold B within a time step. In the step in which that happens, the
+A joint breaks when one of its coordinates transmits its capacity C within a time step. In the step in which that happens, the
 impulse of each of its rows is bounded, as that of a motor is:
 
-    -B - c <= s lam <= B - c,
+    -C - c <= s lam <= C - c,
 
 with c what the coordinate transmitted earlier in the time step, and s the length by which a row of an angle is scaled. All
 joints of an island have their bounds at once. So the solution does not depend on their order, two joints of one pair have a
 threshold each, and what one joint cannot transmit loads its neighbors in the same step.
+
+A bond has the cross section of the face that two bodies share, Z along its normal from A to B, and a capacity for each
+coordinate. Loads that cause stresses at one point of the section add up. With N the tension, M the bending moments, V the shear
+force, T the torsion, and a capacity in each denominator, it breaks when one of these sums reaches 1:
+
+    N / C_z + |M_x| / C_rx + |M_y| / C_ry,        |V| / C_xy + |T| / C_rz.
+
+Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself.
 """
 
 from __future__ import annotations
@@ -27,25 +35,44 @@ Flags = NDArray[np.bool_]
 
 SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
+SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by what they load a bond with
+BENDING, NORMAL, TANGENTIAL = [BENDING_X, BENDING_Y], [TENSION, BENDING_X, BENDING_Y], [SHEAR_X, SHEAR_Y, TORSION]
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """breaking: (j,) N s and N m s, at which joints break. load: (j, 6) N s and N m s, what their coordinates have transmitted
-    in the time step so far."""
+    """capacity: (j, 6) N s and N m s, at which joints break. is_bond: (j,) whether their loads add up. load: (j, 6) N s and
+    N m s, what their coordinates have transmitted in the time step so far."""
 
-    breaking: Floats
+    capacity: Floats
+    is_bond: Flags
     load: Floats
+
+
+def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
+    """The tension, the bending and the shear with torsion of bonds (j,), as shares of what they bear. total: (j, 6)."""
+    share = np.divide(total, thresholds.capacity, out=np.zeros_like(total), where=thresholds.is_bond[:, None])
+    bending = np.abs(share[:, BENDING_X]) + np.abs(share[:, BENDING_Y])
+    return -share[:, TENSION], bending, np.hypot(share[:, SHEAR_X], share[:, SHEAR_Y]) + np.abs(share[:, TORSION])
 
 
 def exceeding(thresholds: Thresholds, by_coordinate: Floats, are_bounded: bool) -> Flags:
     """Find the coordinates whose impulse is beyond the threshold.
 
     by_coordinate: (j, 6) N s and N m s, on top of the load. are_bounded: whether the rows have bounds; a coordinate without
-    bounds counts as soon as it reaches its threshold. Returns (j, 6).
+    bounds counts as soon as it reaches its threshold. Returns (j, 6); of bonds all coordinates that cause the stress.
     """
-    total, breaking = np.abs(thresholds.load + by_coordinate), thresholds.breaking[:, None]
-    return total > (1.0 + SUM_ROUNDING) * breaking if are_bounded else total >= breaking
+    total, capacity = thresholds.load + by_coordinate, thresholds.capacity
+    over = np.abs(total) > (1.0 + SUM_ROUNDING) * capacity if are_bounded else np.abs(total) >= capacity
+    if not thresholds.is_bond.any():
+        return over
+    tension, bending, tangential = sums_of_bonds(thresholds, total)
+    least = 1.0 + SUM_ROUNDING if are_bounded else 1.0
+    of_bonds = np.zeros_like(over)
+    of_bonds[:, NORMAL] = (tension + bending >= least)[:, None]
+    of_bonds[:, TENSION] &= tension > 0.0
+    of_bonds[:, TANGENTIAL] = (tangential >= least)[:, None]
+    return np.where(thresholds.is_bond[:, None], of_bonds, over)
 
 
 def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) -> Flags:
@@ -54,23 +81,31 @@ def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) ->
     by_coordinate: (j, 6) N s and N m s, on top of the load. are_bounded: (j,) whose impulses keep to bounds, so that a solution
     can come a little short of them. Returns (j,).
     """
-    total = np.abs(thresholds.load + by_coordinate).max(axis=1, initial=0.0)
-    share = np.where(are_bounded, 1.0 - NEARLY, 1.0)
-    return total >= share * thresholds.breaking
+    total, share = thresholds.load + by_coordinate, np.where(are_bounded, 1.0 - NEARLY, 1.0)
+    reaches = (np.abs(total) >= share[:, None] * thresholds.capacity).any(axis=1)
+    tension, bending, tangential = sums_of_bonds(thresholds, total)
+    return np.where(thresholds.is_bond, np.maximum(tension + bending, tangential) >= share, reaches)
 
 
-def bounds_of_rows(thresholds: Thresholds, rows: Rows, scale: Floats, chosen: Flags, triples: int) -> Floats:
+def bounds_of_rows(
+    thresholds: Thresholds, rows: Rows, scale: Floats, chosen: Flags, by_coordinate: Floats, triples: int
+) -> Floats:
     """The least and the largest impulse of each row, (triples, 3, 2) N s; infinite for joints that are not chosen (j,).
 
-    scale: (r,) m of rows of angles, else 1.
+    scale: (r,) m of rows of angles, else 1. by_coordinate: (j, 6) N s and N m s, of a solution without bounds, by whose
+    pressure bonds bear more bending.
     """
     bounds = np.empty((triples, 3, 2))
     bounds[...] = -np.inf, np.inf
-    load = thresholds.load[rows.joint, rows.coordinate]
-    breaking = np.where(chosen, thresholds.breaking, np.inf)[rows.joint]
+    load, at = thresholds.load[rows.joint, rows.coordinate], (rows.joint, rows.coordinate)
+    tension, _, _ = sums_of_bonds(thresholds, thresholds.load + by_coordinate)
+    capacity = np.where(chosen[:, None], thresholds.capacity, np.inf)
+    capacity[:, BENDING] *= np.maximum(1.0 - tension, 1.0)[:, None]
+    pressed = capacity.copy()
+    pressed[thresholds.is_bond, TENSION] = np.inf
     # earlier parts of the time step can have reached the threshold to the last bit but one
-    bounds[rows.triple, rows.place, 0] = np.minimum(-breaking - load, 0.0) / scale
-    bounds[rows.triple, rows.place, 1] = np.maximum(breaking - load, 0.0) / scale
+    bounds[rows.triple, rows.place, 0] = np.minimum(-capacity[at] - load, 0.0) / scale
+    bounds[rows.triple, rows.place, 1] = np.maximum(pressed[at] - load, 0.0) / scale
     return bounds
 
 
@@ -80,8 +115,15 @@ def scaled_to_thresholds(thresholds: Thresholds, rows: Rows, by_coordinate: Floa
 
     by_coordinate: (j, 6) N s and N m s, of these impulses.
     """
-    over = exceeding(thresholds, by_coordinate, True)
-    aimed = np.sign(thresholds.load + by_coordinate) * thresholds.breaking[:, None] - thresholds.load
+    over, total = exceeding(thresholds, by_coordinate, True), thresholds.load + by_coordinate
+    aimed = np.sign(total) * thresholds.capacity - thresholds.load
+    if thresholds.is_bond.any():
+        tension, bending, tangential = sums_of_bonds(thresholds, total)
+        borne = np.ones_like(total)
+        normal = np.where(tension > 0.0, tension + bending, bending / np.maximum(1.0 - tension, 1.0))
+        borne[:, NORMAL] = np.maximum(normal, 1.0)[:, None]
+        borne[:, TANGENTIAL] = np.maximum(tangential, 1.0)[:, None]
+        aimed = np.where(thresholds.is_bond[:, None], total / borne - thresholds.load, aimed)
     ratio = np.divide(aimed, by_coordinate, out=np.ones_like(aimed), where=over & (by_coordinate != 0.0))
     out, at = bounds.copy(), over[rows.joint, rows.coordinate]
     triple, place = rows.triple[at], rows.place[at]

@@ -20,6 +20,7 @@ NO_SETTINGS = {
     "PairFriction": {"name"},
     "SceneDisplay": {"name", "points_object", "pieces_object", "pieces", "hidden_bodies"},
     "WedgeAxis": {"name"},
+    "CollectionBonds": {"name"},
     "SceneWedge": {"name", "axes", "axis_index"},
     "STICTION_OT_bake_to_keyframes": set(),
     "STICTION_OT_add_contact_points": set(),
@@ -64,6 +65,7 @@ def properties_of(owner: str) -> dict[str, bpy.types.Property]:
             "ObjectStiction": bpy.types.Object.bl_rna.properties["stiction"].fixed_type,
             "SceneStiction": bpy.types.Scene.bl_rna.properties["stiction"].fixed_type,
             "SceneDisplay": bpy.types.Scene.bl_rna.properties["stiction_display"].fixed_type,
+            "CollectionBonds": bpy.types.Collection.bl_rna.properties["stiction_bonds"].fixed_type,
             "SceneWedge": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type,
             "WedgeAxis": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type.properties["axes"].fixed_type,
         }.get(owner) or bpy.types.Scene.bl_rna.properties["stiction"].fixed_type.properties["pairs"].fixed_type

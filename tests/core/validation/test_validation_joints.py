@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
-from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
+from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, BondStrength, JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import scene_warnings, validate
@@ -146,3 +146,25 @@ def test_animated_bodies_are_ends_like_others():
     carrier = dataclasses.replace(WALL, name="Carrier", kind=BodyKind.ANIMATED, path=path, shape=BODY.shape)
     spec = dataclasses.replace(SPEC, bodies=(BODY, carrier), joints=(JointSpec("Hinge", "Carrier", "Cube"),))
     assert problems(spec) == set() and not scene_warnings(spec)
+
+
+BOND = dataclasses.replace(JOINT, name="Bond", strength=BondStrength(1.0, 2.0, 3.0, 4.0, 5.0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"strength": dataclasses.replace(BOND.strength, tension=0.0)}, "strength.tension"),
+        ({"strength": dataclasses.replace(BOND.strength, torsion=nan)}, "strength.torsion"),
+        ({"angular": (FREE_AXIS, LOCKED, LOCKED)}, "strength"),
+        ({"breaking_impulse": 1.0}, "strength"),
+    ],
+)
+def test_a_bond_that_cannot_be_is_named(changes, field):
+    assert problems(jointed(dataclasses.replace(BOND, **changes))) == {("Bond", field)}
+
+
+def test_a_bond_travels_in_a_snapshot_and_joints_without_strength_are_as_they_were(tmp_path):
+    write_snapshot(tmp_path / "scene", jointed(BOND, JOINT), SolverSettings())
+    bond, joint = read_snapshot(tmp_path / "scene")[0].joints
+    assert (bond.strength, joint.strength) == (BOND.strength, None)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigid bodies for pieces, with the values of the object that they were made of."""
+
+from __future__ import annotations
+
+from bpy.types import Context, Object
+
+from ...solver_core.fracture.order import Pieces
+from ..demos.demo_scene import world_members
+from ..settings.materials import copy_settings
+
+__all__ = ["make_bodies"]
+
+# Of the volume: a piece whose convex hull has no more than that beyond it is convex.
+HOLLOW = 1e-3
+COPIED = (
+    "type",
+    "enabled",
+    "kinematic",
+    "friction",
+    "restitution",
+    "use_margin",
+    "collision_margin",
+    "linear_damping",
+    "angular_damping",
+    "collision_collections",
+)
+
+
+def make_bodies(source: Object, objects: list[Object], pieces: Pieces, context: Context) -> None:
+    """Let pieces be rigid bodies. Each has its share of the mass by volume; those that are not convex have the shape Mesh."""
+    members = world_members(context)
+    given = source.rigid_body
+    shares = pieces.volumes / pieces.volumes.sum()
+    is_hollow = pieces.hull_volumes > (1.0 + HOLLOW) * pieces.volumes
+    for ob, share, hollow in zip(objects, shares, is_hollow, strict=True):
+        members.objects.link(ob)
+        body = ob.rigid_body
+        body.collision_shape = "MESH" if hollow else "CONVEX_HULL"
+        if given is not None:
+            for name in COPIED:
+                setattr(body, name, getattr(given, name))
+            copy_settings(source, ob)
+            ob.stiction.use_flexible = False
+        body.mass = float(share) * (1.0 if given is None else given.mass)
+        if given is None:
+            ob.stiction.mass_source = "DENSITY"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bonds of collections as joints with a strength."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bpy.types import Scene
+
+from ...solver_core.fracture.bonds import Stresses, bonds_of_bodies
+from ...solver_core.scene.joints import JointSpec
+from ...solver_core.scene.spec import BodySpec, SceneWarning
+from ..settings.bonds import bonded_collections
+
+__all__ = ["read_bonds"]
+
+
+def read_bonds(scene: Scene, bodies: Sequence[BodySpec]) -> tuple[list[JointSpec], list[SceneWarning]]:
+    """The bonds between the bodies that could be read. A bond that two collections have is that of the first by name."""
+    found: dict[str, JointSpec] = {}
+    warnings = []
+    for values, members in bonded_collections(scene):
+        names = {ob.name_full for ob in members}
+        bound = [body for body in bodies if body.name in names]
+        made = bonds_of_bodies(bound, Stresses(values.tension, values.shear), values.gap)
+        found |= {joint.name: joint for joint in made if joint.name not in found}
+        if bound and not made:
+            message = (
+                f"the bodies of the collection {values.name} have no bonds, because no flat faces of them are within "
+                f"{values.gap:g} m of each other; enlarge Gap of the collection's bonds"
+            )
+            warnings.append(SceneWarning(tuple(body.name for body in bound), "bonds", message))
+    return list(found.values()), warnings

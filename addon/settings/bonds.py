@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bonds between the bodies of a collection, `collection.stiction_bonds`."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
+from bpy.types import Collection, Object, PropertyGroup, Scene
+
+from ...presets import BONDS
+from .object_properties import PA
+
+__all__ = ["BondValues", "bond_items", "bonded_collections", "register", "set_bonds", "unregister"]
+
+OWN = "CUSTOM"
+ITEMS = (
+    (OWN, "Custom", "The strengths set here"),
+    *((name.upper().replace(" ", "_"), name, f"{one['tension']:g} MPa in tension") for name, one in BONDS.items()),
+)
+STRENGTHS = {identifier: BONDS[name] for identifier, name, _ in ITEMS if name in BONDS}
+
+
+class BondValues(NamedTuple):
+    """Of a collection: its name; what its bonds bear in tension and in shear, Pa; m by which faces that touch may be apart."""
+
+    name: str
+    tension: float
+    shear: float
+    gap: float
+
+
+def take_material(self: CollectionBonds, context: bpy.types.Context) -> None:
+    if self.material in STRENGTHS:
+        self.tension, self.shear = STRENGTHS[self.material]["tension"], STRENGTHS[self.material]["shear"]
+
+
+class CollectionBonds(PropertyGroup):
+    """Bonds between the rigid bodies of a collection where their faces touch."""
+
+    use_bonds: BoolProperty(
+        name="Bonds", description="Bond the rigid bodies of the collection where their flat faces touch at the first frame"
+    )
+    material: EnumProperty(
+        name="Material",
+        description="Material whose strengths the bonds have",
+        items=ITEMS,
+        default="CONCRETE",
+        update=take_material,
+    )
+    tension: FloatProperty(
+        name="Tension",
+        description="Tensile stress in MPa at which a bond breaks",
+        default=BONDS["Concrete"]["tension"],
+        min=1e-6,
+        soft_max=100.0,
+        precision=3,
+    )
+    shear: FloatProperty(
+        name="Shear",
+        description="Shear stress in MPa at which a bond breaks",
+        default=BONDS["Concrete"]["shear"],
+        min=1e-6,
+        soft_max=100.0,
+        precision=3,
+    )
+    gap: FloatProperty(
+        name="Gap",
+        description="Largest distance between faces that touch",
+        default=0.001,
+        min=1e-6,
+        soft_max=0.1,
+        precision=4,
+        subtype="DISTANCE",
+        unit="LENGTH",
+    )
+
+
+def bond_items() -> tuple[tuple[str, str, str], ...]:
+    """The materials as items of a property."""
+    return ITEMS[1:]
+
+
+def set_bonds(collection: Collection, material: str) -> None:
+    """Bond the bodies of a collection with the strengths of a material, by its identifier."""
+    collection.stiction_bonds.use_bonds, collection.stiction_bonds.material = True, material
+
+
+def bonded_collections(scene: Scene) -> list[tuple[BondValues, list[Object]]]:
+    """The collections of a scene with bonds, by name, and their objects with rigid bodies."""
+    every = [scene.collection, *scene.collection.children_recursive]
+    return [
+        (
+            BondValues(each.name_full, PA * own.tension, PA * own.shear, own.gap),
+            [ob for ob in each.all_objects if ob.rigid_body],
+        )
+        for each in sorted(dict.fromkeys(every), key=lambda one: one.name_full)
+        if (own := each.stiction_bonds).use_bonds
+    ]
+
+
+def register() -> None:
+    """Give collections the properties."""
+    bpy.utils.register_class(CollectionBonds)
+    Collection.stiction_bonds = PointerProperty(type=CollectionBonds)
+
+
+def unregister() -> None:
+    """Take them away."""
+    del Collection.stiction_bonds
+    bpy.utils.unregister_class(CollectionBonds)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fractures meshes in a process of its own, so that a crash of a geometry library loses nothing.
+
+Orders and answers are files of arrays in a temporary folder; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .order import FractureOrder, Pattern, Pieces, Spread
+from .solid import FractureError
+
+__all__ = ["CUTTER", "answer", "fracture_in_process", "read_order", "write_order"]
+
+CUTTER = Path(__file__).with_name("fracture_child.py")
+PACKAGES = Path(__file__).resolve().parents[2]
+ORDER_FILE, PIECES_FILE, PROBLEM_FILE = "order.npz", "pieces.npz", "problem.json"
+# s by the clock.
+LONGEST_CUT = 1800.0
+
+
+def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: float = LONGEST_CUT) -> Pieces:
+    """Fracture a mesh in a process of its own.
+
+    Parameters: `command` starts Python, and the path of a script is appended to it; `longest` in s, after which it is ended.
+
+    Raises FractureError with what is wrong with the mesh, or how the process has ended. Raises OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="stiction-fracture-") as name:
+        folder = Path(name)
+        write_order(order, folder)
+        path = json.dumps(list(dict.fromkeys([str(PACKAGES), *filter(None, sys.path)])))
+        try:
+            done = subprocess.run(
+                [*command, str(CUTTER), "--", path, name],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+                timeout=longest,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            message = (
+                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or use a Decimate modifier"
+            )
+            raise FractureError(message) from None
+        if (folder / PROBLEM_FILE).is_file():
+            raise FractureError(json.loads((folder / PROBLEM_FILE).read_text(encoding="utf-8")))
+        if not (folder / PIECES_FILE).is_file():
+            ending = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
+            known = {one.value: one.name for one in signal.Signals}
+            ending = known.get(-done.returncode, ending)
+            raise FractureError(
+                f"cannot be cut: the process that cuts it has ended ({ending}), perhaps for want of memory, and nothing was "
+                "changed; ask for fewer pieces, or use a Remesh modifier"
+            )
+        with np.load(folder / PIECES_FILE, allow_pickle=False) as arrays:
+            return Pieces(**{one.name: arrays[one.name] for one in fields(Pieces)})
+
+
+def write_order(order: FractureOrder, folder: Path) -> None:
+    """Write an order into a folder. Raises OSError."""
+    arrays: dict[str, Any] = {name: value for name, value in asdict(order).items() if name not in ("spread", "pattern")}
+    arrays |= {f"spread_{name}": value for name, value in asdict(order.spread).items()}
+    np.savez(folder / ORDER_FILE, pattern=str(order.pattern), **arrays)
+
+
+def read_order(folder: Path) -> FractureOrder:
+    """Read what `write_order` has written. Raises OSError."""
+    with np.load(folder / ORDER_FILE, allow_pickle=False) as arrays:
+        numbers = {name: int(arrays[name]) for name in ("axis", "count", "seed")}
+        given = {name: arrays[name] for name in ("vertices", "triangles", "polygon", "brick")}
+        spread = Spread(arrays["spread_near"], float(arrays["spread_radius"]), arrays["spread_weights"])
+        return FractureOrder(pattern=Pattern(str(arrays["pattern"])), spread=spread, **numbers, **given)
+
+
+def answer(folder: Path) -> None:
+    """Carry out the order in a folder. Raises OSError."""
+    try:
+        # only in the process that cuts, for it loads manifold3d
+        from .fracture import fracture
+    except ImportError as error:
+        message = f"cannot be cut, because a library is missing ({error}): install the extension's zip"
+        put(folder / PROBLEM_FILE, json.dumps(message).encode())
+        return
+    try:
+        pieces = fracture(read_order(folder))
+    except FractureError as error:
+        put(folder / PROBLEM_FILE, json.dumps(str(error)).encode())
+        return
+    partial = folder / f"{PIECES_FILE}.part.npz"
+    np.savez(partial, **{one.name: getattr(pieces, one.name) for one in fields(Pieces)})
+    os.replace(partial, folder / PIECES_FILE)
+
+
+def put(file: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all. Raises OSError."""
+    partial = file.with_name(f"{file.name}.part")
+    partial.write_bytes(content)
+    os.replace(partial, file)
