@@ -15,7 +15,7 @@ from .spec import BodyKind, BodySpec, SceneSpec
 __all__ = ["FRAME_RATE", "settling_scene"]
 
 FRAME_RATE = 24.0  # frames per second of simulated time: rest is judged as often
-DENSITY = 1000.0  # kg/m^3, of a moving body that has neither a mass nor a density
+DENSITY_OF_WATER = 1000.0  # kg/m^3, of a moving body that has neither a mass nor a density
 
 
 def settling_scene(spec: SceneSpec, moving: Collection[str] | None = None) -> SceneSpec:
@@ -60,7 +60,7 @@ def settling_scene(spec: SceneSpec, moving: Collection[str] | None = None) -> Sc
 
 def let_go(body: BodySpec) -> BodySpec:
     """The body, moved by the solver from rest."""
-    density = DENSITY if body.mass is None and body.density is None else body.density
+    density = DENSITY_OF_WATER if body.mass is None and body.density is None else body.density
     return replace(body, kind=BodyKind.ACTIVE, density=density, **at_rest())
 
 
