@@ -51,8 +51,11 @@ class Span:
 
 class Prescribed:
     """The paths and the gravity of a scene; made once for it. Frames are counted from the first one, times in time steps from
-    there. held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths took
-    bodies over, zeros of those that they did not; (0, NUMBERS_OF_TAKEOVER) in a scene where none does."""
+    there.
+
+    held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths
+    took bodies over, zeros of those that they did not; of length 0 in a scene where none does.
+    """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int, timing: Timing):
         """substeps: time steps a frame."""
