@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dynamics.model.frame import Frame
 from ..scene.joints import JointSpec
-from ..scene.spec import BodyKind, SceneSpec, SceneWarning
+from ..scene.spec import BodyKind, SceneSpec, SceneWarning, spans_of
 from ..scene.words import distance
 from ..validation.findings import listed
 
@@ -101,10 +101,17 @@ def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
             f"it is enabled at frame {spec.frame_start + earlier[-1]} with its bodies out of place, and something is in the way"
         )
         return cause, "let it hold its bodies where they are when it is enabled, or bring them into place first"
-    active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE and body.name in (joint.body_a, joint.body_b)}
-    if not active:
-        return "none of its bodies is moved by the solver", "make one of them active, or change the motion of its ends"
     row = frame.frame - spec.frame_start
+    active = {
+        body.name
+        for body in spec.bodies
+        if body.kind is BodyKind.ACTIVE
+        and body.name in (joint.body_a, joint.body_b)
+        and not any(first <= row <= last for first, last in spans_of(body))
+    }
+    if not active:
+        cause = "none of its bodies is moved by the solver there: they follow keyframes, or stand still"
+        return cause, "switch it off there, or change the motion of its ends"
     others = (
         other
         for other, broken in zip(spec.joints, frame.broken, strict=True)

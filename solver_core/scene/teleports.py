@@ -22,13 +22,13 @@ __all__ = ["possible_teleports", "size_of", "teleports_of"]
 
 Array = NDArray[np.float64]
 
-NEAR = 4  # frames before and after
+FRAMES_NEARBY = 4  # frames before and after
 # Times the way of other steps.
 OVER_NEIGHBORS, FAR_OVER_NEIGHBORS = 2.0, 10.0
 # Lengths of the body.
-FAR = 4.0
+FAR_IN_LENGTHS = 4.0
 # What is shorter, in lengths of the body, is a motion however it comes about.
-LEAST = 0.01
+LEAST_JUMP = 0.01
 
 
 def possible_teleports(path: Array, shape: ShapeSpec) -> list[int]:
@@ -37,8 +37,10 @@ def possible_teleports(path: Array, shape: ShapeSpec) -> list[int]:
     path: (frames, 7) poses of the body frame, finite ones.
     """
     ways, size = _ways(path, shape), size_of(shape)
-    beside, near = _largest_within(ways, 1), _largest_within(ways, NEAR)
-    stands_out = (ways > LEAST * size) & (ways > OVER_NEIGHBORS * beside) & ((ways > size) | (ways > OVER_NEIGHBORS * near))
+    beside, near = _largest_within(ways, 1), _largest_within(ways, FRAMES_NEARBY)
+    stands_out = (
+        (ways > LEAST_JUMP * size) & (ways > OVER_NEIGHBORS * beside) & ((ways > size) | (ways > OVER_NEIGHBORS * near))
+    )
     return (1 + np.flatnonzero(stands_out)).tolist()
 
 
@@ -52,7 +54,7 @@ def teleports_of(path: Array, shape: ShapeSpec, stands: Collection[int]) -> tupl
     stands : those of its `possible_teleports` before which it stands still until just before the frame.
     """
     ways, size = _ways(path, shape), size_of(shape)
-    is_far = (ways > FAR * size) & (ways > FAR_OVER_NEIGHBORS * _largest_within(ways, NEAR))
+    is_far = (ways > FAR_IN_LENGTHS * size) & (ways > FAR_OVER_NEIGHBORS * _largest_within(ways, FRAMES_NEARBY))
     return tuple(frame for frame in possible_teleports(path, shape) if frame in stands or is_far[frame - 1])
 
 

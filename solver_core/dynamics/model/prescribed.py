@@ -18,7 +18,7 @@ from ...scene.spec import BodyKind, BodySpec, SceneSpec, spans_of
 from ...scene.timing import Timing
 from ...validation.findings import SceneError
 from ...validation.paths import followed_frames, lost_motion
-from ..motion.blending import WIDTH, Takeover, blended
+from ..motion.blending import NUMBERS_OF_TAKEOVER, Takeover, blended
 from ..motion.paths import GivenPath, begin_twist, end_twist
 from ..motion.rotation import matrices, rotation_vector
 from .bodies import Bodies, Model, State, angular_momentum, to_center_of_mass
@@ -51,8 +51,11 @@ class Span:
 
 class Prescribed:
     """The paths and the gravity of a scene; made once for it. Frames are counted from the first one, times in time steps from
-    there. held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, WIDTH) how paths took
-    bodies over, zeros of those that they did not; (0, WIDTH) in a scene where none does."""
+    there.
+
+    held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths
+    took bodies over, zeros of those that they did not; of length 0 in a scene where none does.
+    """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int, timing: Timing):
         """substeps: time steps a frame."""
@@ -68,7 +71,7 @@ class Prescribed:
         self._followed = [span for span in self._spans if not self._movable[span.body]]
         self._jumps_next: list[Span] = []
         takes_over = any(span.first > 0 for span in self._spans)
-        self.takeovers = np.zeros((len(self._movable) if takes_over else 0, WIDTH))
+        self.takeovers = np.zeros((len(self._movable) if takes_over else 0, NUMBERS_OF_TAKEOVER))
         self._lost = lost_motion(spec)
 
     def require(self, frame: int) -> None:

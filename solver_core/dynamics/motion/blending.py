@@ -17,11 +17,11 @@ from ...linalg.in_order import product
 from .paths import GivenPath, begin_twist, rate_of_turn
 from .rotation import matrices, rotate_by, rotation_vector
 
-__all__ = ["WIDTH", "Takeover", "blended"]
+__all__ = ["NUMBERS_OF_TAKEOVER", "Takeover", "blended"]
 
 Floats = NDArray[np.float64]
 
-WIDTH = 14  # numbers that `Takeover.row` has
+NUMBERS_OF_TAKEOVER = 14  # numbers that `Takeover.row` has
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Takeover:
 
     @property
     def row(self) -> Floats:
-        """(WIDTH,) the same as one array, for checkpoints."""
+        """(NUMBERS_OF_TAKEOVER,) the same as one array, for checkpoints."""
         return np.concatenate([[self.begin], self.pose, self.twist])
 
     @staticmethod

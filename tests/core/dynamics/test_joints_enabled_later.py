@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,11 @@ def test_a_joint_that_is_enabled_twice_holds_where_it_is_enabled_each_time():
     np.testing.assert_allclose(z[5:10], z[4], atol=1e-5)
     np.testing.assert_allclose(z[15:], z[14], atol=1e-5)
     assert z[14] < z[9] - 0.1
+
+
+def test_a_joint_whose_body_its_keyframes_take_away_is_told_so():
+    path = np.tile([5.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (12, 1))
+    taken = replace(crate(), path=path, spans=((6, 11),))
+    spec = scene([JointSpec("Hook", "", "Crate")], taken, frames=12)
+    messages = [one.message for frame in Simulation(spec).run() for one in contradiction_warnings(frame, spec, ())]
+    assert messages and "at frame 7" in messages[0] and "they follow keyframes" in messages[0]
