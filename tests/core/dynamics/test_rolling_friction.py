@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.scene.joints import JointSpec
 from solver_core.scene.parts import axis_angle, ground, sphere_shape
-from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, SurfaceMotion
+from solver_core.scene.spec import BodyKind, BodySpec, ContactMethod, ShapeKind, ShapeSpec, SurfaceMotion
 
 from ..bodies import body, material, scene
 
@@ -78,6 +79,29 @@ def test_a_ball_rests_on_a_slope_up_to_the_angle_of_rolling_friction(slope, roll
         assert way == pytest.approx(0.5 * gain, rel=5e-2)
     else:
         assert way < 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_a_ball_with_a_link_fixed_in_it_rolls_as_one_body(method):
+    length, speed, heavy, inertia = 0.01, 0.5, 1.0, 0.02
+    motion = {"velocity": np.array([speed, 0, 0]), "angular_velocity": np.array([0, speed / RADIUS, 0])}
+    one = replace(ball(replace(material(0.6), rolling=length)), **motion)
+    link = BodySpec(
+        "Link",
+        BodyKind.ACTIVE,
+        ShapeSpec(ShapeKind.NONE),
+        position=one.position,
+        mass=heavy,
+        inertia=inertia * np.eye(3),
+        **motion,
+    )
+    joint = JointSpec("Weld", "Ball", "Link", position=one.position)
+    frames = sc.Simulation(scene(one, link, floor(), joints=(joint,)), method=method, substeps=4).run(12)
+    mass = 2.0 + heavy
+    slowing = length * mass * G * RADIUS / (0.4 * 2.0 * RADIUS**2 + inertia + mass * RADIUS**2)
+    expected = speed * 0.5 - 0.5 * slowing * 0.25
+    assert frames[-1].poses[:2, 0] == pytest.approx([expected, expected], rel=2e-3)
 
 
 def test_the_larger_length_of_two_surfaces_counts():
