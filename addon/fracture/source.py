@@ -28,7 +28,7 @@ def hide_source(ob: Object, pieces: Collection, scene: Scene) -> None:
     kept.source, kept.in_viewport, kept.in_render = ob, ob.hide_viewport, ob.hide_render
     members = world_objects(scene)
     kept.was_in_world = members is not None and ob.name in members and members[ob.name] == ob
-    if kept.was_in_world:
+    if members is not None and kept.was_in_world:
         members.unlink(ob)
     ob.hide_viewport = ob.hide_render = True
 

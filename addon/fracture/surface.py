@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from bpy.types import Context, Material, Mesh, Object
+from bpy.types import Context, Material, Mesh, Object, bpy_prop_collection
 from numpy.typing import NDArray
 
 from ..blender.placement import placed
@@ -77,14 +77,14 @@ def surface_of(ob: Object, context: Context) -> Surface:
         evaluated.to_mesh_clear()
 
 
-def values(owner: object, name: str, shape: tuple[int, ...]) -> Array:
+def values(owner: bpy_prop_collection, name: str, shape: tuple[int, ...]) -> Array:
     """An attribute of all members of one of Blender's collections."""
     out = np.empty(int(np.prod(shape)), dtype=np.float32)
     owner.foreach_get(name, out)
     return out.reshape(shape).astype(np.float64)
 
 
-def integers(owner: object, name: str, shape: tuple[int, ...]) -> Indices:
+def integers(owner: bpy_prop_collection, name: str, shape: tuple[int, ...]) -> Indices:
     """An attribute of integers of all members of one of Blender's collections."""
     out = np.empty(int(np.prod(shape)), dtype=np.int32)
     owner.foreach_get(name, out)

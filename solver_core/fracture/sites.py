@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from .columns import Intervals, points_within
 from .order import Spread
@@ -38,7 +38,7 @@ def sites(solid: Solid, intervals: Intervals, count: int, spread: Spread, random
         distance = distance_to_curve(candidates, spread.near)
         density = np.maximum(np.exp(-distance / spread.radius), LEAST_DENSITY)
     if len(spread.weights):
-        _, nearest = cKDTree(solid.vertices).query(candidates)
+        _, nearest = KDTree(solid.vertices).query(candidates)
         density = spread.weights[nearest]
     if np.count_nonzero(density > 0.0) < count:
         raise FractureError(

@@ -51,7 +51,7 @@ class Thresholds:
 
 def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
     """The tension, the bending and the shear with torsion of bonds (j,), as shares of what they bear. total: (j, 6)."""
-    share = np.divide(total, thresholds.capacity, out=np.zeros_like(total), where=thresholds.is_bond[:, None])
+    share: Floats = np.divide(total, thresholds.capacity, out=np.zeros_like(total), where=thresholds.is_bond[:, None])
     bending = np.abs(share[:, BENDING_X]) + np.abs(share[:, BENDING_Y])
     return -share[:, TENSION], bending, np.hypot(share[:, SHEAR_X], share[:, SHEAR_Y]) + np.abs(share[:, TORSION])
 
