@@ -22,8 +22,8 @@ __all__ = ["pressing_loads"]
 Array = NDArray[np.float64]
 
 # Towards the faces, edges and corners of a cube.
-DIRECTIONS = np.array([d for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
-DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1)[:, None]
+PRESSED_ALONG = np.array([d for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+PRESSED_ALONG /= np.linalg.norm(PRESSED_ALONG, axis=1)[:, None]
 # Of the extent of a body in a direction: a plane touches the surface to this depth.
 DEPTH = 0.03
 # How many points of the whole surface a pressure is applied at.
@@ -36,15 +36,15 @@ def pressing_loads(grid: Grid, surface: Surface) -> Array:
     """(v, 3, 26) N on the nodes, along the axes of the grid: pressures, the largest total of which is 1 N."""
     places, areas = _spread(surface)
     places, areas = places @ grid.axes.T, areas @ grid.axes.T
-    height, facing = places @ DIRECTIONS.T, areas @ DIRECTIONS.T
+    height, facing = places @ PRESSED_ALONG.T, areas @ PRESSED_ALONG.T
     highest, lowest = height.max(axis=0), height.min(axis=0)
     pressed = np.where(height >= highest - DEPTH * (highest - lowest), np.maximum(facing, 0.0), 0.0)
     touched = np.flatnonzero(pressed.any(axis=1))
     total = pressed.sum(axis=0)
     pressed = pressed[touched] * (total / total.max() ** 2)
     weights = nodal_weights(grid, places[touched] @ grid.axes).tocsr()
-    forces = -pressed[:, None, :] * DIRECTIONS.T
-    return (weights.T @ forces.reshape(len(touched), -1)).reshape(-1, 3, len(DIRECTIONS))
+    forces = -pressed[:, None, :] * PRESSED_ALONG.T
+    return (weights.T @ forces.reshape(len(touched), -1)).reshape(-1, 3, len(PRESSED_ALONG))
 
 
 def _spread(surface: Surface) -> tuple[Array, Array]:

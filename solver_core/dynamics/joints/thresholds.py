@@ -52,8 +52,10 @@ class Thresholds:
 def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
     """The tension, the bending and the shear with torsion of bonds (j,), as shares of what they bear. total: (j, 6)."""
     share: Floats = np.divide(total, thresholds.capacity, out=np.zeros_like(total), where=thresholds.is_bond[:, None])
-    bending = np.abs(share[:, BENDING_X]) + np.abs(share[:, BENDING_Y])
-    return -share[:, TENSION], bending, np.hypot(share[:, SHEAR_X], share[:, SHEAR_Y]) + np.abs(share[:, TORSION])
+    size: Floats = np.abs(share)
+    # the same bits on every computer, which a function of the math library has not
+    shear: Floats = np.sqrt(share[:, SHEAR_X] * share[:, SHEAR_X] + share[:, SHEAR_Y] * share[:, SHEAR_Y])
+    return -share[:, TENSION], size[:, BENDING_X] + size[:, BENDING_Y], shear + size[:, TORSION]
 
 
 def exceeding(thresholds: Thresholds, by_coordinate: Floats, are_bounded: bool) -> Flags:
