@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.compounds import parts
+from ..linalg.in_order import dots, length, product
 from ..problem.result import Status
 from ..scene.settling import FRAME_RATE, settling_scene
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, SolverSettings, changed
@@ -156,7 +157,7 @@ class RestWatch:
         self.rests, self.lost = ~self.moving, np.zeros(len(poses), dtype=bool)
         self._simulation, self._radius = simulation, simulation.radius
         self._start = self._first = Placement.now(simulation, poses)
-        gravity = float(np.linalg.norm(spec.gravity))
+        gravity = length(spec.gravity)
         fall = 0.5 * gravity * (WINDOW_FRAMES / FRAME_RATE) ** 2 if gravity > 0.0 else np.inf
         self._bound = SLOWEST_SHARE * np.minimum(self._radius, fall)
         self._farthest, self._before = np.zeros(len(poses)), np.full(len(poses), np.inf)
@@ -190,7 +191,7 @@ class RestWatch:
         return np.where(self.moving, now.distance(self._start, self._radius), 0.0)
 
     def _are_lost(self, now: Placement) -> Flags:
-        highest = now.center @ self._down - self._radius
+        highest = product(now.center, self._down) - self._radius
         return self._may_be_lost & (highest > self._lowest) & ~self._simulation.asleep
 
 
@@ -200,9 +201,9 @@ def farthest_along(body: BodySpec, direction: Floats) -> float:
     for part in parts(body.shape):
         if part.shape.kind is ShapeKind.PLANE:
             return np.inf
-        local = part.shape.vertices @ part.rotation.T + part.position
+        local = product(part.shape.vertices, part.rotation.T) + part.position
         points = rotate(np.broadcast_to(body.orientation, (len(local), 4)), local) + body.position
-        farthest = max(farthest, float((points @ direction).max()) + part.shape.margin + part.shape.radius)
+        farthest = max(farthest, float(product(points, direction).max()) + part.shape.margin + part.shape.radius)
     return farthest
 
 
@@ -223,7 +224,7 @@ class Placement:
 
         radius: (n,) m, from the centers to the farthest points; infinite ones count as nothing.
         """
-        cosine = np.abs(np.einsum("ij,ij->i", self.orientation, other.orientation))
+        cosine = np.abs(dots(self.orientation, other.orientation))
         half_sine = np.sqrt(np.maximum(0.0, 1.0 - np.minimum(cosine, 1.0) ** 2))
         reach = np.where(np.isfinite(radius), radius, 0.0)
         return np.linalg.norm(self.center - other.center, axis=1) + 2.0 * reach * half_sine

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet, deepest_of_pairs
 from ...collision.time_of_impact import Motion
 from ...compile.kernel import inner_kernel, kernel
+from ...linalg.in_order import dot, product
 from ...problem.result import Status
 from ...problem.subsystem import contact_islands
 from ...problem.system import apply_inverse_mass, relative_velocities, relative_velocity, transpose_product
@@ -77,7 +78,7 @@ FEW_MOVING = 8  # bodies in a step, up to which a pair is looked at in every ste
 SAMPLED = 16  # of more bodies, a pair is looked at in one step of so many
 PLACES = 16  # on the way of a pair that does not overlap, at which its gap is measured
 EXPECTED = 2.0  # times the least speed of a bounce: slower rebounds may be lost to the forces of half a step
-TURNED = 0.05  # rad between the line along which an impact pushes and that in which its bodies meet
+TURNED = 0.99875  # cosine of 0.05 rad between the line along which an impact pushes and that in which its bodies meet
 LEAST_PARTING = 0.5  # of the speed that restitution asks for
 GIVEN_TOO_MUCH = 1e-2  # of what passes through the contacts of an island: energy above what was taken
 UNEXPLAINED = 1e-10  # of a body's energy of motion: that of the velocity which impulses do not explain
@@ -226,7 +227,7 @@ class LawCheck:
         if not len(bouncing) or met.touching[0]:
             return [], []
         lines = self._later.contacts_at_impact(met.bodies, met.times, step.state, motion)
-        return [], (as_pairs(pair) if turn_between(bouncing, lines, pair[0]) > TURNED else [])
+        return [], (as_pairs(pair) if cosine_between(bouncing, lines, pair[0]) < TURNED else [])
 
     def _held_back(self, step: Checked, held: Held, v: Floats) -> Floats:
         """(k,) m by which velocities v (dof,) break contacts, beyond what is asked about."""
@@ -255,12 +256,12 @@ class LawCheck:
         contacts, key = solution.contacts, np.array([len(self._size), 1])
         opening = relative_velocities(solution.system, solution.v)[:, 0]
         goes_on = (solution.approach > 0.0) & (solution.memory.impulse[:, 0] > 0.0)
-        pair, twist, lost = contacts.ends @ key, solution.twist, []
+        pair, twist, lost = (contacts.ends * key).sum(axis=1), solution.twist, []
         for (a, b), (speed, normal) in asked.items():
             own = slice(*np.searchsorted(pair, [a * key[0] + b, a * key[0] + b + 1]))
             parts = opening[own].max(initial=-np.inf)
             if own.start == own.stop:
-                parts = float(normal @ (twist[b, :3] - twist[a, :3]))
+                parts = dot(normal, twist[b, :3] - twist[a, :3])
             if parts < LEAST_PARTING * speed - begin.least_bounce and not goes_on[own].any():
                 lost.append((a, b))
         return lost
@@ -296,12 +297,12 @@ def is_looked_at(begin: Begin) -> bool:
     return len(begin.offset) - 1 <= FEW_MOVING or int(begin.at) % SAMPLED == 0
 
 
-def turn_between(contacts: ContactSet, others: ContactSet, pair: Ints) -> float:
-    """The least angle in rad between the normals that a pair (2,) has in two sets of contacts, 0 where it has none in one."""
+def cosine_between(contacts: ContactSet, others: ContactSet, pair: Ints) -> float:
+    """The cosine of the least angle between the normals of a pair (2,) in two sets of contacts, 1 where it has none in one."""
     own, met = (one.normal[(one.ends == pair).all(axis=1)] for one in (contacts, others))
     if not len(own) or not len(met):
-        return 0.0
-    return float(np.arccos(np.clip((own @ met.T).max(), -1.0, 1.0)))
+        return 1.0
+    return float(product(own, met.T).max())
 
 
 def as_pairs(pairs: Ints) -> Pairs:
