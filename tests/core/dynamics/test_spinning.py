@@ -95,7 +95,9 @@ def test_a_rod_that_spins_about_itself_whirls_on(share):
     simulation, end = spun([share * REDUCED.omega[0], 0.0, 0.0], fps=960.0, substeps=1)
     moved = np.array([end @ frame.modal for frame in simulation.frames(960)])
     assert np.abs(moved).max() < 1.5e-3 * (1.0 + share)
-    first, last = (np.abs(moved[part]).max() for part in (slice(0, 240), slice(-240, None)))
+    # the direction of the swing turns, its amplitude does not change
+    swing = np.linalg.norm(moved, axis=1)
+    first, last = (swing[part].max() for part in (slice(0, 240), slice(-240, None)))
     assert last == pytest.approx(first, rel=0.05)
 
 
