@@ -50,7 +50,7 @@ def row(**changes):
         "chosen_pair": (-1, -1),
         "spin": 0.0,
         "spinning_body": -1,
-        "violations": NO_VIOLATIONS.count,
+        "violations": NO_VIOLATIONS.counts,
         "violating_pairs": NO_VIOLATIONS.pair,
         "relative_error": 1e-8,
         "residual": 1e-9,
@@ -117,7 +117,7 @@ def test_a_row_of_the_table_is_a_frame_of_the_report(write):
 
 
 def test_a_bake_within_tolerance_with_a_contact_at_a_distance_is_not_called_good(write):
-    count, pair = NO_VIOLATIONS.count.copy(), NO_VIOLATIONS.pair.copy()
+    count, pair = NO_VIOLATIONS.counts.copy(), NO_VIOLATIONS.pair.copy()
     count[Violation.DISTANCE], pair[Violation.DISTANCE] = 2, (0, 1)
     status, report, table, page = write(GOOD, [row(), row(violations=count, violating_pairs=pair)])
     assert status == ExitStatus.BAKED
