@@ -53,7 +53,7 @@ def test_a_bake_that_was_killed_goes_on_with_the_same_bits(tmp_path, capsys, kin
 
 @pytest.mark.slow
 def test_frames_that_are_kept_go_on_bent_as_they_are(tmp_path, capsys):
-    """Less friction from frame 5 on, as it lands: the plank is where it was, as bent and as fast, and its cache has its modes."""
+    """Less friction from frame 5 on, as it lands: the plank is where it was, as bent and as fast, and its modes are there."""
     before, after = scene(), scene(material=material(0.1))
     assert bake(capsys, snapshot(tmp_path, before), tmp_path / "before.cache")[0] == 0
     reader = FrameCacheReader(tmp_path / "before.cache")
