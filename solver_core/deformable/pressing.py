@@ -51,9 +51,10 @@ def _spread(surface: Surface) -> tuple[Array, Array]:
     """(n, 3) m points on a surface, and (n, 3) m^2 the parts of it that they stand for, outward."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     area = 0.5 * np.cross(b - a, c - a)
-    sides = np.max([np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0)
-    step = np.sqrt(np.linalg.norm(area, axis=1).sum() / POINTS)
-    parts = np.clip(np.ceil(sides / step), 1, MOST_PARTS).astype(np.int64)
+    sizes = np.linalg.norm(area, axis=1)
+    step = np.sqrt(sizes.sum() / POINTS)
+    # by area: by the longest side, a fine mesh of long thin triangles would have a thousand times as many points
+    parts = np.clip(np.ceil(np.sqrt(2.0 * sizes) / step), 1, MOST_PARTS).astype(np.int64)
     places, areas = [], []
     for count in np.unique(parts):
         of = np.flatnonzero(parts == count)
