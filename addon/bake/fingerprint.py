@@ -107,7 +107,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
     has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
 
     def kept(path: str, value: Any) -> Any:
-        """What is keyed or driven differs from frame to frame; what moves it is compared instead."""
+        """A value that is compared, or its keyframes and drivers if it has any, since these change it from frame to frame."""
         return values_at(scene, (path,)) if has_strips or path in moving else value
 
     values = {

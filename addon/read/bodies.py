@@ -50,11 +50,11 @@ class RestState:
 
 @dataclass
 class Bodies:
-    """The bodies read so far, by their names what else is to be known of some, and what is wrong or odd.
+    """The bodies read so far, with errors and warnings, and further facts by the names of bodies.
 
-    frozen: what keeps its state of the first frame. meshes: the bodies of the shape Mesh. launched: those that begin with the
-    motion of their animation. held: from which frame to which active ones follow it, counted from the first. belts:
-    those whose surfaces may move otherwise at other frames.
+    frozen: transforms that stay as at the first frame. meshes: bodies of the shape Mesh. launched: active bodies that begin
+    with the velocity of their animation. held: the spans of frames, counted from the first, in which active bodies follow their
+    animation. belts: bodies with a surface motion that may change from frame to frame.
     """
 
     problems: list[SceneProblem]

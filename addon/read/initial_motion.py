@@ -38,11 +38,10 @@ ON = 1.0 - 1.2e-7
 
 
 def spans_followed(ob: Object, start: int, end: int) -> tuple[tuple[int, int], ...] | None:
-    """From which frame to which an active body follows its animation, (first, last) counted from `start`, where keyframes of
-    *Animated* switch between it and the solver; None where they do not.
+    """The spans of frames, (first, last) counted from `start`, in which an active body follows its animation.
 
-    A frame's key counts on the way to it, as in Blender: the frame before is the last one at which it is otherwise. What is
-    animated at the first frame alone begins at rest, as in Blender.
+    None if no keyframes of *Animated* switch between the animation and the solver. A key of *Animated* acts on the way to its
+    frame, as in Blender. A body that is animated at the first frame alone begins at rest, as in Blender.
     """
     curve = curve_of_animated(ob)
     if curve is None or ob.rigid_body.type != "ACTIVE":

@@ -77,7 +77,7 @@ def is_still(world: Array, before: Array, after: Array) -> bool:
 
 
 def with_teleports(body: BodySpec, path: Array, stands: set[int]) -> BodySpec:
-    """The body with the frames at which it appears, of those at which it follows its path."""
+    """The body with its teleports, which are frames of its spans."""
     led = {frame for first, last in spans_of(body) for frame in range(first + 1, last + 1)}
     found = tuple(frame for frame in teleports_of(path, body.shape, stands) if frame in led)
     return replace(body, teleports=found) if found else body

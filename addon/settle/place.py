@@ -42,7 +42,7 @@ class Bodies(Enum):
 
 @dataclass(frozen=True)
 class Placed:
-    """What was changed: the names of the objects that were moved, and sentences about what was not, or what follows."""
+    """Result of placing: names of the moved objects, and notes for the user about objects left in place and consequences."""
 
     moved: tuple[str, ...]
     notes: tuple[str, ...]

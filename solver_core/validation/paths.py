@@ -48,7 +48,7 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
 
 
 def span_findings(body: BodySpec, frames: int) -> Findings:
-    """What is wrong with the frames at which a body follows its path, and at which it jumps."""
+    """Errors in the spans and the teleports of a body."""
     given = 0 if body.path is None else len(np.atleast_1d(body.path))
     spans, jumps = body.spans or (), body.teleports or ()
     if body.spans is not None and (body.kind is not BodyKind.ACTIVE or body.path is None):
