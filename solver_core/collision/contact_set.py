@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel
+from ..compile.kernel import kernel, leaf_kernel
 
 __all__ = [
     "NO_CONTACTS",
@@ -144,10 +144,53 @@ def concatenated(sets: Iterable[ContactSet]) -> ContactSet:
     return ContactSet(*(np.concatenate(arrays) for arrays in zip(*sets, strict=True)))
 
 
-def merged(contacts: ContactSet, more: ContactSet) -> ContactSet:
-    """Both sets; of contacts of the same features, those of the second."""
-    both, new = _joined(contacts, more)
-    return both.chosen(new)
+@kernel
+def merged(contacts, more):
+    """Both sets; of contacts of the same features, those of the second.
+
+    Both are sorted, as every `ContactSet` is, and so is the result.
+    """
+    m, k = contacts.gap.size, more.gap.size
+    rows, is_new, count, i, j = np.empty(m + k, np.int64), np.empty(m + k, np.bool_), 0, 0, 0
+    while i < m or j < k:
+        order = 1 if i == m else -1
+        if i < m and j < k:
+            order = compare_features(contacts, i, more, j)
+        is_new[count] = order >= 0
+        rows[count] = j if is_new[count] else i
+        i += int(order <= 0)
+        j += int(order >= 0)
+        count += 1
+    body_a, body_b, feature = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint64)
+    point, normal, gap = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
+    out = ContactSet(body_a, body_b, point, normal, gap, feature)
+    for row in range(count):
+        if is_new[row]:
+            copy_contact(more, rows[row], out, row)
+        else:
+            copy_contact(contacts, rows[row], out, row)
+    return out
+
+
+@leaf_kernel
+def compare_features(one, i, other, j):
+    """-1, 0 or 1: whether contact i of one set comes before contact j of another, has the same features, or comes after it."""
+    if one.body_a[i] != other.body_a[j]:
+        return -1 if one.body_a[i] < other.body_a[j] else 1
+    if one.body_b[i] != other.body_b[j]:
+        return -1 if one.body_b[i] < other.body_b[j] else 1
+    if one.feature[i] != other.feature[j]:
+        return -1 if one.feature[i] < other.feature[j] else 1
+    return 0
+
+
+@leaf_kernel
+def copy_contact(contacts, row, out, at):
+    """Write a contact in a row of a set to a row of another set."""
+    out.body_a[at], out.body_b[at] = contacts.body_a[row], contacts.body_b[row]
+    out.gap[at], out.feature[at] = contacts.gap[row], contacts.feature[row]
+    for axis in range(3):
+        out.point[at, axis], out.normal[at, axis] = contacts.point[row, axis], contacts.normal[row, axis]
 
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:

@@ -168,8 +168,10 @@ class Stepper:
 
     def _driven(self) -> NDArray[np.int64]:
         """The bodies that never rest, because a motor drives them or the surface below them moves."""
-        carried = self.surfaces.carried(self.memory.body_a, self.memory.body_b)
-        return np.concatenate([np.asarray(self.joints.driven, dtype=np.int64), carried])
+        driven = self.joints.driven
+        if not len(self.surfaces):
+            return driven
+        return np.concatenate([driven, self.surfaces.carried(self.memory.body_a, self.memory.body_b)])
 
     def _rests(self, at: float) -> bool:
         """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""

@@ -39,9 +39,9 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
 from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import dot, vec
-from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, keys
+from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, of_pairs
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
@@ -182,13 +182,11 @@ class Directions:
         new = ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
         new = no_deeper(new, contacts)
         if rows.asked.any():
-            impacts = self._impacts.first_touches(np.unique(contacts.chosen(rows.asked).ends, axis=0), motion)
+            impacts = self._impacts.first_touches(contacts.ends[rows.asked], motion)
             apart = impacts.chosen(~impacts.touching)
             met = no_deeper(self._later.contacts_at_impact(apart.bodies, apart.times, state, motion), contacts)
             bounces = self._that_bounce(apart, met, motion, begin.least_bounce)
-            pair, found = self._pair(contacts), keys(impacts.bodies, len(self._size))
-            passing = np.setdiff1d(pair[rows.may_pass], found)
-            stands &= ~(doubt.in_doubt & np.isin(pair, np.concatenate([self._pair(met), passing])))
+            drop_met_and_passing(contacts, doubt.in_doubt, rows, met, impacts.bodies)
             new = merged(new, met)
         if stands.all() and not len(new):
             return Chosen(contacts, ~stands, bounces)
@@ -218,10 +216,8 @@ class Directions:
         """The impacts after which bodies part faster than at `least` m/s; met: their contacts, stated as of the begin."""
         e = restitutions(self._rule, self._restitution, met)
         parts = -e * self._later.normal_speed(met, motion) > least
-        return impacts.chosen(np.isin(keys(impacts.bodies, len(self._size)), self._pair(met)[parts]))
-
-    def _pair(self, contacts: ContactSet) -> NDArray[np.int64]:
-        return contacts.body_a * len(self._size) + contacts.body_b
+        first, second = impacts.bodies[:, 0], impacts.bodies[:, 1]
+        return impacts.chosen(of_pairs(first, second, met.ends[parts], len(self._size)))
 
 
 def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:
@@ -291,7 +287,7 @@ def of_pairs_in_doubt(found, contacts, in_doubt):
     out, row = np.zeros(found.gap.size, np.bool_), 0
     for k in range(out.size):
         a, b = found.body_a[k], found.body_b[k]
-        while row < in_doubt.size and (contacts.body_a[row] < a or (contacts.body_a[row] == a and contacts.body_b[row] < b)):
+        while row < in_doubt.size and is_pair_before(contacts.body_a[row], contacts.body_b[row], a, b):
             row += 1
         at = row
         while at < in_doubt.size and contacts.body_a[at] == a and contacts.body_b[at] == b:
@@ -330,13 +326,40 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead):
         end = end_of_pair(contacts, first)
         if not doubt.in_doubt[first:end].any():
             continue
-        while later < k and (found.body_a[later] < a or (found.body_a[later] == a and found.body_b[later] < b)):
+        while later < k and is_pair_before(found.body_a[later], found.body_b[later], a, b):
             later += 1
         last = later
         if later < k and found.body_a[later] == a and found.body_b[later] == b:
             last = end_of_pair(found, later)
         choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last), out)
     return out
+
+
+@kernel
+def drop_met_and_passing(contacts, in_doubt, rows, met, impacts):
+    """Leave out the contacts in doubt (m,) of the pairs that have one of the contacts `met`, and of those that may pass and
+    have no impact; `rows.stands` is written.
+
+    contacts, met: sorted by their pairs. impacts: (k, 2) pairs of bodies, sorted.
+    """
+    first, at_met, at_impact = 0, 0, 0
+    while first < contacts.gap.size:
+        a, b, end = contacts.body_a[first], contacts.body_b[first], end_of_pair(contacts, first)
+        while at_met < met.gap.size and is_pair_before(met.body_a[at_met], met.body_b[at_met], a, b):
+            at_met += 1
+        while at_impact < len(impacts) and is_pair_before(impacts[at_impact, 0], impacts[at_impact, 1], a, b):
+            at_impact += 1
+        meets = at_met < met.gap.size and met.body_a[at_met] == a and met.body_b[at_met] == b
+        has_impact = at_impact < len(impacts) and impacts[at_impact, 0] == a and impacts[at_impact, 1] == b
+        if meets or (rows.may_pass[first:end].any() and not has_impact):
+            rows.stands[first:end] &= ~in_doubt[first:end]
+        first = end
+
+
+@inlined_kernel
+def is_pair_before(a, b, other_a, other_b):
+    """Whether a pair of bodies comes before another one in the order of contacts."""
+    return a < other_a or (a == other_a and b < other_b)
 
 
 class Pair(NamedTuple):

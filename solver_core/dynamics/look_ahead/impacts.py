@@ -135,13 +135,16 @@ class ImpactFinder:
         chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
         pairs = self._pairs(motion, chosen)
-        pairs = pairs[np.isin(keys(np.sort(self._shapes.body[pairs], axis=1), count), keys(bodies, count))]
+        pairs = pairs[of_pairs(self._shapes.body[pairs[:, 0]], self._shapes.body[pairs[:, 1]], bodies, count)]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
         # of several colliders of two bodies the first to touch counts
-        order = np.argsort(found.times, kind="stable")
-        ends = np.sort(found.bodies[order], axis=1)
-        _, first = np.unique(keys(ends, count), return_index=True)
-        return Impacts(ends[first], found.times[order[first]], found.touching[order[first]])
+        ends = np.sort(found.bodies, axis=1)
+        order = np.lexsort((found.times, ends[:, 1], ends[:, 0]))
+        ends = ends[order]
+        is_first = np.ones(len(ends), np.bool_)
+        is_first[1:] = (ends[1:] != ends[:-1]).any(axis=1)
+        first = order[is_first]
+        return Impacts(ends[is_first], found.times[first], found.touching[first])
 
     def _pairs(self, motion: Motion, chosen: NDArray[np.bool_]) -> Ints:
         """(k, 2) colliders that may meet, one of them of a chosen body (n,)."""
@@ -175,9 +178,25 @@ class ImpactFinder:
         return Impacts(bodies[hit], times[hit], touching[hit])
 
 
-def keys(bodies: Ints, count: int) -> Ints:
-    """(k,) one number for each pair of bodies (k, 2), of so many."""
-    return bodies[:, 0] * count + bodies[:, 1]
+@kernel
+def of_pairs(a, b, bodies, count):
+    """(k,) whether the bodies a (k,) and b (k,), in any order, are one of the pairs (p, 2), which have the lower body first.
+
+    count: of all bodies.
+    """
+    # the pairs of a lower body are a chain
+    head, following = np.full(count, -1), np.empty(len(bodies), np.int64)
+    for row in range(len(bodies)):
+        following[row] = head[bodies[row, 0]]
+        head[bodies[row, 0]] = row
+    out = np.zeros(a.size, np.bool_)
+    for k in range(a.size):
+        low, high = min(a[k], b[k]), max(a[k], b[k])
+        row = head[low]
+        while row >= 0 and bodies[row, 1] != high:
+            row = following[row]
+        out[k] = row >= 0
+    return out
 
 
 @kernel

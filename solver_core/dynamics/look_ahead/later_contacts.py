@@ -39,7 +39,7 @@ from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
-from .impacts import ImpactFinder, Impacts, keys
+from .impacts import ImpactFinder, Impacts, of_pairs
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
 
@@ -187,33 +187,21 @@ class LaterContacts:
         still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
-        return merged(before.chosen(np.isin(self._pair(before), keys(met.bodies[~clear], len(self._size)))), first)
+        return merged(before.chosen(of_pairs(before.body_a, before.body_b, met.bodies[~clear], len(self._size))), first)
 
     def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
-        found = NO_CONTACTS
-        left = np.arange(len(bodies))
+        found, left = NO_CONTACTS, np.ones(len(bodies), np.bool_)
         moves = motion.twist.any(axis=1)
-        while left.size:
-            # pairs of which no body that moves has two times can be looked at together
-            taken: dict[int, float] = {}
-            together = []
-            for row in left:
-                ends = [int(body) for body in bodies[row] if moves[body]]
-                if all(taken.get(body, times[row]) == times[row] for body in ends):
-                    taken.update((body, float(times[row])) for body in ends)
-                    together.append(row)
-            left = np.setdiff1d(left, together)
-            time = np.zeros(len(moves))
-            time[list(taken)] = list(taken.values())
-            position = motion.position + time[:, None] * motion.twist[:, :3]
-            rotation = matrices(rotated_by(state.orientation, time[:, None] * motion.twist[:, 3:]))
+        while left.any():
+            together, time = looked_at_together(bodies, times, left, moves)
+            left &= ~together
+            way = time[:, None] * motion.twist
+            position, rotation = motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:]))
             chosen = np.zeros(len(moves), np.bool_)
             chosen[bodies[together]] = True
-            reach = 2.0 * self._rest
-            contacts = self._contacts(position, rotation, reach, chosen)
-            wanted = np.isin(self._pair(contacts), keys(bodies[together], len(moves)))
-            contacts = contacts.chosen(wanted)
+            contacts = self._contacts(position, rotation, 2.0 * self._rest, chosen)
+            contacts = contacts.chosen(of_pairs(contacts.body_a, contacts.body_b, bodies[together], len(moves)))
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])
             found = merged(found, self.stated_at_begin(contacts, at, motion))
         return found
@@ -232,15 +220,10 @@ class LaterContacts:
 
     def stated_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
         """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""
-        time = np.broadcast_to(time, contacts.gap.shape)[:, None]
-        ends = contacts.body_a, contacts.body_b
-        # with the lever that they meet with: turned back, it would be that of another moment
-        was = [contacts.point - time * motion.twist[body, :3] for body in ends]
-        # the larger body, and one that no impulse moves, is the one to take a longer lever
-        size_a, size_b = (np.where(self._movable[body], self._size[body], np.inf) for body in ends)
-        of_a = np.where(np.isfinite(size_a), 1.0 / (1.0 + size_b / size_a), np.where(np.isfinite(size_b), 1.0, 0.5))[:, None]
-        told = contacts.placed(of_a * was[1] + (1.0 - of_a) * was[0], contacts.gap)
-        return told.placed(told.point, contacts.gap - time[:, 0] * self.normal_speed(told, motion))
+        times = np.full(len(contacts), time) if isinstance(time, float) else time
+        point = points_at_begin(contacts, times, motion.twist, (self._size, self._movable))
+        told = contacts.placed(point, contacts.gap)
+        return told.placed(point, contacts.gap - times * self.normal_speed(told, motion))
 
     def normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
         """(m,) m/s: n . u of a motion, with what the modes of bodies that bend add."""
@@ -253,6 +236,49 @@ class LaterContacts:
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b
+
+
+@kernel
+def looked_at_together(bodies, times, left, moves):
+    """(k,) pairs of bodies that can be placed at their times at once, and (n,) s, the times of all bodies, 0 for others.
+
+    They are taken in their order, as long as no body that moves (n,) would have two times. bodies: (k, 2). times: (k,) s. left:
+    (k,) those that may be taken; the first of them is.
+    """
+    together, time, is_placed = np.zeros(len(bodies), np.bool_), np.zeros(len(moves)), np.zeros(len(moves), np.bool_)
+    for row in range(len(bodies)):
+        fits = left[row]
+        for body in bodies[row]:
+            fits &= not (moves[body] and is_placed[body] and time[body] != times[row])
+        if fits:
+            together[row] = True
+            for body in bodies[row]:
+                if moves[body]:
+                    is_placed[body], time[body] = True, times[row]
+    return together, time
+
+
+@kernel
+def points_at_begin(contacts, time, twist, bodies):
+    """(m, 3) m, the points that stand for contacts found after a time (m,) s of a motion, where it begins.
+
+    A contact keeps the lever that it meets with: turned back, it would be that of another moment. The two bodies disagree about
+    where the point was. The larger one, and one that no impulse moves, takes the longer lever.
+
+    twist: (n, 6) of the motion. bodies: (n,) m, half extents, and (n,) whether impulses move them.
+    """
+    out, (size, movable) = np.empty((contacts.gap.size, 3)), bodies
+    for k in range(len(out)):
+        a, b = contacts.body_a[k], contacts.body_b[k]
+        size_a, size_b = (size[a] if movable[a] else np.inf), (size[b] if movable[b] else np.inf)
+        of_a = 1.0 if np.isfinite(size_b) else 0.5
+        if np.isfinite(size_a):
+            of_a = 1.0 / (1.0 + size_b / size_a)
+        for axis in range(3):
+            was_a = contacts.point[k, axis] - time[k] * twist[a, axis]
+            was_b = contacts.point[k, axis] - time[k] * twist[b, axis]
+            out[k, axis] = of_a * was_b + (1.0 - of_a) * was_a
+    return out
 
 
 @kernel

@@ -163,7 +163,11 @@ class StepSolver:
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, problem.parting
         in_motion = self._island_motion.members
-        apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
+        if is_loose and self._can_be_cut(totals, len(contacts)):
+            # nothing of it will be kept
+            apart, parting = np.zeros(len(v)), np.zeros(len(contacts))
+        else:
+            apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         before = problem.approach_before, problem.taken_before
@@ -298,10 +302,15 @@ class StepSolver:
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
+        waiting, is_jointed = which[:0], moved_in(problem.system, np.isin(islands, island))
+        if self._is_staggered:
+            # islands without joints wait until it is known that the joints need no shorter step
+            waiting, which = np.setdiff1d(which, island), np.unique(island)
+            out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
         if before is not None:
             (solved, v, totals, _), out = before[0].solved, before[0].outcomes
-            which, factorisations = before[1], totals.factorisations
+            which, waiting, factorisations = before[1], waiting[:0], totals.factorisations
             kept, first = ~np.isin(islands, which), len(contacts.mu)
             bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
             problem.impulse[kept] = solved.impulse[kept]
@@ -317,7 +326,7 @@ class StepSolver:
                 v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
             totals = after(factorisations, totals)
             factorisations, rows_before = totals.factorisations, rows
-            change = min(change, np.abs(v - expected).max(initial=0.0))
+            change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
@@ -332,6 +341,12 @@ class StepSolver:
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
+        is_over = joints.exceeding(problem.impulse[len(contacts.mu) :]).any()
+        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(totals, len(contacts.mu)):
+            return Joined((problem, v, totals, True), islands, out)
+        if waiting.size:
+            v, totals = self._solve_islands(begin, problem, asked, (waiting, v, out))
+            totals = after(factorisations, totals)
         straight = joints.straight_rows(*limits)
         gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
@@ -344,8 +359,12 @@ class StepSolver:
         v, totals = self._solve_islands(begin, problem, asked, (np.arange(count), problem.system.velocity.copy(), out))
         totals = after(factorisations, totals)
         # what is off already, a shorter step would have to make good in less time
-        contradict = joints.off > JOINT_OFF or np.abs(v - expected).max() <= CALM * change
+        contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
         return Joined((problem, v, totals, may_cut and not contradict), islands, out)
+
+    def _can_be_cut(self, totals: Totals, contacts: int) -> bool:
+        """Whether a step of so many contacts that came out like this may come out better if it is shorter."""
+        return totals.status not in (Status.INFEASIBLE, Status.TIME_LIMIT) and not is_worked_off(self._effort, contacts)
 
     def _soften(
         self,
@@ -425,6 +444,14 @@ class StepSolver:
         return solve_islands_by_energy(system, impulse, *limits, self._deadline)
 
 
+def moved_in(system: System, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(dof,) the velocities that some contacts or triples of rows (m,) act on."""
+    bodies = np.concatenate([system.body_a[rows], system.body_b[rows]])
+    acted_on = np.zeros(len(system.offset) - 1, np.bool_)
+    acted_on[bodies[bodies >= 0]] = True
+    return np.repeat(acted_on, np.diff(system.offset))
+
+
 def after(factorisations: int, totals: Totals) -> Totals:
     """The totals of what came after so many factorisations."""
     return totals._replace(factorisations=totals.factorisations + factorisations) if factorisations else totals
@@ -440,7 +467,8 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
         factorisations = totals.factorisations
         if lowerings == 0 and problem.elastic:
             pushes = (solved.impulse[: len(pushes), 0] > 0.0) & (problem.restitution > 0.0)
-        share = lowered(solved, v)
+        # a step with loose joints is cut
+        share = None if is_loose else lowered(solved, v)
         if share is None or lowerings == LOWERINGS:
             return solved, v, totals, is_loose, pushes
         # each try comes nearer by a factor: a little lower, it is there after a few
