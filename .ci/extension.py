@@ -218,8 +218,8 @@ def add_kernels(folder: Path) -> None:
     """Compile all kernels for this machine's level of processors, and put those of today's sources that Python calls into a
     staged package."""
     from solver_core.compile.ahead import MADE_FOR, SHIPPED, pack
-    from solver_core.compile.kernel_cache import PACKAGE, kernel_folder
-    from solver_core.compile.stock import called_by_python
+    from solver_core.compile.folders import PACKAGE
+    from solver_core.compile.stock import read_keys
 
     print("extension: compiling all kernels", flush=True)
     compiled = COMPILED / Target.of_this_machine().python
@@ -234,12 +234,12 @@ def add_kernels(folder: Path) -> None:
     shipped = folder / SHIPPED.relative_to(PACKAGE.parent)
     shipped.mkdir()
     shutil.copyfile(compiled / MADE_FOR, shipped / MADE_FOR)
-    for source in PACKAGE.rglob("*.py"):
-        kernels = kernel_folder(compiled, source)
-        # the folder may be there without kernels, or not at all
+    for name, keys in (read_keys(compiled) or {}).items():
+        kernels = compiled / name
+        # a folder may be there without kernels, or not at all
         if any(kernels.glob("*.nbc")):
-            pack(kernels, called_by_python(source), shipped)
-            hand_on(kernels, KERNELS / kernels.name)
+            pack(kernels, keys["called"], shipped)
+            hand_on(kernels, KERNELS / name)
 
 
 def hand_on(kernels: Path, others: Path) -> None:

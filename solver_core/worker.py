@@ -63,7 +63,7 @@ from .bake.report import (
 from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
 from .bake.violations import violation_warnings
 from .compile.ahead import SHIPPED, misfit, named_folder
-from .compile.kernel_cache import folder_of_kernels
+from .compile.folders import folder_of_kernels
 from .compile.trust import doubt
 from .dynamics.model.frame import Frame
 from .io.cache import CacheError, CacheLost, FrameCacheReader, cache_digest, cache_has_begun, refuse_other_scene

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
-A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
-in it, `compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or
+A folder of compiled kernels has one folder for each source file (`folders.py`), and, once all kernels are in it, `compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or
 be common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
 for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
 
@@ -104,11 +103,11 @@ def is_complete(folder: Path, sources: str) -> bool:
 
 
 def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
-    """Pack what a folder has of these kernels, by their names, into one archive in another folder, a fifth of its size.
+    """Pack what a folder has of these kernels, by their names and keys, into one archive in another folder, a fifth of its size.
 
     Where it has nothing of them there is no archive.
     """
-    files = [file for file in folder.iterdir() if any(is_of(f"{kernel}-*", file.name) for kernel in kernels)]
+    files = [file for file in folder.iterdir() if any(is_of(kernel, file.name) for kernel in kernels)]
     if files:
         with tarfile.open(into / f"{folder.name}{PACKED}", "w:xz") as archive:
             for file in sorted(files):
@@ -135,14 +134,14 @@ def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
 
 
 def is_of(kernel: str, name: str) -> bool:
-    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and line, or `name-*`."""
+    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and key, or `name-*`."""
     return fnmatchcase(name, f"*.{kernel}.*") and name.endswith((INDEX, CODE))
 
 
 def bring(folder: Path, kernel: str) -> None:
     """Have the files of a kernel in its folder, from those compiled ahead if there are any that fit, unless they are there.
 
-    kernel: name and line. To be called when it is first called, for most kernels never are, by whoever holds its lock.
+    kernel: name and key. To be called when it is first called, for most kernels never are, by whoever holds its lock.
     """
     if any(is_of(kernel, file.name) for file in folder.glob(f"*{INDEX}")):
         return

@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compile.ahead import MADE_FOR, say_what_for
-from ..compile.kernel_cache import folder_of_kernels
+from ..compile.folders import folder_of_kernels
 from ..compile.process import start
-from ..compile.stock import Stock
+from ..compile.stock import Stock, sources_of_all, write_keys
 from ..compile.trust import doubt, written_by_us_alone
 from ..process.console import prepare_streams
 from ..process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..process.file_lock import FileLock, LockHeld
-from .complete import are_all_in, sources_of_all
+from .complete import are_all_in
 
 __all__ = ["compile_all", "main"]
 
@@ -162,9 +162,11 @@ class Process:
 
 def compile_all(folder: Path, processes: int, ending: Ending) -> int:
     """Compile every part, so many at once, and note in the folder that all is there; prints a line for each."""
+    from .keys import all_keys
     from .rehearsal import PARTS
 
     sources = sources_of_all()
+    write_keys(folder, all_keys())
     left, running, done = list(PARTS), [], set()
     stock, told = Stock(folder), time.monotonic()
     try:
