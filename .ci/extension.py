@@ -257,8 +257,8 @@ def hand_on(kernels: Path, others: Path) -> None:
                     put(others / file.name, file.read_bytes())
 
 
-def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None) -> Path:
-    """Build one zip into dist/ and return its path; leave with a message when it cannot be built or is too large."""
+def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None, dist: Path = DIST) -> Path:
+    """Build one zip into a folder and return its path; leave with a message when it cannot be built or is too large."""
     manifest = read_manifest()
     wheels = [wheel for wheel in wheels_of(manifest) if target.has(wheel)]
     if not wheels:
@@ -268,7 +268,7 @@ def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None
     if kernels and target == Target.of_this_machine():
         add_kernels(folder)
     name = f"{manifest['id']}-{manifest['version']}-{target.platform}"
-    path = DIST / "extensions-platform" / f"{name}.zip" if target.is_for_platform else DIST / f"{name}-{target.python}.zip"
+    path = dist / "extensions-platform" / f"{name}.zip" if target.is_for_platform else dist / f"{name}-{target.python}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
     built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -277,7 +277,7 @@ def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None
     largest = LARGEST_FOR_PLATFORM if target.is_for_platform else LARGEST_ZIP
     if path.stat().st_size > largest:
         sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {largest / 1e6:.0f} MB")
-    print(f"extension: {path.relative_to(DIST.parent)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    print(f"extension: {path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return path
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
-A folder of compiled kernels has one folder for each source file (`folders.py`), and, once all kernels are in it, `compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or
-be common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
+A folder of compiled kernels has one folder for each source file (`folders.py`). Once all kernels are in it, it also has
+`compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or be
+common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
 for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
@@ -103,9 +104,9 @@ def is_complete(folder: Path, sources: str) -> bool:
 
 
 def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
-    """Pack what a folder has of these kernels, by their names and keys, into one archive in another folder, a fifth of its size.
+    """Pack what a folder has of some kernels into one archive in another folder, a fifth of its size.
 
-    Where it has nothing of them there is no archive.
+    kernels: their names and keys, or `name-*`. Where the folder has nothing of them there is no archive.
     """
     files = [file for file in folder.iterdir() if any(is_of(kernel, file.name) for kernel in kernels)]
     if files:

@@ -177,7 +177,8 @@ def _named_values(function: FunctionType) -> list[tuple[str, Any]]:
 
     A name of an attribute that is a global as well is counted, which costs nothing but a dependency too many.
     """
-    values = [(name, function.__globals__[name]) for name in sorted(_names_in(function.__code__)) if name in function.__globals__]
+    known = function.__globals__
+    values = [(name, known[name]) for name in sorted(_names_in(function.__code__)) if name in known]
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return values + [(name, cell.cell_contents) for name, cell in cells]
 

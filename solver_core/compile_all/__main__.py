@@ -92,6 +92,7 @@ def compile_part(name: str) -> int:
     """Compile one part in this process, and print every now and then how many kernels that were."""
     from numba.core import event
 
+    from ..compile.announce import announcer
     from .rehearsal import PARTS
 
     class Counter(event.Listener):
@@ -107,6 +108,8 @@ def compile_part(name: str) -> int:
                 self.told = time.monotonic()
                 print(self.compiled, flush=True)
 
+    # the process that started this one says how far it is
+    announcer().is_quiet = True
     counter = Counter()
     event.register("numba:compile", counter)
     next(part for part in PARTS if part.name == name).run()

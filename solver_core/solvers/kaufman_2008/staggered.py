@@ -39,6 +39,7 @@ __all__ = [
     "Answer",
     "Iterate",
     "Projections",
+    "accepts",
     "gap_velocities",
     "into_cones",
     "iterate",
@@ -206,6 +207,26 @@ def iterate(shared, effort, state, answer):
     generalised_impulse(system, FRICTION, system.mu.size, impulse, f_next)
     change, left = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
     return Iterate(off, coulomb, change, left, of_contact, effort[DONE] - before - of_contact)
+
+
+@kernel_part
+def accepts(system, sides, tolerance, effort, state, history):
+    """Whether one iteration of Algorithm 1 from some impulses solves a `System`, by (28) and by the Coulomb residual.
+
+    It is what `solve_island` (`coulomb/cascade.py`) does without proposals when it is allowed one iteration. sides: of a
+    friction polygon, 0 for the disk. effort: what it costs. state: impulses of contacts, and where it accepts them the answer
+    and its velocities. history: (1, 3) relative error (28), residual (29) and relative Coulomb residual.
+    """
+    m, n = system.body_a.size, system.velocity.size
+    state.v[:] = system.velocity
+    shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    allow(effort, 1, shared.operator.blocks.structure.target.size, m)
+    into_cones(system, state.impulse)
+    answer = State(np.empty((m, 3)), np.empty(n))
+    now = iterate(shared, effort, state, answer)
+    history[0, 0], history[0, 1], history[0, 2] = now.change, now.residual, now.coulomb
+    take(state, answer)
+    return now.change <= tolerance and now.coulomb <= tolerance
 
 
 @kernel_part

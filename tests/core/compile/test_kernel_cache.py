@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from solver_core.compile import folders, sources
+from solver_core.compile import sources
 from solver_core.compile.folders import PACKAGE, kernel_folder
 from solver_core.compile.sources import imported_sources, sources_digest
 
@@ -30,6 +30,11 @@ def test_the_digest_of_all_sources_changes_with_each_of_them(tmp_path, monkeypat
     assert sources_digest(files) != before
 
 
+def environment_of(folder: Path) -> dict[str, str]:
+    """The environment of a process that keeps its kernels in a folder of this test."""
+    return {"NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(PACKAGE.parent), "PATH": "", "HOME": str(folder)}
+
+
 @pytest.mark.slow
 def test_a_kernel_whose_index_names_a_type_that_is_gone_is_compiled_again(tmp_path):
     """Its argument was a named tuple of a module that no longer has it."""
@@ -40,7 +45,7 @@ def test_a_kernel_whose_index_names_a_type_that_is_gone_is_compiled_again(tmp_pa
         "from solver_core.collision.contact_set import deepest_row\n"
         "print(deepest_row(records.{name}(*[np.zeros(0, np.int64)] * 2, np.zeros(0)), np.zeros(0))[0])"
     )
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(PACKAGE.parent), "PATH": "", "HOME": str(tmp_path)}
+    environment = environment_of(tmp_path)
     for name in ("Former", "Present"):
         record = f"class {name}(NamedTuple):\n    body_a: object\n    body_b: object\n    gap: object\n"
         module.write_text(f"from typing import NamedTuple\n\n{record}")
@@ -69,7 +74,7 @@ def test_a_kernel_that_reads_a_named_tuple_is_compiled_again_when_the_fields_cha
     (folder / "reading.py").write_text(
         "from solver_core.compile.kernel import kernel\n\n\n@kernel\ndef first(pair):\n    return 10.0 * pair.a + pair.b\n"
     )
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(PACKAGE.parent), "PATH": "", "HOME": str(tmp_path)}
+    environment = environment_of(tmp_path)
 
     def run(*fields: str) -> list[str]:
         text = "".join(f"    {field}: float\n" for field in fields)
@@ -124,4 +129,3 @@ def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
 def test_where_kernels_are_kept_is_known_without_loading_numba():
     code = "import sys; from solver_core.compile import folders, sources, stock; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, check=False).returncode == 0
-    assert folders.PACKAGE == Path(folders.__file__).resolve().parents[1]
