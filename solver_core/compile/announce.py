@@ -18,11 +18,11 @@ from .folders import folder_of_kernels
 
 __all__ = ["Announcer", "announcer"]
 
-SECONDS_UNTIL_SAID = 2.0
-SECONDS_BETWEEN_LINES = 10.0
-SECONDS_BETWEEN_LOOKS = 0.1
-SECONDS_UNTIL_OVER = 2.0  # without a kernel in work
-COMPILE = "numba:compile"
+QUIET_SECONDS = 2.0
+SECONDS_BETWEEN_SENTENCES = 10.0
+SECONDS_BETWEEN_GLANCES = 0.1
+IDLE_SECONDS = 2.0  # without a kernel in work
+COMPILE_EVENT = "numba:compile"
 
 
 class Announcer(event.Listener):
@@ -51,15 +51,15 @@ class Announcer(event.Listener):
     def _watch(self) -> None:
         """Write lines until no kernel has been in work for some time."""
         begin = busy = time.monotonic()
-        next_line = begin + SECONDS_UNTIL_SAID
-        while (now := time.monotonic()) - busy < SECONDS_UNTIL_OVER:
+        next_line = begin + QUIET_SECONDS
+        while (now := time.monotonic()) - busy < IDLE_SECONDS:
             if self._depth > 0:
                 busy = now
                 if now >= next_line:
-                    next_line = now + SECONDS_BETWEEN_LINES
+                    next_line = now + SECONDS_BETWEEN_SENTENCES
                     say(f"compiling kernels, once on this machine: {self._count} so far, {now - begin:.0f} s")
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-        if busy >= begin + SECONDS_UNTIL_SAID:
+            time.sleep(SECONDS_BETWEEN_GLANCES)
+        if busy >= begin + QUIET_SECONDS:
             say(f"{self._count} kernels compiled in {busy - begin:.0f} s, kept in {folder_of_kernels()}")
         self._is_watched = False
 
@@ -75,5 +75,5 @@ def say(line: str) -> None:
 def announcer() -> Announcer:
     """The announcer of this process, which listens from the first call on."""
     listener = Announcer()
-    event.register(COMPILE, listener)
+    event.register(COMPILE_EVENT, listener)
     return listener

@@ -31,12 +31,12 @@ from typing import Any
 
 __all__ = ["UnknownConstant", "fields_of", "kernel_key", "reached_functions"]
 
-DIGITS = 20  # hexadecimal, of a key
+KEY_DIGITS = 20  # hexadecimal, of a key
 # The files that decide how kernels are compiled, beside the options of each kernel.
-COMPILERS = ("kernel.py", "inner_library.py", "processor.py")
+COMPILER_FILES = ("kernel.py", "inner_library.py", "processor.py")
 # Settings of numba that change machine code, and that numba leaves out of its own keys.
-SETTINGS = ("OPT", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
-PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
+NUMBA_SETTINGS = ("OPT", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
+PLAIN_CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
 
 
 class UnknownConstant(Exception):
@@ -44,14 +44,14 @@ class UnknownConstant(Exception):
 
 
 def kernel_key(dispatcher: Any) -> str:
-    """The key of a kernel: `DIGITS` hexadecimal digits.
+    """The key of a kernel: `KEY_DIGITS` hexadecimal digits.
 
     Parameters: `dispatcher` is what numba makes of a decorated function.
 
     Raises UnknownConstant when the kernel, or one that it reaches, names an object of an unknown kind.
     """
     parts = sorted(_own_digest(reached) for reached in reached_functions(dispatcher))
-    digest = hashlib.blake2b(how_kernels_are_compiled(), digest_size=DIGITS // 2)
+    digest = hashlib.blake2b(how_kernels_are_compiled(), digest_size=KEY_DIGITS // 2)
     digest.update(_reference(dispatcher).encode())
     for part in parts:
         digest.update(part)
@@ -102,13 +102,13 @@ def how_kernels_are_compiled() -> bytes:
     from numba.core import config
 
     digest = hashlib.blake2b()
-    for name in COMPILERS:
+    for name in COMPILER_FILES:
         file = Path(__file__).with_name(name)
         # at this level of optimization Python leaves docstrings out
         code = compile(file.read_bytes(), name, "exec", dont_inherit=True, optimize=2)
         digest.update("\n".join(_code_lines(code, None)).encode())
     numpy_version = np.__version__.split(".")[:2]
-    settings = [(name, str(vars(config).get(name))) for name in SETTINGS]
+    settings = [(name, str(vars(config).get(name))) for name in NUMBA_SETTINGS]
     vectorized = os.environ.get("NUMBA_SLP_VECTORIZE")
     digest.update(repr((numba.__version__, llvmlite.__version__, numpy_version, settings, vectorized)).encode())
     return digest.digest()
@@ -168,7 +168,7 @@ def _options_of(dispatcher: Any) -> list[tuple[str, str]]:
 def _reference(dispatcher: Any) -> str:
     """A kernel's name, and a digest of its code without what it names, so that two of one name are told apart."""
     function = _function_of(dispatcher)
-    code = hashlib.blake2b("\n".join(_code_lines(function.__code__, function.__doc__)).encode(), digest_size=DIGITS // 2)
+    code = hashlib.blake2b("\n".join(_code_lines(function.__code__, function.__doc__)).encode(), digest_size=KEY_DIGITS // 2)
     return f"{_name_of(function)} {code.hexdigest()}"
 
 
@@ -210,7 +210,7 @@ def _described(value: Any) -> str:
 
     if isinstance(value, enum.Enum):
         return f"{_described(type(value))}.{value.name}"
-    if isinstance(value, PLAIN):
+    if isinstance(value, PLAIN_CONSTANTS):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, np.generic):
         return f"{value.dtype.str} {value.tobytes().hex()}"

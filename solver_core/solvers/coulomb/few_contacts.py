@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.copying import copy_rows, copy_vector
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import respond
 from ...problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
@@ -246,7 +247,7 @@ def _newton(system, G, kappa, compliances, target, state):
     A, chosen, step = np.empty((3 * m, 3 * m + 1)), np.empty(m, np.int64), np.empty(3 * m)
     before, about = np.empty((m, 3)), np.empty((m, 3))
     for compliance in compliances:
-        about[:] = state.impulse
+        copy_rows(state.impulse, about)
         soft = compliance, about
         _velocities(G, free, state, velocity)
         now = _look(system, kappa, soft, state, velocity, y, slope, off)
@@ -256,7 +257,7 @@ def _newton(system, G, kappa, compliances, target, state):
             done += 1
             if not _step(G, kappa, compliance, slope, off, A, chosen, step):
                 break
-            before[:] = state.impulse
+            copy_rows(state.impulse, before)
             t, after = 1.0, np.inf
             while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
                 for k in range(m):
@@ -266,7 +267,7 @@ def _newton(system, G, kappa, compliances, target, state):
                 after = _look(system, kappa, soft, state, velocity, y, slope, off)
                 t *= 0.5
             if not np.isfinite(after):
-                state.impulse[:] = before
+                copy_rows(before, state.impulse)
                 break
             now = after
     return done
@@ -315,6 +316,7 @@ def solve_few(system, tolerance, effort, history, impulse, v):
     found, factorisations = _proposed(system, kappa, target, acceptable, State(impulse, v))
     effort[DONE] = 0
     accepted = accepts(system, ROUND, tolerance, effort, State(impulse, v), history)
-    worst, velocity, v[:] = law_of_impulses(system, impulse, kappa, fastest, ROUND)
+    worst, velocity, after = law_of_impulses(system, impulse, kappa, fastest, ROUND)
+    copy_vector(after, v)
     solved = accepted and worst <= tolerance
     return FewAnswer(solved, found, factorisations + effort[DONE], velocity, worst)

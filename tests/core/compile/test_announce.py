@@ -13,9 +13,9 @@ from solver_core.compile import announce
 @pytest.fixture
 def listener(monkeypatch):
     """An announcer for which two seconds are a tenth of one."""
-    monkeypatch.setattr(announce, "SECONDS_UNTIL_SAID", 0.1)
-    monkeypatch.setattr(announce, "SECONDS_UNTIL_OVER", 0.1)
-    monkeypatch.setattr(announce, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(announce, "QUIET_SECONDS", 0.1)
+    monkeypatch.setattr(announce, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(announce, "SECONDS_BETWEEN_GLANCES", 0.01)
     return announce.Announcer()
 
 
@@ -38,7 +38,7 @@ def test_a_long_compilation_is_told_with_how_many_kernels_it_was_and_where_they_
 
 
 def test_a_short_one_is_not_told(listener, capsys, monkeypatch):
-    monkeypatch.setattr(announce, "SECONDS_UNTIL_SAID", 30.0)
+    monkeypatch.setattr(announce, "QUIET_SECONDS", 30.0)
     listener.on_start(None)
     listener.on_end(None)
     assert lines_when_it_is_over(listener, capsys) == []

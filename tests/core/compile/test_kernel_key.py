@@ -156,9 +156,9 @@ def test_a_setting_of_numba_that_changes_machine_code_changes_the_key(monkeypatc
     assert key_of(SOURCE) == before
 
 
-@pytest.mark.parametrize("name", keys.COMPILERS)
+@pytest.mark.parametrize("name", keys.COMPILER_FILES)
 def test_the_code_of_the_compiler_counts_and_its_docstrings_and_comments_do_not(monkeypatch, tmp_path, name):
-    for file in keys.COMPILERS:
+    for file in keys.COMPILER_FILES:
         (tmp_path / file).write_bytes((ROOT / "solver_core" / "compile" / file).read_bytes())
     monkeypatch.setattr(keys, "__file__", str(tmp_path / "kernel_key.py"))
 
