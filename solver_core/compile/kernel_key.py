@@ -76,7 +76,7 @@ def fields_of(kind: Any) -> tuple[Any, ...]:
     Raises UnknownConstant for a kernel among the arguments, whose code the key does not have.
     """
     from numba.core import types
-    from numba.core.typing import Signature
+    from numba.core.typing.templates import Signature
 
     if isinstance(kind, Signature):
         return fields_of(kind.args)
@@ -84,12 +84,13 @@ def fields_of(kind: Any) -> tuple[Any, ...]:
         return tuple(field for one in kind for field in fields_of(one))
     if isinstance(kind, types.Dispatcher):
         raise UnknownConstant(f"the kernel {kind.dispatcher.py_func.__qualname__} is passed as an argument")
-    within = tuple(kind.types) if isinstance(kind, types.BaseTuple) else ()
     if isinstance(kind, types.Optional):
-        within = (kind.type,)
-    nested = fields_of(within) if within else ()
+        return fields_of(kind.type)
+    # numba's stubs do not know what a tuple has
+    some: Any = kind
+    nested = fields_of(tuple(some.types)) if isinstance(kind, types.BaseTuple) else ()
     if isinstance(kind, types.BaseNamedTuple):
-        return (_name_of(kind.instance_class), tuple(kind.instance_class._fields), *nested)
+        return (_name_of(some.instance_class), tuple(some.instance_class._fields), *nested)
     return nested
 
 
@@ -235,9 +236,10 @@ def _described_class(value: type) -> str:
     if issubclass(value, enum.Enum):
         members = [(name, _described(member.value)) for name, member in value.__members__.items()]
         return f"{_name_of(value)} {members!r}"
-    if issubclass(value, tuple) and hasattr(value, "_fields"):
-        defaults = {name: _described(default) for name, default in value._field_defaults.items()}
-        return f"{_name_of(value)} {value._fields!r} {defaults!r}"
+    fields = getattr(value, "_fields", None)
+    if issubclass(value, tuple) and fields is not None:
+        defaults = {name: _described(default) for name, default in getattr(value, "_field_defaults", {}).items()}
+        return f"{_name_of(value)} {fields!r} {defaults!r}"
     if _is_ours(value.__module__) and not issubclass(value, BaseException):
         raise UnknownConstant(f"the class {_name_of(value)}")
     return _name_of(value)
