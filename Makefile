@@ -12,11 +12,11 @@ RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform clean distclean
+.PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform wheels clean distclean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo            build the extension, install it in an isolated Blender, bake a card house, measure it, draw it"
+	@echo "make demo            install the extension in an isolated Blender, bake a card house beside Bullet, measure it, draw it"
 	@echo "make quick           the tests that take about a minute together; most of what breaks, breaks here"
 	@echo "make test            lint, types and all tests, in as many processes as there are processors"
 	@echo "make lint            ruff and basedpyright only"
@@ -28,7 +28,8 @@ help:
 	@echo "make figures         write the tables of README.md and docs/measured.md from docs/measured/*.csv"
 	@echo "make ablation        what each mechanism of the solver pays, switched off in turn; goes on where it was stopped; hours"
 	@echo "make extension       dist/stiction-VERSION-PLATFORM-PYTHON.zip for every platform and Python"
-	@echo "make extension-this  only the zip for this machine and this Python"
+	@echo "make extension-this  only the zip for this machine and this Python, with all kernels compiled"
+	@echo "make wheels          the wheel of compiled kernels for this machine and this Python, into dist/wheels"
 	@echo "make extension-platform  the zips for Blender's extensions platform: no compiled kernels, one for all Pythons"
 	@echo "make exceptions      write the list of exceptions from lint rules anew, once it is shorter"
 	@echo "make lock            resolve and write the last group of .ci/requirements-*.txt, after a version above it was changed"
@@ -124,7 +125,10 @@ extension: environment
 extension-this: environment
 	$(RUN) .ci/extension.py --this
 
-# PUBLISHER='--website https://... --maintainer "Name <mail>"'
+wheels: environment
+	$(RUN) .ci/wheels.py
+
+# PUBLISHER='--website https://... --maintainer "Name <mail>" --with-kernels'; the last has it carry the wheels of `make wheels`.
 extension-platform: environment
 	$(RUN) .ci/extension.py --for-platform $(PUBLISHER)
 

@@ -25,10 +25,6 @@ BUILT = HERE / "built.npy"
 SECONDS = 10.0
 SETTLING_SECONDS = 0.5
 
-# Substeps a frame and iterations a step for Bullet's second try, in which every shape is the convex hull of its mesh without a
-# margin: Bullet's boxes sit on the object's origin, wherever the mesh is.
-BULLET_TUNED = (40, 100)
-
 
 def install(package: str) -> dict:
     """Install the zip as dropping it on Blender does, and make sure that numba comes from its wheels."""
@@ -69,26 +65,10 @@ def scene() -> dict:
 
 
 def bullet() -> dict:
-    """Let Blender's own rigid bodies play the file as it is, draw and measure it; then tune them and measure again."""
+    """Let Blender's own rigid bodies play the file as it is, draw and measure it."""
     here = open_scene()
-    names = body_names(here)
-    default = bullet_settings(here)
-    result = measure_and_draw(here, names, "bullet")
-    tune_bullet(here)
-    result["tuned"] = {
-        "said": f"{bullet_settings(here)}, convex hulls without margin",
-        **measured(here, play(here, names), names),
-    }
-    return {"said": f"{default}, as Blender sets them", **result}
-
-
-def tune_bullet(here: bpy.types.Scene) -> None:
-    """Give Bullet the settings with which it does best."""
-    world = here.rigidbody_world
-    world.substeps_per_frame, world.solver_iterations = BULLET_TUNED
-    for thing in world.collection.objects:
-        body = thing.rigid_body
-        body.collision_shape, body.use_margin, body.collision_margin = "CONVEX_HULL", True, 0.0
+    settings = bullet_settings(here)
+    return {"said": f"{settings}, as Blender sets them", **measure_and_draw(here, body_names(here), "bullet")}
 
 
 def bullet_settings(here: bpy.types.Scene) -> str:

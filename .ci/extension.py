@@ -10,11 +10,12 @@ and Pythons the same is done by running this there.
     .ci/extension.py --this              this machine's platform and the running Python only
     .ci/extension.py --without-kernels   nothing compiled, which takes minutes the first time
     .ci/extension.py --for-platform      for Blender's extensions platform, into dist/extensions-platform/
+    .ci/extension.py --for-platform --with-kernels    with the wheels of kernels that are in dist/wheels (.ci/wheels.py)
 
-The extensions platform wants code that can be reviewed, no machine code that the builder made, and one zip for each platform:
-those have the wheels of all Pythons that Blender ships, of which Blender takes its own, and no kernels. It asks for a website
-and an address, which are of whoever publishes: --website https://... --maintainer "Name <name@example.org>". What goes beside
-them is in docs/platform/.
+The extensions platform wants code that can be reviewed, no loose machine code, and one zip for each platform: those have the
+wheels of all Pythons that Blender ships, of which Blender takes its own. Kernels are in such a wheel, or in none. It asks for a
+website and an address, which are of whoever publishes: --website https://... --maintainer "Name <name@example.org>". What goes
+beside them is in docs/platform/.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ STAGE = ROOT / "build" / "extension"
 COMPILED = ROOT / "build" / "compiled"
 KERNELS = ROOT / "build" / "numba"
 DIST = ROOT / "dist"
+KERNEL_WHEELS = DIST / "wheels"
 
 # What travels, beside the manifest, the wheels and the pages of the manual.
 SOURCES = ("__init__.py", "addon", "solver_core", "presets", "LICENSE", "README.md", "CHANGELOG.md")
@@ -132,6 +134,12 @@ def recorded_sums() -> dict[str, str]:
     return {filename: digest for digest, filename in pairs}
 
 
+def kernel_wheels(target: Target, version: str) -> list[Wheel]:
+    """The wheels of kernels of this version that `make wheels` has built for a zip."""
+    found = [Wheel(path.name) for path in sorted(KERNEL_WHEELS.glob(f"stiction_kernels-{version}-*.whl"))]
+    return [wheel for wheel in found if target.has(wheel)]
+
+
 def matches(path: Path, digest: str) -> bool:
     """Whether a file exists and has this SHA-256."""
     return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
@@ -194,7 +202,8 @@ def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None 
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "wheels").mkdir(parents=True)
     for wheel in wheels:
-        shutil.copyfile(fetch(wheel), folder / "wheels" / wheel.filename)
+        path = KERNEL_WHEELS / wheel.filename
+        shutil.copyfile(path if path.exists() else fetch(wheel), folder / "wheels" / wheel.filename)
     for name in SOURCES:
         if target.is_for_platform and name in IN_THE_MANUAL:
             continue
@@ -215,11 +224,18 @@ def add_pages(folder: Path) -> None:
 
 
 def add_kernels(folder: Path) -> None:
-    """Compile all kernels for this machine's level of processors, and put those of today's sources that Python calls into a
-    staged package."""
-    from solver_core.compile.ahead import MADE_FOR, SHIPPED, pack
-    from solver_core.compile.kernel_cache import PACKAGE, kernel_folder
-    from solver_core.compile.stock import called_by_python
+    """Put all kernels for this machine's level of processors into a staged package."""
+    from solver_core.compile.ahead import SHIPPED
+    from solver_core.compile.folders import PACKAGE
+
+    pack_kernels(folder / SHIPPED.relative_to(PACKAGE.parent))
+
+
+def pack_kernels(shipped: Path) -> None:
+    """Compile all kernels for this machine's level of processors, and pack into a new folder those of today's sources that
+    Python calls."""
+    from solver_core.compile.ahead import MADE_FOR, pack
+    from solver_core.compile.stock import read_keys
 
     print("extension: compiling all kernels", flush=True)
     compiled = COMPILED / Target.of_this_machine().python
@@ -229,17 +245,17 @@ def add_kernels(folder: Path) -> None:
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    if done.returncode:
+    keys = read_keys(compiled)
+    if done.returncode or keys is None:
         sys.exit(f"extension: the kernels could not be compiled, status {done.returncode}")
-    shipped = folder / SHIPPED.relative_to(PACKAGE.parent)
-    shipped.mkdir()
+    shipped.mkdir(parents=True)
     shutil.copyfile(compiled / MADE_FOR, shipped / MADE_FOR)
-    for source in PACKAGE.rglob("*.py"):
-        kernels = kernel_folder(compiled, source)
-        # the folder may be there without kernels, or not at all
+    for name, of_file in keys.items():
+        kernels = compiled / name
+        # a folder may be there without kernels, or not at all
         if any(kernels.glob("*.nbc")):
-            pack(kernels, called_by_python(source), shipped)
-            hand_on(kernels, KERNELS / kernels.name)
+            pack(kernels, of_file["called"], shipped)
+            hand_on(kernels, KERNELS / name)
 
 
 def hand_on(kernels: Path, others: Path) -> None:
@@ -257,18 +273,21 @@ def hand_on(kernels: Path, others: Path) -> None:
                     put(others / file.name, file.read_bytes())
 
 
-def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None) -> Path:
-    """Build one zip into dist/ and return its path; leave with a message when it cannot be built or is too large."""
+def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None, dist: Path | None = None) -> Path:
+    """Build one zip into a folder and return its path; leave with a message when it cannot be built or is too large."""
     manifest = read_manifest()
     wheels = [wheel for wheel in wheels_of(manifest) if target.has(wheel)]
     if not wheels:
         sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
+    if kernels and target.is_for_platform:
+        wheels += kernel_wheels(target, manifest["version"])
     folder = stage(target, wheels, publisher)
-    # machine code that the builder made is nothing that a reviewer can read
+    # a zip for the platform may have kernels in wheels only
     if kernels and target == Target.of_this_machine():
         add_kernels(folder)
+    dist = dist or DIST
     name = f"{manifest['id']}-{manifest['version']}-{target.platform}"
-    path = DIST / "extensions-platform" / f"{name}.zip" if target.is_for_platform else DIST / f"{name}-{target.python}.zip"
+    path = dist / "extensions-platform" / f"{name}.zip" if target.is_for_platform else dist / f"{name}-{target.python}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(blender_builder()), "build", "--source-dir", str(folder), "--output-filepath", str(path)]
     built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -277,7 +296,7 @@ def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None
     largest = LARGEST_FOR_PLATFORM if target.is_for_platform else LARGEST_ZIP
     if path.stat().st_size > largest:
         sys.exit(f"extension: {path.name} has {path.stat().st_size / 1e6:.1f} MB, over {largest / 1e6:.0f} MB")
-    print(f"extension: {path.relative_to(DIST.parent)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
+    print(f"extension: {path.relative_to(dist.parent)}  {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return path
 
 
@@ -287,6 +306,9 @@ def main() -> None:
     parser.add_argument("--this", action="store_true", help="only for this machine's platform and the running Python")
     parser.add_argument("--without-kernels", action="store_true", help="compile no kernels ahead")
     parser.add_argument("--for-platform", action="store_true", help="for Blender's extensions platform")
+    parser.add_argument(
+        "--with-kernels", action="store_true", help="for the platform: with the wheels of kernels in dist/wheels"
+    )
     parser.add_argument("--website", help="of whoever publishes: where the code is, and where faults are reported")
     parser.add_argument("--maintainer", help="who publishes it: Name <name@example.org>")
     arguments = parser.parse_args()
@@ -297,7 +319,8 @@ def main() -> None:
     if arguments.this:
         targets = [Target(this.platform, EVERY_PYTHON)] if arguments.for_platform else [this]
     for target in targets:
-        build(target, not arguments.without_kernels, publisher)
+        kernels = arguments.with_kernels if target.is_for_platform else not arguments.without_kernels
+        build(target, kernels, publisher)
     if arguments.for_platform and len(publisher) < 2:
         print("extension: the platform asks for a website and for an address: --website, --maintainer", flush=True)
 

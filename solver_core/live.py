@@ -34,7 +34,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .bake.events import ListenerGone, emit, emit_count, emit_warnings
-from .compile.kernel_cache import folder_of_kernels
+from .compile.folders import folder_of_kernels
 from .compile_all.complete import are_all_in
 from .io.cache import CacheError
 from .io.cache_writer import FrameCacheWriter

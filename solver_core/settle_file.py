@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .bake.events import ListenerGone, emit, emit_count
-from .compile.kernel_cache import folder_of_kernels
+from .compile.folders import folder_of_kernels
 from .io.container import ContainerError
 from .io.snapshot import read_snapshot
 from .process.command_line import ExitStatus, Parser, UsageError, status_of

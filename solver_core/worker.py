@@ -62,8 +62,8 @@ from .bake.report import (
 )
 from .bake.resuming import came_out_otherwise, go_on, is_same_motion, told_so_far
 from .bake.violations import violation_warnings
-from .compile.ahead import SHIPPED, misfit, named_folder
-from .compile.kernel_cache import folder_of_kernels
+from .compile.ahead import brought, misfit, named_folder
+from .compile.folders import folder_of_kernels
 from .compile.trust import doubt
 from .dynamics.model.frame import Frame
 from .io.cache import CacheError, CacheLost, FrameCacheReader, cache_digest, cache_has_begun, refuse_other_scene
@@ -239,7 +239,8 @@ def bake(
     """Load the kernels, or compile them with help from a second process, and bake. Raises StopAsked between two steps."""
     begin = time.perf_counter()
     folder, named = folder_of_kernels(), named_folder()
-    unfit = [misfit(SHIPPED) if SHIPPED.is_dir() else None, None if named is None else doubt(named)]
+    installed = [misfit(place) for place in brought()]
+    unfit = [*(installed if all(installed) else ()), None if named is None else doubt(named)]
     emit("compiling", unfit="; ".join(filter(None, unfit)) or None)
     # only now, for numba takes a while to load
     from .compile.watch import Watch

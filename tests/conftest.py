@@ -22,7 +22,7 @@ COMPILED = pytest.StashKey[set[str]]()
 
 def compiled() -> set[str]:
     """The files of kernels in their folder, one for each set of types; none where not all were compiled ahead."""
-    return {path.name for path in KERNELS.glob("*-*/*.nbc")} if (KERNELS / "compiled.json").is_file() else set()
+    return {path.name for path in KERNELS.glob("*/*.nbc")} if (KERNELS / "compiled.json").is_file() else set()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

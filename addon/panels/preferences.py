@@ -10,7 +10,7 @@ from time import monotonic
 import bpy
 from bpy.types import AddonPreferences, Context, UILayout
 
-from ...solver_core.compile.ahead import SHIPPED
+from ...solver_core.compile.ahead import brought
 from ...solver_core.compile.stock import Stock
 from ..bake.bake_files import cache_folder
 from ..bake.worker import WorkerError, worker_environment
@@ -63,14 +63,14 @@ def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
     except WorkerError as error:
         draw_wrapped(layout, str(error), "ERROR", width)
         return
-    if SHIPPED.is_dir():
+    if brought():
         draw_wrapped(layout, "They came with the extension; a bake copies those that it calls", "CHECKMARK", width)
     layout.progress(factor=Kernels.there / max(Kernels.whole, 1), text=f"{Kernels.there} of at most {Kernels.whole}")
     session = context.window_manager.stiction
     if session.compiling:
         draw_wrapped(layout, f"Compiling once: {session.compiling}", "BLANK1", width)
         layout.operator("stiction.stop_compiling", icon="CANCEL")
-    elif Kernels.there < Kernels.whole and not SHIPPED.is_dir():
+    elif Kernels.there < Kernels.whole and not brought():
         text = "The others are compiled in the background while a scene has rigid bodies, or by the first bake that calls them"
         draw_wrapped(layout, text, "INFO", width)
     draw_folder(layout, Path(Kernels.folder))

@@ -74,7 +74,7 @@ def size_classes(lower, upper, chosen):
     return result
 
 
-@kernel_part
+@inner_kernel
 def in_class_and_morton_order(lower, upper, chosen):
     """The chosen boxes, class by class and along a Morton curve in each, and (CLASSES + 1,) where each class begins."""
     of = size_classes(lower, upper, chosen)
@@ -116,7 +116,7 @@ def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
             bounds[node, 3 + k] = max(bounds[node, 3 + k], child_bounds[child, 3 + k])
 
 
-@kernel_part
+@inner_kernel
 def build_trees(bounds, masks, begin):
     """A tree over each class of the boxes bounds (m, 6), lower then upper corners, and their masks (m, 2).
 
@@ -249,7 +249,7 @@ def boxes_met(bounds, first, last, node_bounds, node, met):
     return count
 
 
-@kernel_part
+@inner_kernel
 def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     """(k, 2) pairs a < b of the chosen boxes that meet and `may_touch`, in no particular order, and their number."""
     order, begin = in_class_and_morton_order(lower, upper, chosen)

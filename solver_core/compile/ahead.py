@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
 
-A folder of compiled kernels has one folder for each state of a file's sources (`kernel_cache.py`), and, once all kernels are
-in it, `compiled.json`, which says what they fit. It may have been brought along by the package, each file's kernels packed, or
-be common to the machines of a farm and not to be written to. Kernels are copied from there to where this machine keeps its own,
-for numba writes next to what it reads: each when it is first called, since a bake calls two dozen of the 750 that there are.
+A folder of compiled kernels has one folder for each source file (`folders.py`). Once all kernels are in it, it also has
+`compiled.json`, which says what they fit. It may have been brought along by the package, or by a wheel of kernels
+(`make wheels`), each file's kernels packed. Or it is common to the machines of a farm, and not to be written to. Kernels are
+copied from there to where this machine keeps its own, for numba writes next to what it reads: each when it is first called,
+since a bake calls two dozen of the 750 that there are.
 
 What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
-which is as much to be trusted as the package, and the one that is named (`named_folder`), where nobody else could have written
-to it (`trust.py`).
+which is as much to be trusted as the package, and those of the wheel and the one that is named (`named_folder`), where nobody
+else could have written to them (`trust.py`).
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -29,7 +31,9 @@ __all__ = [
     "INDEX",
     "MADE_FOR",
     "SHIPPED",
+    "WHEEL",
     "bring",
+    "brought",
     "is_complete",
     "made_for",
     "misfit",
@@ -42,6 +46,8 @@ __all__ = [
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 CLONE = Path(__file__).resolve().parents[2]
 BUILT = CLONE / "build" / "numba"
+# the package of a wheel that holds such a folder and nothing else, for this Python and platform
+WHEEL = "stiction_kernels"
 MADE_FOR = "compiled.json"
 PACKED = ".tar.xz"
 # files of numba
@@ -55,6 +61,23 @@ def named_folder() -> Path | None:
     if named:
         return Path(named)
     return BUILT if (CLONE / "Makefile").is_file() and (CLONE / "pyproject.toml").is_file() else None
+
+
+def brought() -> tuple[Path, ...]:
+    """The folders of kernels that were installed: with this package, and by a wheel of kernels. They need not fit."""
+    folders = (SHIPPED, *filter(None, [wheel_folder()]))
+    return tuple(folder for folder in folders if folder.is_dir())
+
+
+@cache
+def wheel_folder() -> Path | None:
+    """The folder of an installed wheel of kernels; None where there is none, or where others could have written to it."""
+    spec = importlib.util.find_spec(WHEEL)
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        folder = Path(place) / SHIPPED.name
+        if folder.is_dir() and doubt(folder) is None:
+            return folder
+    return None
 
 
 def made_for() -> dict[str, str]:
@@ -104,11 +127,11 @@ def is_complete(folder: Path, sources: str) -> bool:
 
 
 def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
-    """Pack what a folder has of these kernels, by their names, into one archive in another folder, a fifth of its size.
+    """Pack what a folder has of some kernels into one archive in another folder, a fifth of its size.
 
-    Where it has nothing of them there is no archive.
+    kernels: their names and keys, or `name-*`. Where the folder has nothing of them there is no archive.
     """
-    files = [file for file in folder.iterdir() if any(is_of(f"{kernel}-*", file.name) for kernel in kernels)]
+    files = [file for file in folder.iterdir() if any(is_of(kernel, file.name) for kernel in kernels)]
     if files:
         with tarfile.open(into / f"{folder.name}{PACKED}", "w:xz") as archive:
             for file in sorted(files):
@@ -135,19 +158,19 @@ def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
 
 
 def is_of(kernel: str, name: str) -> bool:
-    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and line, or `name-*`."""
+    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and key, or `name-*`."""
     return fnmatchcase(name, f"*.{kernel}.*") and name.endswith((INDEX, CODE))
 
 
 def bring(folder: Path, kernel: str) -> None:
     """Have the files of a kernel in its folder, from those compiled ahead if there are any that fit, unless they are there.
 
-    kernel: name and line. To be called when it is first called, for most kernels never are, by whoever holds its lock.
+    kernel: name and key. To be called when it is first called, for most kernels never are, by whoever holds its lock.
     """
     if any(is_of(kernel, file.name) for file in folder.glob(f"*{INDEX}")):
         return
     named = named_folder()
-    for ahead in (SHIPPED, *([named] if named is not None and doubt(named) is None else [])):
+    for ahead in (*brought(), *([named] if named is not None and doubt(named) is None else [])):
         if ahead / folder.name == folder or misfit(ahead):
             continue
         files = files_of(kernel, ahead, folder.name)

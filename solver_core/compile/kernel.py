@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kinds of kernel, functions that numba compiles; there are four, by who calls them and whether they make arrays.
 
-kernel: called by Python, and by other kernels where that comes up. `kernel_part` is a part of a kernel, of any kind, written as
+kernel: called by Python. Where other kernels call it as well, they have it as an inner kernel: its machine code is made only if
+Python calls it. `kernel_part` is a part of a kernel, of any kind, written as
 a function to be read: it is compiled within its only caller, which must be of the kind that it would be, and not twice.
 
 inner_kernel: called by other kernels only, which saves making machine code of it that nobody calls (`inner_library.py`).
@@ -38,6 +39,7 @@ from numba import njit
 from numba.core.types import unliteral
 
 from .kernel_cache import use_kernel_cache
+from .kernel_lock import compile_in_turn
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
@@ -101,10 +103,29 @@ def for_any_value(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorated
 
 
-use_kernel_cache()
+def with_inner(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator of kernels that other kernels call as inner kernels.
 
-kernel = for_any_value(njit(**OPTIONS))
+    numba makes machine code of everything that a kernel calls as a kernel, and makes it again within the caller: the cascade of
+    solvers was compiled three times, within a step's islands, within one island, and by itself.
+    """
+
+    def decorated(function: Any) -> Any:
+        compiled = decorate(function)
+        if "pipeline_class" in INNER_OPTIONS:
+            inner = inner_kernel(function)
+            compiled.for_kernels = inner
+            compiled.get_call_template, compiled.get_overload = inner.get_call_template, inner.get_overload
+        return compiled
+
+    return decorated
+
+
+use_kernel_cache()
+compile_in_turn()
+
 kernel_part = njit(**OPTIONS, inline="always")
 inner_kernel = for_any_value(njit(**INNER_OPTIONS))
+kernel = with_inner(for_any_value(njit(**OPTIONS)))
 leaf_kernel = for_any_value(njit(**LEAF_OPTIONS))
 inlined_kernel = for_any_value(njit(**INLINED_OPTIONS))

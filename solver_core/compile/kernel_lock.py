@@ -17,6 +17,7 @@ from typing import Any
 
 from ..process.file_lock import FileLock, LockHeld
 from .ahead import bring
+from .kernel_cache import keep_under_key
 from .processor import vectors_of
 from .trust import written_by_us_alone
 
@@ -49,12 +50,12 @@ def compile_in_turn() -> None:
             if not held and not Path(function.__code__.co_filename).is_relative_to(PACKAGE):
                 return compile_alone(dispatcher, signature)
             with vectors_of(function.__module__), written_by_us_alone(), collecting_less():
-                folder = dispatcher.stats.cache_path
-                if folder is None:
+                kept = keep_under_key(dispatcher)
+                if kept is None:
                     return compile_alone(dispatcher, signature)
-                kernel = f"{function.__qualname__}-{function.__code__.co_firstlineno}"
-                with in_turn(Path(folder) / kernel, held):
-                    bring(Path(folder), kernel)
+                folder = Path(kept.cache_path)
+                with in_turn(folder / kept.name, held):
+                    bring(folder, kept.name)
                     return compile_alone(dispatcher, signature)
 
     setattr(Dispatcher, "compile", compile_with_lock)  # noqa: B010, numba's stubs give the method another type

@@ -1,27 +1,59 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many of the kernels that the sources define a folder has: what is compiled, and how much is left at most."""
+"""How many of the kernels that the sources define a folder has: what is compiled, and how much is left at most.
+
+The names of a kernel's files have its key (`kernel_key.py`), which is known only to a process that has loaded the kernel. So
+whoever compiles all kernels writes a list of the keys of its sources into the folder first. Without a list for these sources a
+kernel counts as compiled whatever key it has. Loads no numba.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from .ahead import INDEX
-from .kernel_cache import imported_sources, kernel_folder
+from .ahead import INDEX, put
+from .folders import kernel_folder
+from .sources import imported_sources, sources_digest
+from .trust import written_by_us_alone
 
-__all__ = ["Stock", "called_by_python"]
+__all__ = ["KeyList", "Stock", "read_keys", "sources_of_all", "write_keys"]
 
 # Kernels that are compiled by themselves; numba keeps an index for each.
 KERNEL = re.compile(rb"^@(?:kernel|inner_kernel|leaf_kernel|inlined_kernel)$", re.MULTILINE)
-CALLED = re.compile(r"^@kernel\ndef (\w+)", re.MULTILINE)
 ALL_KERNELS = Path(__file__).parents[1] / "compile_all" / "rehearsal.py"
 
+# Folder, then the names and keys of its kernels: "called" those that Python calls, "inner" those that kernels call.
+KeyList = dict[str, dict[str, list[str]]]
 
-def called_by_python(source: Path) -> frozenset[str]:
-    """The names of the kernels of a source file that Python calls, the only ones that a bake loads: the machine code of each
-    has all that it calls."""
-    return frozenset(CALLED.findall(source.read_text(encoding="utf-8")))
+
+def sources_of_all() -> str:
+    """A digest of the texts of all sources that kernels are made of."""
+    return sources_digest(imported_sources(ALL_KERNELS))
+
+
+def key_file(folder: Path) -> Path:
+    """The list of keys in a folder of kernels, for this Python."""
+    return folder / f"keys-py{sys.version_info.major}{sys.version_info.minor}.json"
+
+
+def write_keys(folder: Path, keys: KeyList) -> None:
+    """Write the keys of all kernels of today's sources into a folder of kernels."""
+    text = json.dumps({"sources": sources_of_all(), "keys": keys}, indent=1)
+    with written_by_us_alone():
+        put(key_file(folder), text.encode())
+
+
+def read_keys(folder: Path) -> KeyList | None:
+    """The list of keys in a folder of kernels; None where there is none for today's sources."""
+    try:
+        found = json.loads(key_file(folder).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found["keys"] if found.get("sources") == sources_of_all() else None
 
 
 class Stock:
@@ -29,6 +61,7 @@ class Stock:
 
     def __init__(self, folder: Path):
         self._folder = folder
+        self._keys: KeyList | None = None
 
     @cached_property
     def _kernels(self) -> dict[Path, int]:
@@ -43,5 +76,15 @@ class Stock:
 
     @property
     def there(self) -> int:
-        """How many are there now."""
-        return sum(1 for folder in self._kernels for _ in folder.glob(f"*{INDEX}"))
+        """How many are there now; one that is compiled twice, for Python and for kernels, counts once."""
+        if self._keys is None:
+            self._keys = read_keys(self._folder)
+        return sum(self._count(folder, most) for folder, most in self._kernels.items())
+
+    def _count(self, folder: Path, most: int) -> int:
+        """How many kernels one folder has."""
+        found: Iterable[str] = (file.name.split(".")[1] for file in folder.glob(f"*{INDEX}"))
+        if self._keys is not None:
+            lists = self._keys.get(folder.name, {}).values()
+            found = set(found) & {name for names in lists for name in names}
+        return min(most, len({name.rpartition("-")[0] for name in found}))

@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..compile.ahead import MADE_FOR, say_what_for
-from ..compile.kernel_cache import folder_of_kernels
+from ..compile.folders import folder_of_kernels
 from ..compile.process import start
-from ..compile.stock import Stock
+from ..compile.stock import Stock, sources_of_all, write_keys
 from ..compile.trust import doubt, written_by_us_alone
 from ..process.console import prepare_streams
 from ..process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..process.file_lock import FileLock, LockHeld
-from .complete import are_all_in, sources_of_all
+from .complete import are_all_in
 
 __all__ = ["compile_all", "main"]
 
@@ -92,6 +92,7 @@ def compile_part(name: str) -> int:
     """Compile one part in this process, and print every now and then how many kernels that were."""
     from numba.core import event
 
+    from ..compile.announce import announcer
     from .rehearsal import PARTS
 
     class Counter(event.Listener):
@@ -107,6 +108,8 @@ def compile_part(name: str) -> int:
                 self.told = time.monotonic()
                 print(self.compiled, flush=True)
 
+    # the process that started this one says how far it is
+    announcer().is_quiet = True
     counter = Counter()
     event.register("numba:compile", counter)
     next(part for part in PARTS if part.name == name).run()
@@ -162,9 +165,11 @@ class Process:
 
 def compile_all(folder: Path, processes: int, ending: Ending) -> int:
     """Compile every part, so many at once, and note in the folder that all is there; prints a line for each."""
+    from .keys import all_keys
     from .rehearsal import PARTS
 
     sources = sources_of_all()
+    write_keys(folder, all_keys())
     left, running, done = list(PARTS), [], set()
     stock, told = Stock(folder), time.monotonic()
     try:

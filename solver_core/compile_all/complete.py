@@ -5,17 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..compile.ahead import SHIPPED, is_complete
-from ..compile.kernel_cache import imported_sources, sources_digest
+from ..compile.ahead import brought, is_complete
+from ..compile.stock import sources_of_all
 
-__all__ = ["are_all_in", "sources_of_all"]
-
-
-def sources_of_all() -> str:
-    """A digest of all sources that kernels are made of."""
-    return sources_digest(imported_sources(Path(__file__).with_name("rehearsal.py")))
+__all__ = ["are_all_in"]
 
 
 def are_all_in(folder: Path) -> bool:
     """Whether all kernels are in a folder, or came with the package, and can be used here."""
-    return any(is_complete(place, sources_of_all()) for place in (folder, SHIPPED))
+    return any(is_complete(place, sources_of_all()) for place in (folder, *brought()))

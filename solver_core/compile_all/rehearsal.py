@@ -22,13 +22,13 @@ from ..dynamics.model.rest_gaps import rest_offsets
 from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
-from ..dynamics.solve.islands import has_large_island
+from ..dynamics.solve.islands import Requests, has_large_island, solve_islands
 from ..linalg.elementary import arctangents, exponentials, powers, sines_and_cosines
 from ..linalg.mat3 import eigen_of_each, inverses, principal_axes_of_points, relative_eigen
 from ..linalg.small_dense import inverse, is_positive_definite, least_norm, solved, sparse_product, times
 from ..problem.contact_problem import ContactProblem
 from ..problem.many_problems import ContactProblems
-from ..problem.system import one_body
+from ..problem.system import System, one_body
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
 from ..scene.joints import FREE_AXIS, LOCKED, JointSpec
@@ -36,6 +36,7 @@ from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_sh
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes.plain import card_house, chain, jamming_rod, slope
 from ..solvers.block_operator import State
+from ..solvers.coulomb.cascade import ACCELERATED
 from ..solvers.coulomb.subdomains import begin_large, regions_around, solve_subdomains
 from ..solvers.criteria import criteria_at
 from ..solvers.effort import effort_of_a_step
@@ -85,11 +86,22 @@ def arithmetic() -> None:
     powers(row, 0.5)
 
 
-def large() -> None:
-    """What large islands begin with, together and in regions, of a particle on the ground."""
+def particle() -> System:
+    """A particle on the ground."""
     jacobian = np.zeros((1, 3, 6))
     jacobian[0, :, :3] = np.eye(3)
-    system = one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]), 0.0)
+    return one_body(jacobian, np.array([[-1.0, 0.5, 0.0]]), np.zeros(1), np.array([0.5]), 0.0)
+
+
+def islands() -> None:
+    """The islands of a step, which take longest to compile, without anything that finds contacts."""
+    requests = Requests(np.array([1e-4]), np.array([False]), 200, 0, ACCELERATED)
+    solve_islands(particle(), np.zeros((1, 3)), requests, effort_of_a_step())
+
+
+def large() -> None:
+    """What large islands begin with, together and in regions, of a particle on the ground."""
+    system = particle()
     criteria, state = criteria_at(1e-4, 1.0), State(np.zeros((1, 3)), system.velocity.copy())
     has_large_island(system)
     begin_large(system, criteria, effort_of_a_step(), state, 2)
@@ -285,9 +297,12 @@ def load_kernels_of(spec: SceneSpec) -> None:
         whole(windy)
 
 
+# A step calls the kernels of the first part last. The process that helps a bake begins with it, so it does not compile what the
+# bake compiles at the same time, and neither waits for the other.
 PARTS = (
-    Part("Staggered Projections", staggered),
+    Part("islands", islands),
     Part("contacts of boxes and hulls", collide(polyhedra)),
+    Part("Staggered Projections", staggered, ("islands", "contacts of boxes and hulls")),
     Part("small matrices and functions", arithmetic),
     Part("pivoting", pivoting, ("Staggered Projections",)),
     Part("contact problems", given_problems, ("pivoting",)),

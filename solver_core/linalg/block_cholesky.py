@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .block_triangular import solve_lower
 from .rows_of_six import SIX, minus_rows, subtract_rows
+from .sorting import sort_in_place
 
 __all__ = [
     "Structure",
@@ -204,7 +205,7 @@ def analyse(offset, body_a, body_b):
         begin, end = column_start[j], column_start[j + 1]
         for p in range(begin, end):
             row[p] = rank[row[p]]
-        row[begin:end] = np.sort(row[begin:end])
+        sort_in_place(row[begin:end])
         for p in range(begin, end):
             block[p] = length
             length += size[row[p]] * size[j]

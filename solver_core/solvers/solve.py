@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..compile.announce import announcer
 from ..problem.accuracy import coulomb_error, residuals
 from ..problem.arguments import require_limits, require_truth, require_whole
 from ..problem.contact_problem import ContactProblem
@@ -281,8 +282,10 @@ def solve(
     Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`solvers/rounded.py`).
     Contacts with mu = inf are for staggered (`solvers/no_slip.py`).
     A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
+    The first call on a machine compiles, and says so on standard error after two seconds.
     Raises ValueError that names the argument.
     """
+    announcer()
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(METHODS))}, not {method!r}")
     if not isinstance(problem, ContactProblem):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..compile.announce import announcer
 from ..compile.kernel import kernel
 from ..problem.accuracy import coulomb_error
 from ..problem.arguments import require_limits
@@ -57,6 +58,7 @@ def solve_many(problems: ContactProblems, *, tolerance: float = 1e-6, warm_start
     tolerance: as of `solve`, for each problem by itself. warm_start: (contacts, dim) impulses of all problems to start from.
     Raises ValueError that names the argument.
     """
+    announcer()
     if not isinstance(problems, ContactProblems):
         raise ValueError(f"problems must be ContactProblems, not {type(problems).__name__}")
     require_limits(tolerance, 1, np.inf)

@@ -48,6 +48,7 @@ def build_without_fetching(extension, monkeypatch, tmp_path):
     monkeypatch.setattr(extension, "add_kernels", compiled)
     monkeypatch.setattr(extension, "STAGE", tmp_path / "stage")
     monkeypatch.setattr(extension, "DIST", tmp_path / "dist")
+    monkeypatch.setattr(extension, "KERNEL_WHEELS", tmp_path / "dist" / "wheels")
     return extension.build
 
 

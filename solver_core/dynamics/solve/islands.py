@@ -201,7 +201,8 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
             out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, effort[DONE], answer.found
             out.errors[i, Error.CHANGE] = history[answer.iterations - 1, 0]
             out.errors[i, Error.RESIDUAL] = history[answer.iterations - 1, 1]
-        out.errors[i, Error.CONE : Error.WORST] = relative
+        for j in range(relative.size):
+            out.errors[i, Error.CONE + j] = relative[j]
         out.worst_contact[i] = chosen[contact] if contact >= 0 else -1
         out.errors[i, Error.WORST] = worst
         out.errors[i, Error.NATURAL_MAP] = natural

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
+from ...linalg.copying import copy_rows
 from ...problem.system import apply_mass, push_bodies
 from ..block_operator import Operator, assemble, measure
 from ..criteria import HALVED, is_converged
@@ -153,11 +154,11 @@ def admm(operator, criteria, effort, state):
         error, unconverged = measure(operator, criteria.acceptable, state)
         if error < least or 0 < unconverged <= criteria.max_unconverged:
             least = error
-            best[:] = impulse
+            copy_rows(impulse, best)
         if is_converged(criteria, error, least_before, unconverged) or not np.isfinite(error) or spent(effort):
             break
         if jumped and error > HARM * error_kept:
-            x[:] = x_kept
+            copy_rows(x_kept, x)
             error, jump = error_kept, max(0.25 * jump, 1.0)
             followed, jumped = False, False
             continue
@@ -177,11 +178,11 @@ def admm(operator, criteria, effort, state):
             continue
         jumped = followed and error > DRIFTING * before
         if jumped:
-            x_kept[:] = x
+            copy_rows(x, x_kept)
             error_kept = error
             extrapolate(x, x_before, jump)
-        x_before[:] = x
+        copy_rows(x, x_before)
         followed = True
-    impulse[:] = best
+    copy_rows(best, impulse)
     measure(operator, criteria.acceptable, state)
     return least

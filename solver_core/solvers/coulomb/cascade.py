@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.copying import copy_rows, copy_vector
 from ...problem.residuals import fastest_velocity, natural_error
 from ...problem.result import Found, Status
 from ...problem.system import System
@@ -138,7 +139,7 @@ def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
         take(nearest, found)
     taken = reached <= max(criteria.acceptable, PROGRESS * coulomb * criteria.scale)
     if taken:
-        state.impulse[:] = found.impulse
+        copy_rows(found.impulse, state.impulse)
     return near, taken
 
 
@@ -168,7 +169,7 @@ def solve_island(system, request, proposes, effort, state, history):
     """
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     impulse = state.impulse
-    state.v[:] = system.velocity
+    copy_vector(system.velocity, state.v)
     target = relative_target(tolerance, request.tumbles)
     shared = projections(system, request.sides, target, ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
@@ -231,7 +232,7 @@ def solve_system(system, request, variant, effort, impulse, v, history):
     (n,) velocities, answer. All else as of `solve_island`."""
     effort[DONE] = 0
     if system.body_a.size == 0:
-        v[:] = system.velocity
+        copy_vector(system.velocity, v)
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
     state = State(impulse, v)
     if variant == PUBLISHED:

@@ -3,7 +3,8 @@
 
 A problem of ten contacts takes less time than to look up how it should be solved, so all of it is one kernel, which `sc.solve`
 calls once and `sc.solve_many` for each of many problems. What it does not accept the cascade solves from the beginning, as if
-nothing had been tried.
+nothing had been tried. So the kernel has the iteration alone and nothing else of the cascade, and compiles in a fraction of the
+time.
 
 Newton's method is that of `dense_newton.py`, on contacts that press: with lam = y(lam - kappa u) the law and D = dy/dw
 
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.copying import copy_rows, copy_vector
 from ...problem.contact_problem import ContactProblem
 from ...problem.coulomb import respond
 from ...problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
@@ -31,7 +33,7 @@ from ..block_operator import State, update_velocities
 from ..criteria import ACCEPTABLE, DESCENT, SHORTEST_STEP, relative_target
 from ..effort import DONE, effort_of_a_step
 from ..kaufman_2008.projection import DISK
-from .cascade import PLAIN, Request, solve_system
+from ..kaufman_2008.staggered import accepts
 from .gauss_seidel import delassus_blocks, sweep
 
 __all__ = ["MOST_FEW", "FewAnswer", "answer_few", "is_few", "solve_few"]
@@ -45,10 +47,7 @@ STEPS_OF_FEW = 12
 EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
 LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
 # numpy's: a Python literal triggers its own specialisation
-ONCE: Any = np.int64(1)
-AS_IT_IS: Any = np.int64(PLAIN)
 ROUND: Any = DISK
-STAYS: Any = FALSE
 
 
 class FewAnswer(NamedTuple):
@@ -248,7 +247,7 @@ def _newton(system, G, kappa, compliances, target, state):
     A, chosen, step = np.empty((3 * m, 3 * m + 1)), np.empty(m, np.int64), np.empty(3 * m)
     before, about = np.empty((m, 3)), np.empty((m, 3))
     for compliance in compliances:
-        about[:] = state.impulse
+        copy_rows(state.impulse, about)
         soft = compliance, about
         _velocities(G, free, state, velocity)
         now = _look(system, kappa, soft, state, velocity, y, slope, off)
@@ -258,7 +257,7 @@ def _newton(system, G, kappa, compliances, target, state):
             done += 1
             if not _step(G, kappa, compliance, slope, off, A, chosen, step):
                 break
-            before[:] = state.impulse
+            copy_rows(state.impulse, before)
             t, after = 1.0, np.inf
             while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
                 for k in range(m):
@@ -268,7 +267,7 @@ def _newton(system, G, kappa, compliances, target, state):
                 after = _look(system, kappa, soft, state, velocity, y, slope, off)
                 t *= 0.5
             if not np.isfinite(after):
-                state.impulse[:] = before
+                copy_rows(before, state.impulse)
                 break
             now = after
     return done
@@ -315,7 +314,9 @@ def solve_few(system, tolerance, effort, history, impulse, v):
     kappa = effective_masses(effective_inverse_mass(system))
     target, acceptable = relative_target(tolerance, FALSE) * fastest, ACCEPTABLE * tolerance * fastest
     found, factorisations = _proposed(system, kappa, target, acceptable, State(impulse, v))
-    answer = solve_system(system, Request(tolerance, STAYS, ONCE, ROUND), AS_IT_IS, effort, impulse, v, history)
-    worst, velocity, v[:] = law_of_impulses(system, impulse, kappa, fastest, ROUND)
-    solved = answer.status == Status.SOLVED and worst <= tolerance
+    effort[DONE] = 0
+    accepted = accepts(system, ROUND, tolerance, effort, State(impulse, v), history)
+    worst, velocity, after = law_of_impulses(system, impulse, kappa, fastest, ROUND)
+    copy_vector(after, v)
+    solved = accepted and worst <= tolerance
     return FewAnswer(solved, found, factorisations + effort[DONE], velocity, worst)

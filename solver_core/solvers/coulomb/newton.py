@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
+from ...linalg.copying import copy_rows, copy_vector
 from ...problem.coulomb import respond, respond_in_rows
 from ...problem.residuals import natural_error
 from ...problem.system import System
@@ -158,7 +159,7 @@ def _settle(law, operator, target, effort, v, trial):
                 at[i] = v[i] + step[i]
             after = _imbalance(law, at, trial)
         now = after
-        v[:] = at
+        copy_vector(at, v)
     return -1
 
 
@@ -172,7 +173,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty((m, 3)))
     now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
     update_velocities(system, now)
-    state.v[:] = now.v
+    copy_vector(now.v, state.v)
     least = natural_error(system, now.impulse, now.v, operator.kappa, sides)
     # what is asked to be better may be good by this measure, and is not by another one
     target, falls = min(criteria.target, SLOW_GAIN * least), 0
@@ -180,7 +181,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     while least > (criteria.acceptable if slow else target) and penalty >= LEAST_PENALTY and not spent(effort):
         if effort[DONE] - progressed >= patience(effort):
             break
-        trial_v[:] = now.v
+        copy_vector(now.v, trial_v)
         before = effort[DONE]
         inner = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
         for k in range(m):
@@ -193,14 +194,14 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
             penalty *= FALL
             continue
         falls = 0
-        now.impulse[:] = trial.response
+        copy_rows(trial.response, now.impulse)
         update_velocities(system, now)
         error = natural_error(system, now.impulse, now.v, operator.kappa, sides)
         slow = not error < SLOW_GAIN * least
         if error < least:
             least = error
-            impulse[:] = now.impulse
-            state.v[:] = now.v
+            copy_rows(now.impulse, impulse)
+            copy_vector(now.v, state.v)
         if least <= HALVED * mark:
             mark, progressed = least, effort[DONE]
         if steps <= QUICK_STEPS:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import TRUE, inlined_kernel, kernel, leaf_kernel
 from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
+from ...linalg.copying import copy_blocks
 from ...problem.cones import natural_friction, natural_normal, project_friction, project_half_line
 from ...problem.coulomb import respond_in_rows
 from ...problem.residuals import joint_map
@@ -256,7 +257,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
                 if not factorise(blocks.structure, values):
                     return np.inf
                 factored = True
-                factored_with[:] = derivative
+                copy_blocks(derivative, factored_with)
             before = now
             for i in range(n):
                 step[i] = -gradient[i]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, inner_kernel, kernel, kernel_part, leaf_kernel
+from ...linalg.copying import copy_rows, copy_vector
 from ...problem.residuals import fastest_velocity, relative_coulomb
 from ...problem.result import Found, Status
 from ...problem.system import apply_inverse_mass, relative_velocity
@@ -39,6 +40,7 @@ __all__ = [
     "Answer",
     "Iterate",
     "Projections",
+    "accepts",
     "gap_velocities",
     "into_cones",
     "iterate",
@@ -179,8 +181,8 @@ def relative_residual(shared, state, velocity):
 @inner_kernel
 def take(state, other):
     """state := other."""
-    state.impulse[:] = other.impulse
-    state.v[:] = other.v
+    copy_rows(other.impulse, state.impulse)
+    copy_vector(other.v, state.v)
 
 
 @inner_kernel
@@ -209,6 +211,26 @@ def iterate(shared, effort, state, answer):
 
 
 @kernel_part
+def accepts(system, sides, tolerance, effort, state, history):
+    """Whether one iteration of Algorithm 1 from some impulses solves a `System`, by (28) and by the Coulomb residual.
+
+    It is what `solve_island` (`coulomb/cascade.py`) does without proposals when it is allowed one iteration. sides: of a
+    friction polygon, 0 for the disk. effort: what it costs. state: impulses of contacts, and where it accepts them the answer
+    and its velocities. history: (1, 3) relative error (28), residual (29) and relative Coulomb residual.
+    """
+    m, n = system.body_a.size, system.velocity.size
+    copy_vector(system.velocity, state.v)
+    shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    allow(effort, 1, shared.operator.blocks.structure.target.size, m)
+    into_cones(system, state.impulse)
+    answer = State(np.empty((m, 3)), np.empty(n))
+    now = iterate(shared, effort, state, answer)
+    history[0, 0], history[0, 1], history[0, 2] = now.change, now.residual, now.coulomb
+    take(state, answer)
+    return now.change <= tolerance and now.coulomb <= tolerance
+
+
+@kernel_part
 def staggered(system, request, effort, state, history):
     """Algorithm 1; returns an `Answer`, SOLVED by (28) alone.
 
@@ -218,7 +240,7 @@ def staggered(system, request, effort, state, history):
     """
     tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
     m, n = impulse.shape[0], v.size
-    v[:] = system.velocity
+    copy_vector(system.velocity, v)
     shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)  # line 2
@@ -255,4 +277,4 @@ def undo_penetration(shared, tolerance, state):
     without, off = gap_velocities(system, system.velocity, velocity), gap_velocities(system, state.v, velocity)
     if off > without and not is_held(off, tolerance, shared.criteria.scale):
         state.impulse[:] = 0.0
-        state.v[:] = system.velocity
+        copy_vector(system.velocity, state.v)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,9 @@ import pytest
 from numba.core import event
 
 from solver_core.compile import ahead, kernel, process, watch
-from solver_core.compile.kernel_cache import kernel_folder
+from solver_core.compile.folders import kernel_folder
 from solver_core.compile.processor import V2, V3, level_of
-from solver_core.compile.stock import Stock, called_by_python
+from solver_core.compile.stock import Stock, read_keys, write_keys
 from solver_core.compile_all import __main__ as command
 from solver_core.compile_all import rehearsal
 from solver_core.process.ending import Ending, StopAsked
@@ -32,11 +33,11 @@ ROOT = Path(__file__).resolve().parents[3]
 CALL = """
 import json, sys
 from pathlib import Path
-from solver_core.compile import ahead, kernel_cache
+from solver_core.compile import ahead, folders
 ahead.SHIPPED = Path(sys.argv[1])
 if sys.argv[2] == "read only":
-    kernel_cache._can_be_written = lambda folder: False
-used = kernel_cache.folder_of_kernels()
+    folders.can_be_written = lambda folder: False
+used = folders.folder_of_kernels()
 import numpy as np
 from solver_core.dynamics.motion.rotation import write_matrix
 write_matrix(np.array([1.0, 0.0, 0.0, 0.0]), out := np.empty((3, 3)))
@@ -92,7 +93,7 @@ def packed(made, tmp_path):
     shipped.mkdir()
     shutil.copyfile(made / ahead.MADE_FOR, shipped / ahead.MADE_FOR)
     for folder in {path.parent for path in made.rglob("*.nbc")}:
-        ahead.pack(folder, ["write_matrix"], shipped)
+        ahead.pack(folder, ["write_matrix-*"], shipped)
     return shipped
 
 
@@ -153,21 +154,21 @@ def two(request, made, packed, tmp_path, monkeypatch):
     for path in list(whole.glob("*.nb?")):
         shutil.copyfile(path, path.with_name(path.name.replace("write_matrix-", "other-")))
     if request.param == "packed":
-        ahead.pack(whole, ["write_matrix", "other"], shipped)
+        ahead.pack(whole, ["write_matrix-*", "other-*"], shipped)
     else:
         shutil.copytree(whole, shipped / source.name, dirs_exist_ok=True)
     monkeypatch.setattr(ahead, "SHIPPED", shipped)
     return tmp_path / source.name
 
 
-def line_of(folder_of_kernels, name):
-    """A kernel as its files are named after it: with its line."""
+def keyed(folder_of_kernels, name):
+    """A kernel as its files are named after it: with its key."""
     file = next(folder_of_kernels.rglob(f"*.{name}-*.nbi"))
     return file.name.split(".")[1]
 
 
 def test_only_the_kernel_that_is_called_is_brought(two, made):
-    called = line_of(made, "write_matrix")
+    called = keyed(made, "write_matrix")
     files = brought(two, called)
     assert len(files) == 2 and all(f".{called}." in file for file in files)
     ahead.bring(two, called.replace("write_matrix", "other"))
@@ -177,13 +178,13 @@ def test_only_the_kernel_that_is_called_is_brought(two, made):
 
 
 def test_a_kernel_whose_name_begins_alike_or_that_is_not_there_is_not_brought(two, made):
-    name, _, line = line_of(made, "write_matrix").rpartition("-")
-    for another in (f"{name}-{line[:-1]}", f"matrix-{line}", f"{name}-{line}0", "nothing-1"):
+    name, _, key = keyed(made, "write_matrix").rpartition("-")
+    for another in (f"{name}-{key[:-1]}", f"matrix-{key}", f"{name}-{key}0", "nothing-1"):
         assert brought(two, another) == []
 
 
 def test_a_kernel_that_is_there_stays_as_it_is(two, made):
-    called = line_of(made, "write_matrix")
+    called = keyed(made, "write_matrix")
     two.mkdir()
     index = next(made.rglob(f"*.{called}.*.nbi")).name
     (two / index).write_bytes(b"theirs")
@@ -193,8 +194,9 @@ def test_a_kernel_that_is_there_stays_as_it_is(two, made):
 def test_only_kernels_that_are_named_are_packed(made, tmp_path):
     (folder,) = {path.parent for path in made.rglob("*.nbc") if "write_matrix" in path.name}
     (folder / "leftover.lock").touch()
-    for names, there in ((["write_matrix", "rows"], {"write_matrix"}), (["matrix", "write"], set())):
-        into = tmp_path / "-".join(names)
+    called = keyed(made, "write_matrix")
+    for names, there in (([called, "rows-1"], {"write_matrix"}), (["write_matrix-0", called[1:]], set())):
+        into = tmp_path / f"packed-{len(there)}"
         into.mkdir()
         ahead.pack(folder, names, into)
         assert [path.name for path in into.iterdir()] == [f"{folder.name}.tar.xz"] * bool(there)
@@ -207,14 +209,16 @@ def test_all_that_a_bake_loads_is_called_by_python(tmp_path):
     code = [sys.executable, "-c", LOADED]
     loaded = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert len(loaded) > 10
-    by_python = {f"{path.stem}.{name}" for path in (ROOT / "solver_core").rglob("*.py") for name in called_by_python(path)}
+    called = re.compile(r"^@kernel\ndef (\w+)", re.MULTILINE)
+    sources = (ROOT / "solver_core").rglob("*.py")
+    by_python = {f"{path.stem}.{name}" for path in sources for name in called.findall(path.read_text())}
     assert set(loaded) - by_python == set()
 
 
 def test_an_index_comes_after_the_code_that_it_names(two, made, monkeypatch):
     written = []
     monkeypatch.setattr(ahead, "put", lambda file, content: written.append(file.suffix))
-    brought(two, line_of(made, "write_matrix"))
+    brought(two, keyed(made, "write_matrix"))
     assert written == [".nbc", ".nbi"]
 
 
@@ -333,7 +337,7 @@ def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypa
             # what is only loaded is not told
             assert told.empty()
             for number in range(watch.FEW_KERNELS):
-                (folder / f"vec3.other-{number}.py311.nbi").touch()
+                (folder / f"vec3.other{number}-1.py311.nbi").touch()
             while (count := told.get(timeout=60)).kernels < watch.FEW_KERNELS:
                 assert count.left is None
             assert count.there == watch.FEW_KERNELS and count.left > 0.0 and count.whole == Stock(tmp_path).whole
@@ -353,11 +357,27 @@ def test_the_kernels_that_a_folder_has_are_counted_of_all_in_the_sources(tmp_pat
     assert 0.95 * defined <= stock.whole <= defined
     folder = kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
     folder.mkdir()
-    for name in ("vec3.dot-1.py311.nbi", "vec3.dot-1.py311.1.nbc", "vec3.add-2.py311.nbi"):
+    for name in ("vec3.dot-1.py311.nbi", "vec3.dot-1.py311.1.nbc", "vec3.dot-2.py311.nbi", "vec3.add-2.py311.nbi"):
         (folder / name).touch()
     (tmp_path / "vec3-of-another-version").mkdir()
     (tmp_path / "vec3-of-another-version" / "vec3.dot-1.py311.nbi").touch()
+    assert stock.there == 2, "a kernel counts once, whatever its key"
+
+
+def test_kernels_of_former_sources_do_not_count_once_the_keys_of_todays_are_known(tmp_path):
+    folder = kernel_folder(tmp_path, ROOT / "solver_core" / "linalg" / "vec3.py")
+    folder.mkdir()
+    for name in ("dot-1", "add-1", "cross-1"):
+        (folder / f"vec3.{name}.py311.nbi").touch()
+    stock = Stock(tmp_path)
+    assert stock.there == 3 and read_keys(tmp_path) is None
+    keys = {folder.name: {"called": ["dot-1"], "inner": ["dot-2", "add-2", "cross-1"]}}
+    write_keys(tmp_path, keys)
+    assert read_keys(tmp_path) == keys
     assert stock.there == 2
+    list_of_keys = next(tmp_path.glob("keys-*.json"))
+    list_of_keys.write_text(list_of_keys.read_text().replace('"sources": "', '"sources": "0'))
+    assert read_keys(tmp_path) is None and Stock(tmp_path).there == 3
 
 
 KINDS = ("", "inner_", "leaf_", "inlined_")
@@ -391,6 +411,7 @@ def bending(young):
 def kernels():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("solver_core.")]
     found = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+    found |= {one.for_kernels for one in found if hasattr(one, "for_kernels")}
     return {(found.py_func.__qualname__, str(types)) for found in found for types in found.signatures}
 
 for part in rehearsal.PARTS:

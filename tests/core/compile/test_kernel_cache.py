@@ -1,75 +1,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compiled kernels are never older than any of the sources that they are made of, and are kept where nothing of that
-changed."""
+"""Compiled kernels are kept in a folder for each source file, and what all of them are made of is known."""
 
 import ast
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from solver_core.compile import kernel_cache
-from solver_core.compile.kernel_cache import imported_sources, kernel_folder
+from solver_core.compile import sources
+from solver_core.compile.folders import PACKAGE, kernel_folder
+from solver_core.compile.sources import imported_sources, sources_digest
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A copy of the package, to be changed."""
-    copy = tmp_path / "solver_core"
-    shutil.copytree(kernel_cache.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(kernel_cache, "PACKAGE", copy)
-    return copy
+def test_each_source_file_has_a_folder_of_its_own(tmp_path):
+    named = [kernel_folder(tmp_path, source) for source in PACKAGE.rglob("*.py")]
+    assert len(set(named)) == len(named)
+    assert kernel_folder(tmp_path, PACKAGE / "problem" / "cones.py") == tmp_path / "problem.cones"
 
 
-def change(source: Path) -> None:
-    with source.open("a") as text:
-        text.write("\n# changed\n")
-    look_again()
+def test_the_digest_of_all_sources_changes_with_each_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text("x = 1\n")
+    before = sources_digest(files)
+    assert sources_digest(reversed(files)) == before
+    files[1].write_text("x = 2\n")
+    assert sources_digest(files) != before
 
 
-def look_again() -> None:
-    """A process reads each source once."""
-    for known in (kernel_cache.kernel_folder, kernel_cache._digest_of, kernel_cache._imports):
-        known.cache_clear()
-
-
-def test_the_same_sources_give_the_same_folder(package, tmp_path, monkeypatch):
-    copied = kernel_folder(tmp_path, package / "problem" / "cones.py")
-    monkeypatch.undo()
-    assert kernel_folder(tmp_path, kernel_cache.PACKAGE / "problem" / "cones.py") == copied
-
-
-@pytest.mark.parametrize(
-    "changed", ["problem/cones.py", "compile/kernel.py", "linalg/block_cholesky.py", "solvers/kaufman_2008/projection.py"]
-)
-def test_a_change_in_what_a_kernel_is_made_of_gives_its_file_another_folder(package, tmp_path, changed):
-    before = kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py")
-    change(package / changed)
-    assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") != before
-
-
-@pytest.mark.parametrize(
-    "changed", ["worker.py", "dynamics/simulation.py", "collision/detect.py", "solvers/kaufman_2008/staggered.py"]
-)
-def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path, changed):
-    before = kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py")
-    change(package / changed)
-    assert kernel_folder(tmp_path, package / "solvers" / "kaufman_2008" / "projection.py") == before
-
-
-@pytest.mark.parametrize("name", ["kernel_lock.py", "trust.py", "ahead.py", "kernel_cache.py"])
-def test_a_message_about_locks_or_folders_recompiles_nothing(package, tmp_path, name):
-    before = kernel_folder(tmp_path, package / "problem" / "cones.py")
-    change(package / "compile" / name)
-    assert kernel_folder(tmp_path, package / "problem" / "cones.py") == before
-
-
-def test_a_change_of_the_processor_level_recompiles_everything(package, tmp_path):
-    before = kernel_folder(tmp_path, package / "problem" / "cones.py")
-    change(package / "compile" / "processor.py")
-    assert kernel_folder(tmp_path, package / "problem" / "cones.py") != before
+def environment_of(folder: Path) -> dict[str, str]:
+    """The environment of a process that keeps its kernels in a folder of this test."""
+    return {"NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(PACKAGE.parent), "PATH": "", "HOME": str(folder)}
 
 
 @pytest.mark.slow
@@ -82,8 +45,7 @@ def test_a_kernel_whose_index_names_a_type_that_is_gone_is_compiled_again(tmp_pa
         "from solver_core.collision.contact_set import deepest_row\n"
         "print(deepest_row(records.{name}(*[np.zeros(0, np.int64)] * 2, np.zeros(0)), np.zeros(0))[0])"
     )
-    root = str(kernel_cache.PACKAGE.parent)
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": root, "PATH": "", "HOME": str(tmp_path)}
+    environment = environment_of(tmp_path)
     for name in ("Former", "Present"):
         record = f"class {name}(NamedTuple):\n    body_a: object\n    body_b: object\n    gap: object\n"
         module.write_text(f"from typing import NamedTuple\n\n{record}")
@@ -92,19 +54,49 @@ def test_a_kernel_whose_index_names_a_type_that_is_gone_is_compiled_again(tmp_pa
         assert done.stdout.strip() == "-1"
 
 
-def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after():
+# A kernel reads the two fields of a named tuple that it is given, and names no class.
+FIELDS = """
+import sys; sys.path.insert(0, sys.argv[1])
+import records
+from pathlib import Path
+from solver_core.compile import folders, kernel, kernel_cache, kernel_lock
+folders.PACKAGE = kernel_cache.PACKAGE = kernel_lock.PACKAGE = Path(sys.argv[1])
+import reading
+print(reading.first(records.Pair(1.0, 2.0)), sum(reading.first.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_that_reads_a_named_tuple_is_compiled_again_when_the_fields_change_places(tmp_path):
+    """The class is in a file that the kernel's file does not import, and its types stay the same."""
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (folder / "reading.py").write_text(
+        "from solver_core.compile.kernel import kernel\n\n\n@kernel\ndef first(pair):\n    return 10.0 * pair.a + pair.b\n"
+    )
+    environment = environment_of(tmp_path)
+
+    def run(*fields: str) -> list[str]:
+        text = "".join(f"    {field}: float\n" for field in fields)
+        (folder / "records.py").write_text(f"from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n{text}")
+        command = [sys.executable, "-B", "-c", FIELDS, str(folder)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("a", "b") == ["12.0", "0"]
+    assert run("a", "b") == ["12.0", "1"]
+    assert run("b", "a") == ["21.0", "0"]
+    assert run("a", "b") == ["12.0", "1"]
+
+
+def test_what_a_file_imports_at_run_time_is_among_its_sources():
     """Python itself is asked which files it loads with the narrow phase."""
-    root = kernel_cache.PACKAGE.parent
     code = (
         "import sys, solver_core.collision.detect\n"
         "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('solver_core')), sep='\\n')"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True).stdout
     files = {Path(line).resolve() for line in loaded.split()}
-    # no kernel is in what the files of locks and folders import
-    for name in (*kernel_cache.WITHOUT_CODE, kernel_cache.PROCESSOR):
-        files -= imported_sources(kernel_cache.PACKAGE / name)
-    known = imported_sources(kernel_cache.PACKAGE / "collision" / "detect.py")
+    known = imported_sources(PACKAGE / "collision" / "detect.py")
     assert len(files) > 20
     # a folder's __init__ that only documents it holds no kernel
     assert {file for file in files - known if file.name != "__init__.py"} == set()
@@ -112,14 +104,14 @@ def test_what_a_file_imports_at_run_time_is_among_what_its_folder_is_named_after
 
 def test_imports_are_found_in_the_text_as_a_parser_finds_them():
     """Python's own parser, over all files of the package: as well within functions, in brackets, over lines."""
-    for source in kernel_cache.PACKAGE.rglob("*.py"):
+    for source in PACKAGE.rglob("*.py"):
         parsed = set()
         for node in ast.walk(ast.parse(source.read_bytes())):
             if isinstance(node, ast.ImportFrom) and node.level > 0:
                 folder = source.parents[node.level - 1].joinpath(*(node.module or "").split("."))
                 places = [folder, *(folder / alias.name for alias in node.names)]
                 parsed |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
-        assert kernel_cache._imports(source) == {file for file in parsed if file.is_file()}, source
+        assert sources._imports(source) == {file for file in parsed if file.is_file()}, source
 
 
 @pytest.mark.slow
@@ -128,8 +120,12 @@ def test_kernels_go_below_the_folder_that_the_environment_names(tmp_path):
         "import numpy as np\n"
         "from solver_core.dynamics.motion.rotation import write_matrix; write_matrix(np.ones(4), np.empty((3, 3)))"
     )
-    root = Path(kernel_cache.PACKAGE).parent
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root), "PATH": "", "HOME": str(tmp_path)}
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent), "PATH": "", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    folder = kernel_folder(tmp_path, kernel_cache.PACKAGE / "dynamics" / "motion" / "rotation.py")
+    folder = kernel_folder(tmp_path, PACKAGE / "dynamics" / "motion" / "rotation.py")
     assert list(folder.glob("rotation.write_matrix*.nbi"))
+
+
+def test_where_kernels_are_kept_is_known_without_loading_numba():
+    code = "import sys; from solver_core.compile import folders, sources, stock; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, check=False).returncode == 0

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The folders that this process keeps compiled kernels in: one for each source file, below one for all. Loads no numba."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from .ahead import named_folder
+from .trust import doubt, written_by_us_alone
+
+__all__ = ["PACKAGE", "can_be_written", "folder_of_kernels", "kernel_folder"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder_of_kernels() -> Path:
+    """The folder that this process keeps its kernels below.
+
+    This is the named folder (`ahead.named_folder`). It is the user's cache folder where no folder is named, where the named one
+    cannot be written to, and where others could have written to it (`trust.py`).
+    """
+    named = named_folder()
+    if named is not None and doubt(named) is None and can_be_written(named):
+        return named
+    return user_cache_folder() / "stiction"
+
+
+def kernel_folder(base: Path, source: Path) -> Path:
+    """The folder below `base` for the kernels of a source file of this package: `solvers.criteria` for solvers/criteria.py."""
+    return base / ".".join(source.relative_to(PACKAGE).with_suffix("").parts)
+
+
+@cache
+def can_be_written(folder: Path) -> bool:
+    """Whether a folder is there, or can be made, and files can be made in it."""
+    try:
+        with written_by_us_alone():
+            folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def user_cache_folder() -> Path:
+    """Where programs of this user keep what can be made again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers sorted in place, in kernels: by insertion where they are few, else as a heap (Williams 1964, "Algorithm 232").
+
+numpy's sort gives the same for numbers that are all different. numba compiles a quicksort of eight functions for it.
+"""
+
+from __future__ import annotations
+
+from ..compile.kernel import kernel_part, leaf_kernel
+
+__all__ = ["sort_in_place"]
+
+MOST_INSERTED = 16  # numbers that are sorted by insertion
+
+
+@kernel_part
+def _insert(values):
+    """Sort by insertion."""
+    for i in range(1, values.size):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@leaf_kernel
+def _sift_down(values, begin, end):
+    """Make a heap of values[begin:end], below whose first all is one."""
+    value, parent = values[begin], begin
+    while 2 * parent + 1 < end:
+        child = 2 * parent + 1
+        if child + 1 < end and values[child + 1] > values[child]:
+            child += 1
+        if not values[child] > value:
+            break
+        values[parent] = values[child]
+        parent = child
+    values[parent] = value
+
+
+@leaf_kernel
+def sort_in_place(values):
+    """Sort (n,) numbers, none of them nan, from the least to the largest."""
+    if values.size <= MOST_INSERTED:
+        _insert(values)
+        return
+    for begin in range(values.size // 2 - 1, -1, -1):
+        _sift_down(values, begin, values.size)
+    for end in range(values.size - 1, 0, -1):
+        largest = values[0]
+        values[0] = values[end]
+        values[end] = largest
+        _sift_down(values, 0, end)
