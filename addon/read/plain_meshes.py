@@ -14,6 +14,7 @@ from ...solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpe
 from ..blender import rotations
 from ..blender.overflow import number
 from ..blender.placement import placed
+from ..settings.object_properties import effective_grain
 from .shapes import ShapeError, flat_normal, mesh_shape, read_mesh, signed_volume
 
 __all__ = ["PlainBody", "obstacle_of", "plain_body"]
@@ -123,4 +124,5 @@ def plain_material(ob: Object) -> MaterialSpec:
         mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
         restitution=own.restitution if own.use_restitution else NEW_BODY.restitution,
         name=own.material,
+        grain=effective_grain(own),
     )
