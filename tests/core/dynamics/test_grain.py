@@ -84,17 +84,19 @@ def test_a_sliding_block_drifts_along_its_grain_as_scipy_has_it(angle):
     spec = on_slope(0.3, grained(0.15, 0.5, angle), velocity=(*velocity, 0.0))
     found = poses(sc.Simulation(spec).run(12), 1)[:, :2]
     exact = way_of_block(0.3, ellipse(0.15, 0.5, angle), velocity, np.arange(13) / 24.0)
-    np.testing.assert_allclose(found, exact, atol=2e-5)
+    np.testing.assert_allclose(found, exact, atol=5e-4)
     isotropic = way_of_block(0.3, 0.325 * np.eye(2), velocity, np.arange(13) / 24.0)
     assert np.abs(found - isotropic).max() > 0.02
 
 
-def test_half_the_step_is_a_quarter_of_the_error_of_a_sliding_block():
+def test_half_the_step_is_half_the_error_of_a_block_whose_slip_turns():
+    """As without a grain: friction has the direction that it should have at the end of the step."""
     exact = way_of_block(0.3, ellipse(0.1, 0.6, 50.0), (0.4, 1.2), np.array([0.0, 0.5]))[-1]
     spec = on_slope(0.3, grained(0.1, 0.6, 50.0), velocity=(0.4, 1.2, 0.0))
     off = [np.abs(poses(sc.Simulation(spec, substeps=steps).run(12), 1)[-1, :2] - exact).max() for steps in (4, 8, 16)]
-    assert off[0] > 3.0 * off[1] > 9.0 * off[2]
-    assert off[2] < 1e-4
+    assert off[0] / off[1] == pytest.approx(2.0, rel=0.1)
+    assert off[1] / off[2] == pytest.approx(2.0, rel=0.1)
+    assert off[2] < 5e-4
 
 
 @pytest.mark.parametrize("where", ["block", "ground"])
@@ -208,7 +210,7 @@ def test_friction_at_the_end_of_the_grain_has_no_direction():
     for lean in (0.0, 1e-6):
         surface = grained(0.2, 0.6, 90.0 - math.degrees(lean), (0.0, 1.0, 0.0))
         way.append(poses(sc.Simulation(on_slope(0.3, surface, velocity=(1.0, 0.8, 0.0))).run(12), 1)[:, :2])
-    np.testing.assert_allclose(way[0], way_of_block(0.3, 0.6 * np.eye(2), (1.0, 0.8), np.arange(13) / 24.0), atol=2e-5)
+    np.testing.assert_allclose(way[0], way_of_block(0.3, 0.6 * np.eye(2), (1.0, 0.8), np.arange(13) / 24.0), atol=5e-4)
     np.testing.assert_allclose(way[1], way[0], atol=1e-7)
 
 
@@ -219,7 +221,7 @@ def test_static_friction_ends_where_the_ellipse_does_and_sliding_has_the_dynamic
     assert np.abs(stands[:, :2]).max() < 1e-8
     found = poses(sc.Simulation(on_slope(tangent, surface, velocity=(0.5, 0.5, 0.0))).run(12), 1)[:, :2]
     exact = way_of_block(tangent, ellipse(0.1, 0.4, 30.0), (0.5, 0.5), np.arange(13) / 24.0)
-    np.testing.assert_allclose(found, exact, atol=2e-5)
+    np.testing.assert_allclose(found, exact, atol=5e-4)
 
 
 def root_of(matrix):
