@@ -40,10 +40,10 @@ __all__ = ["coefficient_along", "coefficient_in_force", "has_all_its_friction"]
 
 Floats = NDArray[np.float64]
 
-FACING = 1e-20  # squared sine of the angle between a grain and a normal: a smaller one has no direction in the plane
+STANDS_ON = 1e-20  # squared sine of the angle between a grain and a normal: a smaller one has no direction in the plane
 PROPORTIONAL = 1e-24  # squared relative difference of the roots: below it both matrices are the same but for a factor
-ROUND = 1e-14  # relative difference of the semi-axes' squares: below it an ellipse is a disk
-NEGLIGIBLE = 1e-6  # of the larger coefficient of a contact: a smaller one is zero
+AS_A_DISK = 1e-14  # relative difference of the semi-axes' squares: below it an ellipse is a disk
+NO_FRICTION = 1e-6  # of the larger coefficient of a contact: a smaller one is zero
 AT_ITS_LIMIT = 0.999  # of the friction that there may be, as `memory.is_at_its_limit` has it
 
 
@@ -79,8 +79,8 @@ def coefficient_in_force(rules, mu, rotation, pair, problem, k):
         bias[1], bias[2] = c * bias[1] + s * bias[2], c * bias[2] - s * bias[1]
     larger = max(first, second)
     if larger > 0.0:
-        problem.stretch[k, 0] = first / larger if first > NEGLIGIBLE * larger else 0.0
-        problem.stretch[k, 1] = second / larger if second > NEGLIGIBLE * larger else 0.0
+        problem.stretch[k, 0] = first / larger if first > NO_FRICTION * larger else 0.0
+        problem.stretch[k, 1] = second / larger if second > NO_FRICTION * larger else 0.0
     return larger
 
 
@@ -135,7 +135,7 @@ def _of_one(rule, grain, along, across, other):
     """As `ellipse_of`, of a grain (n, t1, t2) against a surface with the coefficient `other` in all directions."""
     n, t1, t2 = grain
     square = t1 * t1 + t2 * t2
-    if square <= FACING:
+    if square <= STANDS_ON:
         both = combine_in_kernels(rule, across, other)
         return 1.0, 0.0, both, both
     seen = math.sqrt(along * along * square + across * across * n * n)
@@ -182,7 +182,7 @@ def _of_two(rule, first, second):
     large, small = mean + radius, max(0.0, mean - radius)
     if rule != PRODUCT:
         large, small = math.sqrt(large), math.sqrt(small)
-    if radius <= ROUND * mean:
+    if radius <= AS_A_DISK * mean:
         return 1.0, 0.0, large, large
     # of the half angle, the larger one of sine and cosine first, which loses no digits
     if half >= 0.0:
