@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
@@ -370,18 +369,15 @@ def test_friction_with_a_grain_never_gives_energy():
 
 @pytest.mark.parametrize("angle", [0.0, 35.0, 90.0])
 def test_an_impact_loses_what_the_ellipse_takes(angle):
-    """A plate falls flat and slides on: over the impact friction takes M^2 u / |M u| of the normal impulse, u as it leaves."""
+    """A plate meets the ground flat and slides on: friction takes M^2 u / |M u| of the normal impulse, u as it leaves."""
     matrix, speed = ellipse(0.1, 0.4, angle), 2.0
     spec = on_slope(0.0, grained(0.1, 0.4, angle), velocity=(1.5, 1.0, -speed))
-    plate = replace(spec.bodies[1], position=np.array([0.0, 0.0, 0.02 + 1e-4]))
-    spec = replace(spec, bodies=(spec.bodies[0], plate), gravity=np.zeros(3))
-    frames = sc.Simulation(spec).run(2)
+    frames = sc.Simulation(replace(spec, gravity=np.zeros(3))).run(1)
     after = frames[-1].velocities[1, :2]
 
     def missing(u):
         return u - np.array([1.5, 1.0]) + speed * matrix @ matrix @ u / np.linalg.norm(matrix @ u)
 
-    np.testing.assert_allclose(after, fsolve(missing, after, xtol=1e-12), atol=1e-5)
     np.testing.assert_allclose(missing(after), 0.0, atol=1e-5)
     assert np.abs(frames[-1].velocities[1, 2:]).max() < 1e-5
 
@@ -415,7 +411,8 @@ def test_joints_hold_bodies_with_a_grain():
 
 
 def test_torsion_and_a_grain_are_laws_side_by_side():
-    """A ball that spins on the spot, with torsional friction: dw/dt = -length m g / I, whatever its grain."""
+    """A ball that spins on the spot, with torsional friction: dw/dt = -length m g / I, whatever its grain. Velocities are those
+    of the middle of the last step."""
     surface = replace(grained(0.1, 0.6, 20.0), torsion=0.01)
     ball = BodySpec(
         "Ball",
@@ -427,4 +424,4 @@ def test_torsion_and_a_grain_are_laws_side_by_side():
         material=surface,
     )
     frames = sc.Simulation(SceneSpec((ground(SMOOTH), ball))).run(12)
-    np.testing.assert_allclose(frames[-1].velocities[1, 5], 20.0 - 0.01 * G / (0.4 * 0.01) * 0.5, rtol=1e-3)
+    np.testing.assert_allclose(frames[-1].velocities[1, 5], 20.0 - 0.01 * G / (0.4 * 0.01) * (0.5 - 0.5 / 240.0), rtol=1e-4)
