@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .problem import configurations
     from .problem.accuracy import Residual, Residuals, residuals
     from .problem.contact_problem import ContactProblem
+    from .problem.ellipse import EllipticProblem
     from .problem.forms import GlobalForm, LocalForm
     from .problem.friction import Friction
     from .problem.many_problems import ContactProblems
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ContactProblem",
     "ContactProblems",
+    "EllipticProblem",
     "Found",
     "Frame",
     "FrameStatistics",
@@ -73,6 +75,7 @@ __all__ = [
 _HOMES = {
     "ContactProblem": "problem.contact_problem",
     "ContactProblems": "problem.many_problems",
+    "EllipticProblem": "problem.ellipse",
     "Found": "problem.result",
     "Frame": "dynamics.model.frame",
     "FrameStatistics": "dynamics.model.frame",

@@ -232,6 +232,7 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
         "mass properties": mass_properties_of(ob, kept),
         "surface motion": surface_motion_of(ob, kept),
         "rolling friction": rolling_of(ob, kept),
+        "grain": grain_of(ob, kept),
         "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
         "shape": shape_of(ob, meshes),
         "flexible": flexible_of(ob, kept),
@@ -286,6 +287,16 @@ def rolling_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] |
     return None if values == (0.0, 0.0) else values
 
 
+def grain_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
+    """The direction of a grain and the friction across it, None for a surface without one."""
+    own = ob.stiction
+    if not kept("stiction.use_grain", own.use_grain):
+        return None
+    direction, across = tuple(own.grain_direction), kept("stiction.mu_across", own.mu_across)
+    dynamic = kept("stiction.mu_across_dynamic", own.mu_across_dynamic) if own.use_mu_across_dynamic else None
+    return (kept("stiction.grain_direction", direction), across, dynamic)
+
+
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:
     own, body = ob.stiction, ob.rigid_body
     values = (tuple(own.velocity), tuple(own.angular_velocity)) if own.initial_motion == "VALUES" else None
@@ -331,7 +342,7 @@ def digest(value: Any) -> str:
 
 # What bakes of earlier versions wrote nothing of, for it was so in all of them.
 LATER: dict[str, str] = {"blend to keyframes": digest(0)}
-LATER |= dict.fromkeys(("flexible", "mass properties", "surface motion", "rolling friction"), digest(None))
+LATER |= dict.fromkeys(("flexible", "mass properties", "surface motion", "rolling friction", "grain"), digest(None))
 
 
 def friction_of(ob: Object) -> tuple[float, float]:

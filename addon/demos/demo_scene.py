@@ -11,7 +11,7 @@ from bpy.types import Collection, Context, Mesh, Object, PropertyGroup, Scene
 from mathutils import Quaternion, Vector
 
 from ...solver_core.scene.deformable import DeformableSpec, Elasticity
-from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from ...solver_core.scene.spec import BodyKind, BodySpec, Grain, SceneSpec, ShapeKind, ShapeSpec
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
 from ..settings.object_properties import PA
@@ -111,6 +111,8 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
     if material.mu_dynamic != material.mu_static:
         own.use_mu_dynamic = True
         own.mu_dynamic = material.mu_dynamic
+    if material.grain is not None:
+        set_grain(own, material.grain)
     if body.deformable is not None:
         set_flexible(own, body.deformable)
     if body.velocity.any() or body.angular_velocity.any():
@@ -120,6 +122,12 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
         rigid.mass = body.density * mesh_volume(ob.data)
     elif body.mass is not None:
         rigid.mass = body.mass
+
+
+def set_grain(own: PropertyGroup, grain: Grain) -> None:
+    own.use_grain, own.grain_direction, own.mu_across = True, grain.direction, grain.mu_static
+    if grain.mu_dynamic != grain.mu_static:
+        own.use_mu_across_dynamic, own.mu_across_dynamic = True, grain.mu_dynamic
 
 
 def set_flexible(own: PropertyGroup, spec: DeformableSpec) -> None:

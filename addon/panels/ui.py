@@ -127,6 +127,26 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
             column.prop(own, "density", text="kg/m³")
 
 
+class STICTION_PT_object_grain(ObjectPanel, Panel):
+    bl_label = "Grain"
+    bl_parent_id = "STICTION_PT_object"
+    bl_options = CLOSED
+
+    def draw_header(self, context: Context) -> None:
+        self.layout.prop(context.object.stiction, "use_grain", text="")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        own = context.object.stiction
+        layout.active = own.use_grain
+        layout.prop(own, "grain_direction")
+        column = layout.column()
+        column.prop(own, "mu_across")
+        overridable(column, "Dynamic", own, "mu_across_dynamic", own, "mu_across")
+
+
 class STICTION_PT_object_mass(ObjectPanel, Panel):
     bl_label = "Mass Properties"
     bl_parent_id = "STICTION_PT_object"
@@ -434,7 +454,10 @@ def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
 
 
 def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
-    """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected."""
+    """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected.
+
+    A grain adds a row with friction across it; two grains are parallel there.
+    """
     others = [context.scene.stiction.pair_object, *context.selected_objects]
     bodies = {other.name_full: other for other in others if other is not None and other != ob and other.rigid_body is not None}
     rule = properties.effective_rule(context.scene)
@@ -442,12 +465,19 @@ def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
     rows = [("Equal Body", "DUPLICATE", a)]
     rows += [(name, "OBJECT_DATA", effective_material(body)) for name, body in list(bodies.items())[:MOST_PAIRS]]
     table = properties.effective_pairs(context.scene)
-    return [(label, icon, *pair_friction(table, rule, a, b)) for label, icon, b in rows]
+    found = []
+    for label, icon, b in rows:
+        along, across = pair_friction(table, rule, a, b), pair_friction(table, rule, a.across, b.across)
+        found.append((label, icon, *along))
+        if along != across:
+            found.append(("Across the Grain", "BLANK1", *across))
+    return found
 
 
 CLASSES = (
     STICTION_PT_object,
     STICTION_PT_object_surface,
+    STICTION_PT_object_grain,
     STICTION_PT_object_mass,
     STICTION_PT_object_surface_motion,
     STICTION_PT_object_flexible,

@@ -18,6 +18,7 @@ from ..blender.rigid_bodies import body_kind
 from ..settings.object_properties import effective_material, unknown_choices
 from .effectors import has_field
 from .flexible import deformable_of, flexible_problems
+from .grains import in_body
 from .initial_motion import (
     ANIMATED,
     follows_animation,
@@ -102,6 +103,7 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
         found.frozen.append(frozen_body(ob, kind, depsgraph))
     found.frozen += [frozen_part(part, depsgraph) for part in parts if can_change(part)]
     body = read_body(ob, kind, shape, (rest_world[:3, 3], rotation), depsgraph)
+    body = replace(body, material=in_body(body.material, rotation.T @ rest_world[:3, :3]))
     found.bodies.append(with_spans(body, spans, ob))
     if surface_may_change(ob):
         found.belts[ob.name_full] = ob

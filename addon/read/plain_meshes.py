@@ -14,6 +14,8 @@ from ...solver_core.scene.spec import BodyKind, BodySpec, ChildSpec, MaterialSpe
 from ..blender import rotations
 from ..blender.overflow import number
 from ..blender.placement import placed
+from ..settings.object_properties import effective_grain
+from .grains import in_body
 from .shapes import ShapeError, flat_normal, mesh_shape, read_mesh, signed_volume
 
 __all__ = ["PlainBody", "obstacle_of", "plain_body"]
@@ -68,7 +70,7 @@ def plain_body(ob: Object, meshes: Sequence[Object], context: Context) -> PlainB
         position=world[:3, 3],
         orientation=rotations.quaternion_of_matrix(rotation),
         density=number(ob.stiction.density),
-        material=plain_material(ob),
+        material=in_body(plain_material(ob), rotation.T @ world[:3, :3]),
     )
     return PlainBody(spec, tuple(is_open))
 
@@ -82,7 +84,7 @@ def obstacle_of(ob: Object, context: Context) -> BodySpec:
         shape=mesh_shape(surface_of(ob, rotation.T @ world[:3, :3], context), active=False),
         position=world[:3, 3],
         orientation=rotations.quaternion_of_matrix(rotation),
-        material=plain_material(ob),
+        material=in_body(plain_material(ob), rotation.T @ world[:3, :3]),
     )
 
 
@@ -123,4 +125,5 @@ def plain_material(ob: Object) -> MaterialSpec:
         mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
         restitution=own.restitution if own.use_restitution else NEW_BODY.restitution,
         name=own.material,
+        grain=effective_grain(own),
     )

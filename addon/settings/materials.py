@@ -39,12 +39,18 @@ def share_of(pair: float, combine: FrictionCombine) -> float:
 
 
 def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombine) -> None:
-    """Give a rigid body the material's values; those that it does not have stay."""
+    """Give a rigid body the material's values; those that it does not have stay, but for the grain, which goes."""
     own, friction = ob.stiction, material["friction"]
     own.material = material["name"]
     own.use_mu_static = own.use_mu_dynamic = True
     own.mu_static = share_of(friction["static"], combine)
     own.mu_dynamic = share_of(friction["dynamic"], combine)
+    # friction that is published without a direction is that of all directions
+    own.use_grain = "across" in friction
+    if own.use_grain:
+        own.use_mu_across_dynamic = True
+        own.mu_across = share_of(friction["across"]["static"], combine)
+        own.mu_across_dynamic = share_of(friction["across"]["dynamic"], combine)
     if "restitution" in material:
         own.use_restitution = True
         # Restitution is always multiplied, as in Blender's own rigid bodies.
@@ -70,7 +76,9 @@ def stiffness_tip(material: dict[str, Any]) -> str:
 
 def material_tip(material: dict[str, Any]) -> str:
     friction = material["friction"]
-    return f"{friction['static']:g} at rest, {friction['dynamic']:g} sliding ({friction['pair']})"
+    across = friction.get("across")
+    other = f"; across the grain {across['static']:g} and {across['dynamic']:g}" if across else ""
+    return f"{friction['static']:g} at rest, {friction['dynamic']:g} sliding{other} ({friction['pair']})"
 
 
 MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]

@@ -22,11 +22,12 @@ from bpy.props import (
 from bpy.types import Object, PropertyGroup
 
 from ...presets import MATERIALS
-from ...solver_core.scene.spec import MaterialSpec
-from ..blender.overflow import number
+from ...solver_core.scene.spec import Grain, MaterialSpec
+from ..blender.overflow import number, numbers
 
 __all__ = [
     "PA",
+    "effective_grain",
     "effective_material",
     "may_bend",
     "names_of_materials",
@@ -54,6 +55,16 @@ def start_from_static(self: ObjectStiction, context: bpy.types.Context) -> None:
 def start_from_dynamic(self: ObjectStiction, context: bpy.types.Context) -> None:
     if self.use_mu_dynamic and not self.is_property_set("mu_dynamic") and self.id_data.rigid_body is not None:
         self.mu_dynamic = effective_material(self.id_data).mu_static
+
+
+def start_from_along(self: ObjectStiction, context: bpy.types.Context) -> None:
+    if self.use_grain and not self.is_property_set("mu_across") and self.id_data.rigid_body is not None:
+        self.mu_across = effective_material(self.id_data).mu_static
+
+
+def start_from_across(self: ObjectStiction, context: bpy.types.Context) -> None:
+    if self.use_mu_across_dynamic and not self.is_property_set("mu_across_dynamic"):
+        self.mu_across_dynamic = self.mu_across
 
 
 def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> None:
@@ -162,6 +173,47 @@ class ObjectStiction(PropertyGroup):
     mu_dynamic: FloatProperty(
         name="Dynamic Friction",
         description="Coefficient of friction of this surface while it slides",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_grain: BoolProperty(
+        name="Grain",
+        description="Let friction across a direction of the object differ from friction along it, as of wood or a skate",
+        override=OVERRIDABLE,
+        update=start_from_along,
+    )
+    grain_direction: FloatVectorProperty(
+        name="Direction",
+        description="Direction of the grain along the object's own axes; its length has no effect",
+        size=3,
+        default=(1.0, 0.0, 0.0),
+        subtype="XYZ",
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    mu_across: FloatProperty(
+        name="Friction Across",
+        description="Coefficient of friction across the grain; the friction of the surface is that along it",
+        default=0.5,
+        min=0.0,
+        soft_max=1.5,
+        precision=3,
+        step=1,
+        override=OVERRIDABLE,
+    )
+    use_mu_across_dynamic: BoolProperty(
+        name="Own Dynamic Friction Across",
+        description="Use another coefficient across the grain while the surface slides",
+        override=OVERRIDABLE,
+        update=start_from_across,
+    )
+    mu_across_dynamic: FloatProperty(
+        name="Dynamic Friction Across",
+        description="Coefficient of friction across the grain while the surface slides",
         default=0.5,
         min=0.0,
         soft_max=1.5,
@@ -405,7 +457,17 @@ def effective_material(ob: Object) -> MaterialSpec:
         name=own.material,
         rolling=number(own.rolling),
         torsion=number(own.torsion),
+        grain=effective_grain(own),
     )
+
+
+def effective_grain(own: ObjectStiction) -> Grain | None:
+    """The grain that the user set for the surface of an object, None for no grain."""
+    if not own.use_grain:
+        return None
+    x, y, z = (float(value) for value in numbers(own.grain_direction))
+    across = number(own.mu_across)
+    return Grain((x, y, z), across, number(own.mu_across_dynamic) if own.use_mu_across_dynamic else across)
 
 
 def may_bend(ob: Object) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..problem.residuals import effective_masses
 from ..problem.system import effective_inverse_mass, relative_velocities
 from .contact.build import stick_speed
+from .contact.grain import coefficient_along
 from .contact.memory import remember
 from .model.frame import ContactState, FrameContacts, FrameImpacts
 from .model.predict import Begin
@@ -74,6 +75,8 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     kappa = effective_masses(effective_inverse_mass(system))
     bears = normal > kappa * np.maximum(velocity[:, 0] + system.slack, 0.0)
     slides = np.linalg.norm(slip, axis=1) > slow
+    is_round = (solution.stretch == 1.0).all()
+    mu = system.mu if is_round else coefficient_along(friction, solution.axes, solution.stretch, system.mu)
     states = np.where(slides, ContactState.SLIDING, ContactState.STICKING)
     return FrameContacts(
         body_a=contacts.body_a.astype(np.int32),
@@ -84,7 +87,7 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
         friction=(friction / time).astype(np.float32),
         slip=slip.astype(np.float32),
         gap=contacts.gap.astype(np.float32),
-        mu=system.mu.astype(np.float32),
+        mu=mu.astype(np.float32),
         state=np.where(bears, states, ContactState.SEPARATING).astype(np.uint8),
         impacts=impacts,
     )

@@ -86,6 +86,8 @@ def say_surface_left_out(body: BodySpec, what: str, found: Found) -> None:
         found.odd(body.name, "surface_motion", f"{what} has no place for the motion of a surface; it is left out")
     if body.material.rolling > 0.0 or body.material.torsion > 0.0:
         found.odd(body.name, "rolling", f"{what} has no place for rolling and torsional friction; they are left out")
+    if body.material.grain is not None:
+        found.odd(body.name, "grain", f"{what} has no place for a grain; friction along it is written for all directions")
 
 
 def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:

@@ -41,6 +41,7 @@ LATER_FIELDS: dict[str, Any] = {
     "surface_motion": None,
     "rolling": 0.0,
     "torsion": 0.0,
+    "grain": None,
     "strength": None,
 }
 

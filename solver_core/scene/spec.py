@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .combine import FrictionCombine
 from .deformable import DeformableSpec
 from .fields import AbsorberSpec, FieldSpec
+from .grain import Grain
 from .joints import JointSpec
 from .surface_motion import SurfaceMotion
 
@@ -27,6 +28,7 @@ __all__ = [
     "ChildSpec",
     "ContactMethod",
     "FrictionCombine",
+    "Grain",
     "MaterialSpec",
     "PairSpec",
     "SceneSpec",
@@ -81,7 +83,8 @@ class MaterialSpec:
 
     name: by which the scene's `PairSpec` know it; empty for a surface that is in none. rolling, torsion: m, the largest moment
     against rolling, and against turning about the normal, that a contact bears per unit of normal force. The larger length of
-    two surfaces is that of the pair.
+    two surfaces is that of the pair. grain: the direction of mu_static and mu_dynamic, and the coefficients across it; None
+    where friction is the same in all directions.
     """
 
     mu_static: float = 0.5
@@ -90,12 +93,20 @@ class MaterialSpec:
     name: str = ""
     rolling: float = 0.0
     torsion: float = 0.0
+    grain: Grain | None = None
+
+    @property
+    def across(self) -> MaterialSpec:
+        """The material with its coefficients across the grain in all directions; itself where it has no grain."""
+        if self.grain is None:
+            return self
+        return replace(self, mu_static=self.grain.mu_static, mu_dynamic=self.grain.mu_dynamic, grain=None)
 
 
 @dataclass(frozen=True)
 class PairSpec:
-    """Friction of two materials, by their names, against each other; it counts in place of what the scene's rule makes of their
-    own coefficients. Both may be the same."""
+    """Friction of two materials, by their names, against each other, the same in all directions; it counts in place of what the
+    scene's rule makes of their own coefficients and grains. Both may be the same."""
 
     a: str
     b: str
@@ -104,7 +115,10 @@ class PairSpec:
 
 
 def pair_friction(pairs: Iterable[PairSpec], rule: FrictionCombine, a: MaterialSpec, b: MaterialSpec) -> tuple[float, float]:
-    """The static and the dynamic coefficient of two surfaces: those of their pair, or else what the rule makes of their own."""
+    """The static and the dynamic coefficient of two surfaces: those of their pair, or else what the rule makes of their own.
+
+    A surface with a grain counts with its coefficients along it; `MaterialSpec.across` has those across it.
+    """
     for pair in pairs if a.name and b.name else ():
         if {pair.a, pair.b} == {a.name, b.name}:
             return pair.mu_static, pair.mu_dynamic

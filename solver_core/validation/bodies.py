@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..geometry.body_mass import body_mass_properties
-from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
+from ..scene.spec import BodyKind, BodySpec, Grain, SceneSpec, ShapeKind
 from .findings import UNIT, Findings, SceneProblem, describe, is_finite, is_not_negative, is_positive
 from .paths import path_findings
 from .shapes import areas, has_area, shape_findings
@@ -81,6 +81,20 @@ def material_findings(body: BodySpec) -> Findings:
         value = getattr(material, field)
         if not is_not_negative(value):
             yield field, f"is {value}; the length of {what} friction must be 0 m or more and finite"
+    if material.grain is not None:
+        yield from grain_findings(material.grain)
+
+
+def grain_findings(grain: Grain) -> Findings:
+    """What is wrong with the grain of a surface."""
+    if not is_finite(grain.direction, (3,)):
+        yield "grain.direction", f"is {describe(grain.direction)}; it must be 3 finite numbers, in the body's own axes"
+    elif not any(grain.direction):
+        yield "grain.direction", "has the length 0, which is no direction; give the axis of the body that the grain runs along"
+    for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
+        value = getattr(grain, field)
+        if not is_not_negative(value):
+            yield f"grain.{field}", f"is {value}; {what} friction across the grain must be 0 or more and finite"
 
 
 def surface_motion_findings(body: BodySpec, spec: SceneSpec) -> Findings:

@@ -53,7 +53,29 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
-    return (*stuttering, *lost_warnings(spec), *joint_warnings(spec), *field_warnings(spec))
+    return (*stuttering, *grain_warnings(spec), *lost_warnings(spec), *joint_warnings(spec), *field_warnings(spec))
+
+
+def grain_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
+    """What is odd about the grains of surfaces."""
+    there = {body.material.name for body in spec.bodies}
+    in_table = {name for pair in spec.pairs if {pair.a, pair.b} <= there for name in (pair.a, pair.b)}
+    for body in spec.bodies:
+        grain, name = body.material.grain, body.material.name
+        if grain is None:
+            continue
+        if grain.mu_dynamic > grain.mu_static:
+            message = (
+                f"dynamic friction across the grain, {grain.mu_dynamic:g}, is above static friction across it, "
+                f"{grain.mu_static:g}: a body that begins to slide is braked harder and may stutter"
+            )
+            yield SceneWarning((body.name,), "grain.mu_dynamic", message)
+        if name in in_table:
+            message = (
+                f"its material {name!r} is in the table of pairs, whose friction is the same in all directions: its grain "
+                "does not count against the materials that it is paired with there"
+            )
+            yield SceneWarning((body.name,), "grain", message)
 
 
 def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:

@@ -16,6 +16,7 @@ from ..model.carried import carry, swing, turned_along
 from ..model.impact_memory import ImpactMemory
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS, AtRest
+from .grain import coefficient_in_force, has_all_its_friction
 from .material_rules import DYNAMIC, STATIC, Rules, combine_in_kernels
 from .memory import ContactMemory, is_at_its_limit, match, recall
 from .restitution import approach_of_pair, begun_row, bounce, has_begun
@@ -71,7 +72,9 @@ class StepProblem(NamedTuple):
 
     elastic: whether any contact has restitution. axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,).
     approach, approach_before: (m,) m/s, to be remembered, and as it was remembered; taken_before: (m,) J and parting: (m,) N s,
-    as remembered.
+    as remembered. stretch: (m, 2) the coefficients of friction along the two tangents over the larger one, which is the `mu` of
+    the system; 1 where friction is the same in all directions. The law of the system's rows is therefore an ellipse where they
+    differ, and `problem/ellipse.py` makes a disk of it for the solver.
     """
 
     system: System
@@ -83,6 +86,7 @@ class StepProblem(NamedTuple):
     approach_before: Floats
     taken_before: Floats
     parting: Floats
+    stretch: Floats
 
 
 def stick_speed(gravity: float, h: float) -> float:
@@ -209,6 +213,7 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
         approach_before=np.zeros(m),
         taken_before=np.zeros(m),
         parting=np.zeros(m),
+        stretch=np.ones((m, 2)),
     )
     work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
@@ -252,9 +257,8 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
                 arm[i] = position[a, i] - position[b, i]
             carry(axes, twist[a], twist[b], arm, h, bias)
         i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
-        own = rules.pairs[rules.surface[a], rules.surface[b], i]
-        mu = own if own >= 0.0 else combine_in_kernels(rules.friction, model.mu[a, i], model.mu[b, i])
-        if beyond.known[k] and i == DYNAMIC and old >= 0 and is_at_its_limit(memory.impulse[old], mu):
+        mu = coefficient_in_force(rules, model.mu, bodies.rotation, (a, b, i), problem, k)
+        if beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], problem, k, mu):
             _add(axes, beyond.aside[k], bias)
         _recall(memory, old, axes, problem, k)
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
@@ -270,6 +274,14 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
         system.mu[k], problem.restitution[k] = mu, e
         elastic |= e > 0.0
     return elastic
+
+
+@kernel_part
+def _is_at_its_limit(remembered, problem, k, mu):
+    """Whether of a remembered impulse (4,) of contact k friction is all that its coefficients allow."""
+    if problem.stretch[k, 0] == 1.0 and problem.stretch[k, 1] == 1.0:
+        return is_at_its_limit(remembered, mu)
+    return has_all_its_friction(remembered, problem.axes[k], problem.stretch[k], mu)
 
 
 @kernel_part

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The coefficients of two materials that touch: a rule that combines those of each, or the pair's own."""
+"""The coefficients of two materials that touch: a rule that combines those of each, or the pair's own; and their grains."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,24 +13,59 @@ from ...compile.kernel import leaf_kernel
 from ...scene.combine import combine
 from ...scene.spec import SceneSpec
 
-__all__ = ["DYNAMIC", "STATIC", "Rules", "combine_in_kernels", "rules_of"]
+__all__ = ["DYNAMIC", "STATIC", "Grains", "Rules", "combine_in_kernels", "rules_of"]
+
+Floats = NDArray[np.float64]
 
 STATIC, DYNAMIC = range(2)  # the columns of coefficients
 
 combine_in_kernels = leaf_kernel(combine)
 
 
+class Grains(NamedTuple):
+    """The grains of a scene's n bodies; no rows in a scene without any.
+
+    direction: (n, 3) unit vectors in the body frames, zero where a body has no grain. across: (n, 2) the static and the dynamic
+    coefficient across it.
+    """
+
+    direction: Floats
+    across: Floats
+
+    @property
+    def are_none(self) -> bool:
+        """Whether no body of the scene has a grain."""
+        return len(self.direction) == 0
+
+
+def grains_of(spec: SceneSpec) -> Grains:
+    """The grains of a scene that is valid."""
+    own = [body.material.grain for body in spec.bodies]
+    if not any(own):
+        return Grains(np.zeros((0, 3)), np.zeros((0, 2)))
+    direction, across = np.zeros((len(own), 3)), np.zeros((len(own), 2))
+    for body, grain in enumerate(own):
+        if grain is not None:
+            # first by a power of two, which is exact: the square of a length may overflow, or vanish
+            along = np.asarray(grain.direction, dtype=np.float64)
+            along = np.ldexp(along, -int(np.frexp(np.abs(along).max())[1]))
+            direction[body] = along / math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
+            across[body] = grain.mu_static, grain.mu_dynamic
+    return Grains(direction, across)
+
+
 class Rules(NamedTuple):
     """How the friction, and the restitution, of two bodies are combined.
 
     surface: (n,) of bodies, the row of their materials in `pairs`; 0 for those in no pair. pairs: (s, s, 2) static and dynamic
-    coefficients that count in place of the combined ones; -1 where there are none.
+    coefficients that count in place of the combined ones, and of grains; -1 where there are none. grains: of the bodies.
     """
 
     friction: int
     restitution: int
     surface: NDArray[np.int64]
-    pairs: NDArray[np.float64]
+    pairs: Floats
+    grains: Grains
 
 
 def rules_of(spec: SceneSpec) -> Rules:
@@ -41,4 +77,4 @@ def rules_of(spec: SceneSpec) -> Rules:
         i, j = row[pair.a], row[pair.b]
         pairs[i, j] = pairs[j, i] = pair.mu_static, pair.mu_dynamic
     surface = np.array([row.get(body.material.name, 0) for body in spec.bodies], dtype=np.int64)
-    return Rules(spec.friction_combine.code, spec.restitution_combine.code, surface, pairs)
+    return Rules(spec.friction_combine.code, spec.restitution_combine.code, surface, pairs, grains_of(spec))

@@ -54,13 +54,13 @@ PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 class Solution(NamedTuple):
     """A step solved for some contacts.
 
-    system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2. v, apart: (dof,) velocities, and those that part
-    overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with when the step is solved again; held: (t,
-    3) the impulses of all joints; bias: (t, 3) of the rows of those that hold, in this step; approach: (m,) m/s, taken: (m,) J,
-    what the next step has to know. restitution: (m,); bouncing: (m,) those with some that push, with rebounds as fast as they
-    should be; struck: (m,) m/s, the fastest that impacts before the step closed at, -inf where there was none. totals: of
-    `solve_islands`. worked_off: whether the step has done all the work that it may. is_loose: whether joints are off where the
-    step ends.
+    system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2; stretch: (m, 2), as of `StepProblem`. v, apart:
+    (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with
+    when the step is solved again; held: (t, 3) the impulses of all joints; bias: (t, 3) of the rows of those that hold, in this
+    step; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,); bouncing: (m,) those with some
+    that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that impacts before the step closed at,
+    -inf where there was none. totals: of `solve_islands`. worked_off: whether the step has done all the work that it may.
+    is_loose: whether joints are off where the step ends.
     """
 
     contacts: ContactSet
@@ -81,6 +81,7 @@ class Solution(NamedTuple):
     axes: Floats
     is_loose: bool
     gave_way: NDArray[np.bool_]
+    stretch: Floats
 
     @property
     def may_improve(self) -> bool:

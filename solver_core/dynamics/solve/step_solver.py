@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
+from ...problem.ellipse import Disks
 from ...problem.result import Status
 from ...problem.system import System
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
@@ -175,7 +176,7 @@ class StepSolver:
         worked_off = is_worked_off(self._effort, len(contacts))
         found = totals, worked_off, problem.axes, is_loose, gave_way
         bounces_off = problem.restitution, pushes, blow.struck
-        return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found)
+        return Solution(contacts, system, v, apart, twist, kept, held, bias, *remembered, *bounces_off, *found, problem.stretch)
 
     def _posed(
         self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory, least_bounce: float, moved: Moved
@@ -400,6 +401,23 @@ class StepSolver:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
         already. is_start: whether another solve begins with what comes out, so that nothing is kicked."""
+        if not self._rules.grains.are_none:
+            disks = Disks.of(problem.system, problem.stretch)
+            in_disks = problem._replace(system=disks.system, impulse=disks.impulse(problem.impulse))
+            v, totals = self._solve_disks(begin, in_disks, asked, again, is_start)
+            problem.impulse[:] = disks.undone(in_disks.impulse)
+            return v, totals
+        return self._solve_disks(begin, problem, asked, again, is_start)
+
+    def _solve_disks(
+        self,
+        begin: Begin,
+        problem: StepProblem,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        again: Again | None,
+        is_start: bool,
+    ) -> tuple[Floats, Totals]:
+        """As `_solve_islands`, of a problem whose friction is the same in all directions."""
         moments = self._moments
         if moments is None:
             return self._solve_system(begin, problem.system, problem.impulse, begin.velocities, asked, again, is_start)

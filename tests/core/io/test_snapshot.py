@@ -20,6 +20,7 @@ from solver_core.scene.spec import (
     BodyKind,
     BodySpec,
     FrictionCombine,
+    Grain,
     MaterialSpec,
     PairSpec,
     SceneSpec,
@@ -214,7 +215,7 @@ def test_mass_properties_and_surfaces_come_back(tmp_path):
     own = {
         "center_of_mass": np.array([0.1, 0.2, 0.3]),
         "surface_motion": SurfaceMotion(np.ones((5, 3)), np.array([0.0, 0.0, 2.0])),
-        "material": MaterialSpec(rolling=0.01, torsion=0.02),
+        "material": MaterialSpec(rolling=0.01, torsion=0.02, grain=Grain((0.1, 0.2, -0.3), 0.7, 0.6)),
     }
     spec, _ = scene()
     spec = dataclasses.replace(spec, bodies=(dataclasses.replace(spec.bodies[0], **own), *spec.bodies[1:]))
@@ -224,6 +225,8 @@ def test_mass_properties_and_surfaces_come_back(tmp_path):
     assert read.bodies[0].surface_motion.velocity.tolist() == [[1.0] * 3] * 5
     assert read.bodies[0].surface_motion.spin.tolist() == [0.0, 0.0, 2.0]
     assert (read.bodies[0].material.rolling, read.bodies[0].material.torsion) == (0.01, 0.02)
+    assert read.bodies[0].material.grain == Grain((0.1, 0.2, -0.3), 0.7, 0.6)
+    assert read.bodies[1].material.grain is None
     assert read.bodies[1].center_of_mass is None
 
 

@@ -18,6 +18,7 @@ from solver_core.scene.spec import (
     BodySpec,
     ChildSpec,
     ContactMethod,
+    Grain,
     MaterialSpec,
     PairSpec,
     SceneSpec,
@@ -101,6 +102,13 @@ def body_fields(**changes):
         ({"material": MaterialSpec(restitution=nan)}, "restitution"),
         ({"material": MaterialSpec(rolling=-0.1)}, "rolling"),
         ({"material": MaterialSpec(torsion=nan)}, "torsion"),
+        ({"material": MaterialSpec(grain=Grain((0.0, 0.0, 0.0)))}, "grain.direction"),
+        ({"material": MaterialSpec(grain=Grain((1.0, nan, 0.0)))}, "grain.direction"),
+        ({"material": MaterialSpec(grain=Grain((1.0, 0.0)))}, "grain.direction"),
+        ({"material": MaterialSpec(grain=Grain(mu_static=-0.1))}, "grain.mu_static"),
+        ({"material": MaterialSpec(grain=Grain(mu_dynamic=inf))}, "grain.mu_dynamic"),
+        ({"material": MaterialSpec(grain="along x")}, "grain"),
+        ({"material": MaterialSpec(grain=Grain("x"))}, "grain.direction"),
         ({"center_of_mass": np.array([0.0, nan, 0.0])}, "center_of_mass"),
         ({"center_of_mass": np.zeros(2)}, "center_of_mass"),
         ({"inertia": np.diag([1.0, 1.0, 2.1])}, "inertia"),
@@ -142,6 +150,7 @@ def test_each_wrong_value_of_a_body_is_named_by_its_field(changes, field):
         {"material": MaterialSpec(3.0, 2.0)},
         {"linear_damping": 1.0, "angular_damping": 0.0},
         {"material": MaterialSpec(rolling=0.01, torsion=0.02)},
+        {"material": MaterialSpec(0.0, 0.0, grain=Grain((0.0, -1e-300, 0.0), 5.0, 0.0))},
         {"center_of_mass": np.array([0.0, 0.0, -5.0])},
         {"inertia": np.diag([1.0, 1.0, 2.0])},
         # a flat body in single precision
@@ -420,3 +429,15 @@ def test_dynamic_friction_above_static_is_legal_and_warned_about():
     assert (warning.objects, warning.field) == (("Cube",), "mu_dynamic")
     assert "0.5" in warning.message and "0.3" in warning.message
     assert scene_warnings(SPEC) == ()
+
+
+def test_a_grain_is_warned_about_where_it_may_stutter_and_where_a_pair_of_materials_replaces_it():
+    ski = MaterialSpec(0.1, 0.1, name="Ski", grain=Grain((1.0, 0.0, 0.0), 0.3, 0.5))
+    bodies = dataclasses.replace(BODY, material=ski), dataclasses.replace(FLOOR, material=MaterialSpec(name="Snow"))
+    spec = dataclasses.replace(SPEC, bodies=bodies, pairs=(PairSpec("Ski", "Snow", 0.1, 0.1),))
+    assert problems(spec) == set()
+    found = {(warning.objects, warning.field): warning.message for warning in scene_warnings(spec)}
+    assert set(found) == {(("Cube",), "grain.mu_dynamic"), (("Cube",), "grain")}
+    assert "0.5" in found[("Cube",), "grain.mu_dynamic"] and "'Ski'" in found[("Cube",), "grain"]
+    elsewhere = dataclasses.replace(spec, pairs=(PairSpec("Ski", "Ice"),))
+    assert "grain" not in {warning.field for warning in scene_warnings(elsewhere)}
