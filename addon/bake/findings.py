@@ -22,6 +22,7 @@ from ...solver_core.geometry.body_mass import body_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import BodyKind, SceneSpec
 from ...solver_core.scene.words import distance, figure
+from ...solver_core.validation.hollows import rooms_in_hulls
 from ...solver_core.validation.surprises import origins_off_center
 from ..blender.cooperative import Steps, aside, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
@@ -71,6 +72,7 @@ def looking(context: Context) -> Steps[Look]:
     if found.sound is not None:
         findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
         findings += yield from aside("Computing centers of mass", partial(centers, found.sound.spec))
+        findings += yield from aside("Looking into hollows", partial(hollows, found.sound.spec))
     # of most scenes it is true, so it comes after what is of this one
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)
@@ -235,6 +237,19 @@ def centers(spec: SceneSpec) -> list[Finding]:
         "Mass: Origin where the origin was placed for that"
     )
     return [Finding("INFO", tuple(far), "center_of_mass", message)]
+
+
+def hollows(spec: SceneSpec) -> list[Finding]:
+    """The bodies whose hull fills a hollow that others could enter: they rest on its opening, as in Blender."""
+    rooms = rooms_in_hulls(spec)
+    if not rooms:
+        return []
+    name, others = max(rooms.items(), key=lambda item: len(item[1]))
+    guests = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
+    enter = "does not enter it" if len(others) == 1 else "do not enter it"
+    where = f"the hull fills the hollow of {name}" if len(rooms) == 1 else f"hulls fill hollows, as that of {name}"
+    message = f"{where}, so {guests} {enter}: choose the shape Mesh where bodies go in"
+    return [Finding("INFO", tuple(rooms), "hollow", message)]
 
 
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:

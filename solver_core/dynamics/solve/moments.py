@@ -26,7 +26,16 @@ from ..contact.memory import ContactMemory, match
 from ..model.bodies import RIGID, Model
 from .islands import Again
 
-__all__ = ["Lengths", "Moments", "WithMoments", "lengths_of", "moments_of_step", "of_some", "recall_moments", "remembered_moments"]
+__all__ = [
+    "Lengths",
+    "Moments",
+    "WithMoments",
+    "lengths_of",
+    "moments_of_step",
+    "of_some",
+    "recall_moments",
+    "remembered_moments",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
