@@ -22,6 +22,7 @@ from ...solver_core.geometry.body_mass import body_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import BodyKind, SceneSpec
 from ...solver_core.scene.words import distance, figure
+from ...solver_core.validation.findings import alike
 from ...solver_core.validation.hollows import rooms_in_hulls
 from ...solver_core.validation.surprises import origins_off_center
 from ..blender.cooperative import Steps, aside, at_once
@@ -63,7 +64,7 @@ def looking(context: Context) -> Steps[Look]:
     """The same in steps, between which nothing of the scene may be changed."""
     scene = context.scene
     found = yield from inspecting(context)
-    findings = [Finding("ERROR", (one.object,), one.field, one.message) for one in found.problems]
+    findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
         findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
@@ -106,7 +107,7 @@ class Contacts:
         return self._process.poll() is None
 
     def findings(self) -> tuple[Finding, ...]:
-        """What it found, with causes; waits for it. To be called on the main thread."""
+        """What it found, with causes; waits for it."""
         status = self._process.wait()
         if status != 0:
             self._errors.seek(0)
@@ -115,7 +116,7 @@ class Contacts:
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
         self.flexible = tuple(said["flexible"])
-        found = with_causes(bpy.context, self._spec, found)
+        found = with_causes(self._spec, found)
         return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
@@ -286,12 +287,12 @@ def shared_reactions(of_joints: dict[str, bool]) -> Iterator[Finding]:
 
 def frequencies(entries: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     """How fast flexible bodies swing, together those that do alike."""
-    alike: dict[str, list[str]] = {}
+    by_words: dict[str, list[str]] = {}
     for entry in entries:
         last = entry["frequencies"][-1]
         message = f"{entry['words']} (the last has {figure(last)} Hz), {entry['bricks']} bricks"
-        alike.setdefault(message, []).append(entry["body"])
-    for message, names in alike.items():
+        by_words.setdefault(message, []).append(entry["body"])
+    for message, names in by_words.items():
         yield Finding("INFO", tuple(names), "modes", message)
 
 

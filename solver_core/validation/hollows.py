@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Hollows that a convex hull fills, and the active bodies that have room in them.
 
-A cup whose collision shape is its hull is closed at its opening: what falls into it rests on top. The mesh that the hull is made
-of shows the hollow, and the thickness of a body shows whether it would enter.
+A cup whose collision shape is its hull is closed at its opening, and what falls into it rests on top. The mesh that the hull is
+made of shows the hollow. The thickness of a body shows whether it would enter.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def room_in_hollow(shape: ShapeSpec) -> float:
 
     Returns
     -------
-    m, the radius of a ball whose center is in the hull and which is outside of the mesh; 0 for a convex mesh. It is measured on a
-    grid, so it is too small by up to a cell.
+    m, the radius of a ball whose center is in the hull and which is outside of the mesh; 0 for a convex mesh. It is measured
+    on a grid, so it is too small by up to a cell.
     """
     vertices, triangles = shape.vertices, shape.triangles
     try:
@@ -136,4 +136,3 @@ def signed_volume(vertices: Array, triangles: NDArray[np.integer]) -> float:
     """m^3 that a closed mesh has inside."""
     a, b, c = (vertices[triangles[:, corner]] - vertices.mean(axis=0) for corner in range(3))
     return float((a * np.cross(b, c)).sum() / 6.0)
-

@@ -230,7 +230,7 @@ def causes(scene):
             for a, b, depth in overlaps
         ]
         bpy.context.view_layer.update()
-        return with_causes(bpy.context, read().spec, found)
+        return with_causes(read().spec, found)
 
     return told
 
