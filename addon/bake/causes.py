@@ -28,8 +28,6 @@ NUMBER = re.compile(r"\d[\d.,e+-]*")
 MANY = 4
 # Winding number: a point with more is inside of a closed mesh.
 INSIDE = 0.5
-# In the hull, and farther from its faces than this share of its size.
-WITHIN = 1e-6
 
 
 @dataclass(frozen=True)
