@@ -28,12 +28,13 @@ from ...solver_core.validation.surprises import origins_off_center
 from ..blender.cooperative import Steps, aside, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
 from ..blender.restore import baked_objects
-from ..blender.rigid_bodies import bodies_of, is_baked
+from ..blender.rigid_bodies import bodies_of
 from ..read.extract import Extraction, inspecting
+from ..read.membership import outside_world
 from ..settings.properties import effective_rule
 from .causes import with_causes
 from .finding import Finding
-from .scene_findings import broken_glue, constraints_outside, range_of_bake
+from .scene_findings import broken_glue, range_of_bake
 from .worker import find_python, worker_environment
 
 __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -67,8 +68,11 @@ def looking(context: Context) -> Steps[Look]:
     findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
-        findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
-        findings += [*range_of_bake(scene), *constraints_outside(scene), *broken_glue(scene)]
+        said = {one.field for one in found.warnings}
+        # where the world could not be read, nothing is said yet
+        left = [one for one in outside_world(scene) if one.field not in said]
+        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
+        findings += [*unseen(context), *instanced(scene), *scales(scene), *range_of_bake(scene), *broken_glue(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
@@ -126,19 +130,6 @@ class Contacts:
         self._process.wait()
         self._errors.close()
         self._folder.cleanup()
-
-
-def strangers(scene: Scene) -> Iterator[Finding]:
-    """Objects with a rigid body that the rigid body world does not know."""
-    members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
-    names = tuple(
-        ob.name_full for ob in scene.objects if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob)
-    )
-    if names:
-        what = "it has a rigid body, but is" if len(names) == 1 else f"{len(names)} objects have rigid bodies, but are"
-        simulated = "is not simulated" if len(names) == 1 else "are not simulated"
-        message = f"{what} not in the collection of the rigid body world, and {simulated}"
-        yield Finding("WARNING", names, "membership", message)
 
 
 def unseen(context: Context) -> Iterator[Finding]:
