@@ -208,7 +208,7 @@ def none_remembered() -> ContactMemory:
 
 
 def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
-    """A memory out of a checkpoint. In those of earlier versions there are no normals, moments, energies taken, and partings."""
+    """A memory out of a checkpoint. Those of earlier versions have no normals, moments, energies taken, and partings."""
     given = dict(checkpoint)
     for name in ("normal", "moment"):
         given.setdefault(f"{whose}_{name}", np.zeros((len(given[f"{whose}_approach"]), 3)))
