@@ -22,8 +22,8 @@ __all__ = ["room_in_hollow", "rooms_in_hulls"]
 
 Array = NDArray[np.float64]
 
-# Cells along each axis of the box around a mesh, of which each has a point. Cells times triangles are about WORK.
-WORK, FEWEST_CELLS, MOST_CELLS = 2_000_000, 4, 7
+# Cells along each axis of the box around a mesh, of which each has a point. Cells times triangles are about GRID_WORK.
+GRID_WORK, COARSEST_GRID, FINEST_GRID = 2_000_000, 4, 7
 # Winding number below which a point is outside of a mesh. In the opening of a cup without thickness it is 0.5.
 OUTSIDE = 0.75
 # Of the volume of the hull: a closed mesh that fills as much of it has no hollow worth naming.
@@ -98,7 +98,7 @@ def room_in_hollow(shape: ShapeSpec) -> float:
     if is_closed(triangles) and signed_volume(vertices, triangles) >= CONVEX * hull.volume:
         return 0.0
     low, size = vertices.min(axis=0), np.ptp(vertices, axis=0)
-    cells = int(np.clip(np.cbrt(WORK / len(triangles)), FEWEST_CELLS, MOST_CELLS))
+    cells = int(np.clip(np.cbrt(GRID_WORK / len(triangles)), COARSEST_GRID, FINEST_GRID))
     points = low + (np.indices((cells,) * 3).reshape(3, -1).T + 0.5) / cells * size
     beyond = points @ hull.equations[:, :3].T + hull.equations[:, 3]
     points = points[(beyond < -IN_HULL * float(np.linalg.norm(size))).all(axis=1)]
