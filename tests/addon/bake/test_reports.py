@@ -206,7 +206,7 @@ def test_tiles_are_slid_and_rolled_over_as_one_floor_is(played):
 
 
 def test_a_deactivated_body_stays_in_the_air_until_it_is_hit_and_then_moves_with_what_hit_it(played):
-    places, touched = played["Sleeps"], 1 + 36
+    places, touched = played["Sleeps"], 36
     np.testing.assert_allclose(places[:touched], np.tile(places[0], (touched, 1)), atol=1e-5)
     assert places[touched + 3, 0] > 0.2 and places[-1, 2] < 4.0
 
