@@ -10,17 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import bpy
 import numpy as np
-from bpy.types import Context, Object
 
 from ...solver_core.geometry.surfaces import winding_numbers
-from ...solver_core.scene.spec import BodySpec, SceneSpec
+from ...solver_core.scene.spec import BodySpec, SceneSpec, ShapeKind
 from ...solver_core.scene.words import distance
-from ..blender.placement import PlacementError, placed
 from ..blender.rotations import matrix_of_quaternion
 from ..read.containers import points_in_world
-from ..read.shapes import ShapeError, read_mesh
 from .finding import Finding
 
 __all__ = ["with_causes"]
@@ -32,8 +28,6 @@ NUMBER = re.compile(r"\d[\d.,e+-]*")
 MANY = 4
 # Winding number: a point with more is inside of a closed mesh.
 INSIDE = 0.5
-# In the hull, and farther from its faces than this share of its size.
-WITHIN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Overlap:
         return frozenset(self.finding.objects)
 
 
-def with_causes(context: Context, spec: SceneSpec, findings: Sequence[Finding]) -> list[Finding]:
+def with_causes(spec: SceneSpec, findings: Sequence[Finding]) -> list[Finding]:
     """Findings of the solver in a scene, with causes in place of overlaps where they are known, and one for many of a kind."""
     overlaps, others = [], []
     for finding in findings:
@@ -58,7 +52,7 @@ def with_causes(context: Context, spec: SceneSpec, findings: Sequence[Finding]) 
             others.append(finding)
         else:
             overlaps.append(Overlap(finding, depth))
-    causes, overlaps = hollows(context, spec, overlaps)
+    causes, overlaps = hollows(spec, overlaps)
     joined, overlaps = at_joints(spec, overlaps)
     return [*causes, *joined, *of_overlaps(overlaps), *alike(others)]
 
@@ -69,17 +63,15 @@ def depth_of(finding: Finding) -> float | None:
     return None if said is None else float(said[1]) * (1e-3 if said[2] == "mm" else 1.0)
 
 
-def hollows(context: Context, spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
+def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
     """A finding for each body whose convex hull fills a hollow in which others begin, and the overlaps that are left."""
     bodies = {body.name: body for body in spec.bodies}
-    objects = {ob.name_full: ob for ob in bpy.data.objects}
     inside: dict[str, list[str]] = {}
     left = []
     for overlap in overlaps:
         first, second = overlap.finding.objects
         for name, other in ((first, second), (second, first)):
-            known = name in bodies and other in bodies and name in objects
-            if known and is_in_hollow(context, objects[name], bodies[name], bodies[other]):
+            if name in bodies and other in bodies and is_in_hollow(bodies[name], bodies[other]):
                 inside.setdefault(name, []).append(other)
                 break
         else:
@@ -93,20 +85,14 @@ def hollows(context: Context, spec: SceneSpec, overlaps: Sequence[Overlap]) -> t
     return found, left
 
 
-def is_in_hollow(context: Context, ob: Object, hull: BodySpec, other: BodySpec) -> bool:
-    """Whether a body overlaps the convex hull of an object and not the mesh that the hull is made of."""
-    if ob.rigid_body is None or ob.rigid_body.collision_shape != "CONVEX_HULL" or ob.type != "MESH":
+def is_in_hollow(hull: BodySpec, other: BodySpec) -> bool:
+    """Whether a body overlaps a convex hull and not the mesh that the hull is made of, which its shape has."""
+    vertices, triangles = hull.shape.vertices, hull.shape.triangles
+    if hull.shape.kind is not ShapeKind.HULL or not len(triangles):
         return False
-    try:
-        world, rotation = placed(ob, context.evaluated_depsgraph_get())
-        mesh = read_mesh(ob, ob.rigid_body.mesh_source, context)
-    except (PlacementError, ShapeError):
-        return False
-    vertices = mesh.vertices @ (rotation.T @ world[:3, :3]).T
     points = (points_in_world(other) - hull.position) @ matrix_of_quaternion(hull.orientation)
-    low, high = hull.shape.vertices.min(axis=0), hull.shape.vertices.max(axis=0)
-    points = points[((points > low) & (points < high)).all(axis=1)]
-    return len(points) > 0 and bool((np.abs(winding_numbers(vertices, mesh.triangles, points)) < INSIDE).all())
+    points = points[((points > vertices.min(axis=0)) & (points < vertices.max(axis=0))).all(axis=1)]
+    return len(points) > 0 and bool((np.abs(winding_numbers(vertices, triangles, points)) < INSIDE).all())
 
 
 def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:

@@ -22,16 +22,19 @@ from ...solver_core.geometry.body_mass import body_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import BodyKind, SceneSpec
 from ...solver_core.scene.words import distance, figure
+from ...solver_core.validation.findings import alike
+from ...solver_core.validation.hollows import rooms_in_hulls
 from ...solver_core.validation.surprises import origins_off_center
 from ..blender.cooperative import Steps, aside, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
 from ..blender.restore import baked_objects
-from ..blender.rigid_bodies import bodies_of, is_baked
+from ..blender.rigid_bodies import bodies_of
 from ..read.extract import Extraction, inspecting
+from ..read.membership import outside_world
 from ..settings.properties import effective_rule
 from .causes import with_causes
 from .finding import Finding
-from .scene_findings import broken_glue, constraints_outside, range_of_bake
+from .scene_findings import broken_glue, range_of_bake
 from .worker import find_python, worker_environment
 
 __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -62,15 +65,19 @@ def looking(context: Context) -> Steps[Look]:
     """The same in steps, between which nothing of the scene may be changed."""
     scene = context.scene
     found = yield from inspecting(context)
-    findings = [Finding("ERROR", (one.object,), one.field, one.message) for one in found.problems]
+    findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
-        findings += [*strangers(scene), *unseen(context), *instanced(scene), *scales(scene)]
-        findings += [*range_of_bake(scene), *constraints_outside(scene), *broken_glue(scene)]
+        said = {one.field for one in found.warnings}
+        # where the world could not be read, nothing is said yet
+        left = [one for one in outside_world(scene) if one.field not in said]
+        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
+        findings += [*unseen(context), *instanced(scene), *scales(scene), *range_of_bake(scene), *broken_glue(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
         findings += yield from aside("Computing centers of mass", partial(centers, found.sound.spec))
+        findings += yield from aside("Looking into hollows", partial(hollows, found.sound.spec))
     # of most scenes it is true, so it comes after what is of this one
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)
@@ -104,7 +111,7 @@ class Contacts:
         return self._process.poll() is None
 
     def findings(self) -> tuple[Finding, ...]:
-        """What it found, with causes; waits for it. To be called on the main thread."""
+        """What it found, with causes; waits for it."""
         status = self._process.wait()
         if status != 0:
             self._errors.seek(0)
@@ -113,7 +120,7 @@ class Contacts:
         said = json.loads(self._answer.read_text(encoding="utf-8"))
         found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
         self.flexible = tuple(said["flexible"])
-        found = with_causes(bpy.context, self._spec, found)
+        found = with_causes(self._spec, found)
         return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
@@ -123,19 +130,6 @@ class Contacts:
         self._process.wait()
         self._errors.close()
         self._folder.cleanup()
-
-
-def strangers(scene: Scene) -> Iterator[Finding]:
-    """Objects with a rigid body that the rigid body world does not know."""
-    members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
-    names = tuple(
-        ob.name_full for ob in scene.objects if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob)
-    )
-    if names:
-        what = "it has a rigid body, but is" if len(names) == 1 else f"{len(names)} objects have rigid bodies, but are"
-        simulated = "is not simulated" if len(names) == 1 else "are not simulated"
-        message = f"{what} not in the collection of the rigid body world, and {simulated}"
-        yield Finding("WARNING", names, "membership", message)
 
 
 def unseen(context: Context) -> Iterator[Finding]:
@@ -237,6 +231,19 @@ def centers(spec: SceneSpec) -> list[Finding]:
     return [Finding("INFO", tuple(far), "center_of_mass", message)]
 
 
+def hollows(spec: SceneSpec) -> list[Finding]:
+    """The bodies whose hull fills a hollow that others could enter: they rest on its opening, as in Blender."""
+    rooms = rooms_in_hulls(spec)
+    if not rooms:
+        return []
+    name, others = max(rooms.items(), key=lambda item: len(item[1]))
+    guests = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
+    enter = "does not enter it" if len(others) == 1 else "do not enter it"
+    where = f"the hull fills the hollow of {name}" if len(rooms) == 1 else f"hulls fill hollows, as that of {name}"
+    message = f"{where}, so {guests} {enter}: choose the shape Mesh where bodies go in"
+    return [Finding("INFO", tuple(rooms), "hollow", message)]
+
+
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
     """What breakable constraints bear as the scene begins; of_joints: of each N s in a time step, and its threshold."""
     most = max((bears for bears, _ in of_joints.values()), default=0.0)
@@ -271,12 +278,12 @@ def shared_reactions(of_joints: dict[str, bool]) -> Iterator[Finding]:
 
 def frequencies(entries: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     """How fast flexible bodies swing, together those that do alike."""
-    alike: dict[str, list[str]] = {}
+    by_words: dict[str, list[str]] = {}
     for entry in entries:
         last = entry["frequencies"][-1]
         message = f"{entry['words']} (the last has {figure(last)} Hz), {entry['bricks']} bricks"
-        alike.setdefault(message, []).append(entry["body"])
-    for message, names in alike.items():
+        by_words.setdefault(message, []).append(entry["body"])
+    for message, names in by_words.items():
         yield Finding("INFO", tuple(names), "modes", message)
 
 

@@ -7,10 +7,11 @@ references to Blender's data, for undo may replace that while the worker runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import bpy
 from bpy.types import Context, Scene
@@ -19,9 +20,9 @@ from ...solver_core.bake.report import VISIBLE_OVERLAP
 from ...solver_core.io.cache import CacheError, FrameCacheReader, cache_has_begun
 from ...solver_core.io.snapshot import snapshot_digest, write_snapshot
 from ...solver_core.process.console import one_line
-from ...solver_core.scene.spec import SceneWarning
+from ...solver_core.scene.spec import SceneSpec, SceneWarning
 from ...solver_core.scene.words import in_words
-from ...solver_core.validation.findings import SceneProblem, first_few
+from ...solver_core.validation.findings import SceneProblem, alike, first_few
 from ..blender.cooperative import Steps, aside
 from ..blender.restore import baked_objects, give_back, take_over, unset_all
 from ..read.extract import Extraction, extracting
@@ -37,6 +38,8 @@ from .bake_files import (
     told_parts,
 )
 from .bending import bend_objects, lacks_keys, tell_flexible
+from .causes import with_causes
+from .finding import Finding
 from .fingerprint import made_from, written
 from .job import (
     CancelRequested,
@@ -51,6 +54,7 @@ from .job import (
     StartPlayback,
     StopWorker,
     WorkerEnded,
+    WorkerMessage,
     advance,
 )
 from .outdated import release_copies
@@ -176,9 +180,7 @@ class Bake:
 
     def handle(self, event: Event) -> None:
         """Take in what has happened, and do what has to be done for it."""
-        if isinstance(event, WorkerEnded):
-            event = replace(event, kept=self.kept)
-        self.job, effects = advance(self.job, event)
+        self.job, effects = advance(self.job, self._completed(event))
         for effect in effects:
             match effect:
                 case StopWorker():
@@ -207,6 +209,15 @@ class Bake:
             scene.stiction.bake.missed_steps = self.job.missed_steps
             scene.stiction.bake.moving = self.job.moving
             scene.stiction.bake.seconds_a_frame = self.job.progress.seconds_a_frame or 0.0
+
+    def _completed(self, event: Event) -> Event:
+        """An event of the worker with what the worker does not know: which frames can be read, and the causes of overlaps."""
+        match event:
+            case WorkerEnded():
+                return replace(event, kept=self.kept)
+            case WorkerMessage(record) if record.get("event") == "warning":
+                return WorkerMessage(explained(record, self._extraction.spec))
+        return event
 
     def _find_scene(self) -> Scene | None:
         # lasts through undo and renaming, and no other file has it
@@ -275,8 +286,16 @@ def free(scene: Scene) -> int:
     return len(objects)
 
 
+def explained(warning: Mapping[str, Any], spec: SceneSpec) -> dict[str, Any]:
+    """The record of a worker's warning, with the cause of an overlap in place of the overlap where it is known."""
+    found = Finding("WARNING", tuple(warning["objects"]), warning["field"], warning["message"])
+    (finding,) = with_causes(spec, [found])
+    return {**warning, "objects": list(finding.objects), "field": finding.field, "message": finding.message}
+
+
 def describe(problems: Iterable[SceneProblem]) -> str:
-    """Problems as one readable message."""
-    lines = [one_line(f"{problem.object}: {in_words(problem.field)}: {problem.message}") for problem in problems]
-    count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
+    """Problems as one readable message; those that are the same of several objects are one line."""
+    problems = tuple(problems)
+    lines = [one_line(f"{first_few(one.objects)}: {in_words(one.field)}: {one.message}") for one in alike(problems)]
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return "\n".join([f"Not baked, and nothing was changed: {count}", *lines])

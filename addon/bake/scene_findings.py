@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's data alone shows to be odd in a scene: its range of frames, and constraints that hold nothing or let pass."""
+"""What Blender's data alone shows to be odd in a scene: its range of frames, and constraints that let pass when they break."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..blender.rigid_bodies import constraints_of
 from ..settings.properties import effective_frame_range
 from .finding import Finding
 
-__all__ = ["broken_glue", "constraints_outside", "range_of_bake"]
+__all__ = ["broken_glue", "range_of_bake"]
 
 
 def range_of_bake(scene: Scene) -> Iterator[Finding]:
@@ -25,19 +25,6 @@ def range_of_bake(scene: Scene) -> Iterator[Finding]:
             f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not seen"
         )
         yield Finding("INFO", (), "bake_range", message)
-
-
-def constraints_outside(scene: Scene) -> Iterator[Finding]:
-    """Rigid body constraints that the rigid body world does not know."""
-    members = {ob.session_uid for ob in constraints_of(scene.rigidbody_world)}
-    names = tuple(
-        ob.name_full for ob in scene.objects if ob.rigid_body_constraint is not None and ob.session_uid not in members
-    )
-    if names:
-        what = "it has a rigid body constraint, but is" if len(names) == 1 else f"{len(names)} rigid body constraints are"
-        hold = "holds" if len(names) == 1 else "hold"
-        message = f"{what} not in the constraint collection of the rigid body world, and {hold} nothing"
-        yield Finding("WARNING", names, "constraint_membership", message)
 
 
 def broken_glue(scene: Scene) -> Iterator[Finding]:

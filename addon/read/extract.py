@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...solver_core.scene.joints import JointChange
 from ...solver_core.scene.spec import SceneSpec, SceneWarning, SolverSettings
-from ...solver_core.validation.findings import SceneError, SceneProblem
+from ...solver_core.validation.findings import SceneError, SceneProblem, first_few
 from ...solver_core.validation.scene import validate
 from ..blender.cooperative import Step, Steps, aside, at_once
 from ..blender.placement import ancestors
@@ -33,6 +33,7 @@ from .fields import read_fields
 from .gravity import gravity_now, gravity_path, may_change, read_on_the_way
 from .initial_motion import in_motion, launched_where_it_appears
 from .joints import read_joints, watched, with_changes
+from .membership import outside_world
 from .motion import read_motion
 from .surface_motion import motion_over
 from .surface_motion import read_on_the_way as read_surfaces
@@ -160,7 +161,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     settings = properties.effective_settings(scene)
     values = WorldValues()
     values.note(context)
-    warnings += unfollowed_scene_values(scene)
+    warnings += [*unfollowed_scene_values(scene), *outside_world(scene)]
     # By name, for the order in the collection changes when an object leaves it and comes back.
     objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
     for number, ob in enumerate(objects):
@@ -244,7 +245,7 @@ def judged(read: Read) -> Inspection:
     except SceneError as error:
         # Bodies and paths that could not be read are not missing; what is wrong with each is said already.
         problems += tuple(
-            problem
+            with_strangers(problem, read.warnings)
             for problem in error.problems
             if not (read.problems and problem.field == "bodies")
             and not (problem.object in read.lost and problem.field == "path")
@@ -254,6 +255,17 @@ def judged(read: Read) -> Inspection:
         return Inspection(whole, whole, problems, read.warnings)
     rest = replace(whole, spec=without(read.spec, {problem.object for problem in problems}))
     return Inspection(None, rest if is_valid(rest) else None, problems, read.warnings)
+
+
+def with_strangers(problem: SceneProblem, warnings: Iterable[SceneWarning]) -> SceneProblem:
+    """A problem of a scene. That no body is active is due to bodies outside of the rigid body world, if there are some."""
+    outside = next((one.objects for one in warnings if one.field == "membership"), ())
+    if problem.field != "bodies" or not outside:
+        return problem
+    have = "has a rigid body, but is" if len(outside) == 1 else "have rigid bodies, but are"
+    others = f"{first_few(outside)} {have} not in its collection: add them to it"
+    message = f"no body in the rigid body world is active; {others}"
+    return replace(problem, message=message)
 
 
 def without(spec: SceneSpec, names: Collection[str]) -> SceneSpec:

@@ -204,13 +204,14 @@ def none_remembered() -> ContactMemory:
     """The memory of no contacts."""
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     ids = none, none, none.astype(np.uint64)
-    return ContactMemory(*ids, np.zeros((0, 4)), np.zeros((0, 3)), nothing, nothing, nothing)
+    return ContactMemory(*ids, np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), nothing, nothing, nothing)
 
 
 def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
-    """A memory out of a checkpoint; those of earlier versions do not say what was taken, what parted overlaps, nor normals."""
+    """A memory out of a checkpoint. Those of earlier versions have no normals, moments, energies taken, and partings."""
     given = dict(checkpoint)
-    given.setdefault(f"{whose}_normal", np.zeros((len(given[f"{whose}_approach"]), 3)))
+    for name in ("normal", "moment"):
+        given.setdefault(f"{whose}_{name}", np.zeros((len(given[f"{whose}_approach"]), 3)))
     for name in ("taken", "parting"):
         given.setdefault(f"{whose}_{name}", np.zeros(len(given[f"{whose}_approach"])))
     return ContactMemory._make(np.array(given[f"{whose}_{name}"]) for name in ContactMemory._fields)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from ..process.console import one_line
 __all__ = [
     "FARTHEST_TURN",
     "UNIT",
+    "Alike",
     "Array",
     "Findings",
     "SceneError",
     "SceneProblem",
+    "alike",
     "describe",
     "first_few",
     "is_finite",
@@ -59,6 +61,22 @@ class SceneError(ValueError):
     def __init__(self, problems: tuple[SceneProblem, ...]):
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+class Alike(NamedTuple):
+    """A field, what is wrong with it, and the names of all objects of which the same is said."""
+
+    field: str
+    message: str
+    objects: tuple[str, ...]
+
+
+def alike(problems: Iterable[SceneProblem]) -> list[Alike]:
+    """Problems whose field and message are the same as one, in the order of the first of each."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        names.setdefault((problem.field, problem.message), []).append(problem.object)
+    return [Alike(*what, tuple(dict.fromkeys(objects))) for what, objects in names.items()]
 
 
 def is_finite(value: Any, shape: tuple[int, ...]) -> bool:

@@ -22,7 +22,8 @@ class ContactMemory(NamedTuple):
     """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
 
     body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
-    normal: (m, 3) along which that was, zero where an earlier version did not say. approach: (m,) speed in m/s at which the
+    normal: (m, 3) along which that was, zero where an earlier version did not say. moment: (m, 3) N m s in world axes, of
+    rolling and torsional friction. approach: (m,) speed in m/s at which the
     bodies were closing in before contact slowed them down, for restitution, and taken: (m,) J, what it has taken from them for
     that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
     """
@@ -32,6 +33,7 @@ class ContactMemory(NamedTuple):
     feature: NDArray[np.uint64]
     impulse: Floats
     normal: Floats
+    moment: Floats
     approach: Floats
     taken: Floats
     parting: Floats

@@ -68,11 +68,11 @@ def anything_moves(state: State, awake: NDArray[np.bool_]) -> bool:
 
 
 def as_it_was_remembered(before: ContactMemory, after: ContactMemory, solution: Solution) -> ContactMemory:
-    """What is remembered after a step: the impulses that it began with, where all islands took them as they are and all else is
-    the same. Turned into axes and back, they would be others by rounding."""
+    """What is remembered after a step: the impulses and moments that it began with, where all islands took them as they are and
+    all else is the same. Turned into axes and back, they would be others by rounding."""
     totals = solution.totals
     took_them = totals.found[Found.START] == totals.islands and not totals.factorisations and not (solution.struck > 0.0).any()
     if not took_them:
         return after
-    pairs = zip(before._replace(impulse=after.impulse), after, strict=True)
+    pairs = zip(before._replace(impulse=after.impulse, moment=after.moment), after, strict=True)
     return before if all(np.array_equal(*pair) for pair in pairs) else after

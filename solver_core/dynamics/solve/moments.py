@@ -22,10 +22,20 @@ from ...collision.contact_set import ContactSet
 from ...linalg.in_order import dots
 from ...problem.system import System, effective_inverse_mass
 from ...scene.spec import SceneSpec
+from ..contact.memory import ContactMemory, match
 from ..model.bodies import RIGID, Model
 from .islands import Again
 
-__all__ = ["Lengths", "Moments", "WithMoments", "lengths_of", "moments_of_step"]
+__all__ = [
+    "Lengths",
+    "Moments",
+    "WithMoments",
+    "lengths_of",
+    "moments_of_step",
+    "of_some",
+    "recall_moments",
+    "remembered_moments",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,14 +56,17 @@ class Lengths(NamedTuple):
 class Moments(NamedTuple):
     """The moments of a step's contacts, k in all.
 
-    contact: (k,) which contact bears each. of_a, of_b: (k, 2, 6) what the twists of the contact's bodies add to the two rows,
-    m/s. bias: (k, 2) m/s, what is known of them.
+    contact: (k,) which contact bears each. row: (k, 2, 3) m, the world axes of its two components times its length, the second
+    zero for torsion. of_a, of_b: (k, 2, 6) what the twists of the contact's bodies add to the two rows, m/s. bias: (k, 2) m/s,
+    what is known of them. impulse: (k, 2) N s, a warm start, and the answer once the step is solved.
     """
 
     contact: Ints
+    row: Floats
     of_a: Floats
     of_b: Floats
     bias: Floats
+    impulse: Floats
 
 
 def lengths_of(spec: SceneSpec) -> Lengths:
@@ -105,21 +118,62 @@ def moments_of_step(
         own = np.zeros((contact.size, 2, RIGID))
         own[:, :, 3:] = np.where(is_known[:, None, None], 0.0, sign * row * model.lock[body, None, 3:])
         ends.append(own)
-    return Moments(contact, ends[0], ends[1], bias)
+    return Moments(contact, row, ends[0], ends[1], bias, np.zeros((contact.size, 2)))
+
+
+def recall_moments(moments: Moments, memory: ContactMemory, contacts: ContactSet) -> None:
+    """Begin with the moments that the contacts bore in the last step.
+
+    A moment is a vector in world axes, so that it holds what rests although the normal turns. Its component along an axis of a
+    row, divided by the length of the row, is the impulse.
+
+    Parameters
+    ----------
+    moments : of the contacts; their impulses are overwritten
+    memory : of the last step
+    contacts : (m,), sorted by bodies and feature
+    """
+    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)[moments.contact]
+    borne = np.where((old >= 0)[:, None], memory.moment[old], 0.0) if len(memory.moment) else np.zeros((len(old), 3))
+    squares = (moments.row**2).sum(axis=2)
+    moments.impulse[:] = dots(moments.row, borne[:, None]) / np.where(squares > 0.0, squares, 1.0)
+
+
+def of_some(moments: Moments, chosen: Ints) -> Moments:
+    """The moments of some contacts, which are numbered from 0 on in the order of `chosen` (c,). They begin at zero."""
+    number = np.full(1 + max(int(moments.contact.max(initial=-1)), int(chosen.max(initial=-1))), -1, dtype=np.int64)
+    number[chosen] = np.arange(len(chosen))
+    contact = number[moments.contact]
+    kept = contact >= 0
+    some = Moments._make(array[kept] for array in moments)
+    return some._replace(contact=contact[kept], impulse=np.zeros_like(some.impulse))
+
+
+def remembered_moments(moments: Moments | None, contacts: int) -> Floats:
+    """(m, 3) N m s in world axes, the moment that each of m contacts bears."""
+    total = np.zeros((contacts, 3))
+    if moments is not None:
+        np.add.at(total, moments.contact, (moments.impulse[:, :, None] * moments.row).sum(axis=1))
+    return total
 
 
 @dataclass(frozen=True)
 class WithMoments:
     """A system of contacts and joints with the moments of its contacts.
 
-    system: with their rows and particles. columns: (dof,) where the velocities of the system without them are. contact: (k,)
-    which contact bears each. contacts: how many there are.
+    system: with their rows and particles. columns: (dof,) where the velocities of the system without them are. moments: of
+    the contacts. contacts: how many there are.
     """
 
     system: System
     columns: Ints
-    contact: Ints
+    moments: Moments
     contacts: int
+
+    @property
+    def contact(self) -> Ints:
+        """(k,) which contact bears each moment."""
+        return self.moments.contact
 
     @classmethod
     def of(cls, system: System, moments: Moments) -> WithMoments:
@@ -169,13 +223,16 @@ class WithMoments:
             slack=np.concatenate([system.slack, np.zeros(k)]),
             mu=np.concatenate([system.mu, np.ones(k)]),
         )
-        return cls(extended, columns, moments.contact, m)
+        return cls(extended, columns, moments, m)
 
     def impulse(self, impulse: Floats) -> Floats:
-        """Impulses (., 3) to begin with: moments have the normal impulses of their contacts, and are zero."""
-        own = np.zeros((len(self.contact), 3))
-        own[:, 0] = impulse[self.contact, 0]
+        """Impulses (., 3) to begin with: moments have the normal impulses of their contacts."""
+        own = np.column_stack([impulse[self.contact, 0], self.moments.impulse])
         return with_rows(impulse, own, self.contacts)
+
+    def keep(self, impulse: Floats) -> None:
+        """Take the moments out of impulses (., 3), the answer of a solve."""
+        self.moments.impulse[:] = impulse[self.contacts : self.contacts + len(self.contact), 1:]
 
     def velocities(self, v: Floats) -> Floats:
         """Velocities with particles at rest, from those (dof,) without them."""

@@ -42,8 +42,9 @@ IN_LINE = 0.95  # of the square of the normals' tensor where all are parallel: t
 AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
 NO_REBOUND = 1e-7  # of the fastest: a rebound that is slower is rounding
 
-# velocities (dof,), impulses (k, 3) and factorisations of a problem of rebounds; None where it has no answer
-Solve = Callable[[StepProblem], tuple[Floats, Floats, int] | None]
+# Of a problem of rebounds and of which contacts of the step it has: velocities (dof,), impulses (k, 3) and factorisations, or
+# None where it has no answer.
+Solve = Callable[[StepProblem, Indices], tuple[Floats, Floats, int] | None]
 
 
 class Blow(NamedTuple):
@@ -143,7 +144,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
         held = np.maximum(law.room / begin.h, -speed[:m, 0])
         held[hit] = slack[hit]
         left = system._replace(box=left_to_thresholds(system.box, impulse[m:]))
-        solved = solve(of_rows(problem._replace(taken_before=taken), left, some, held, v, speed))
+        solved = solve(of_rows(problem._replace(taken_before=taken), left, some, held, v, speed), some[some < m])
         if solved is None:
             break
         v, pushed, spent = solved

@@ -36,7 +36,7 @@ from .bent_further import Solved, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
 from .kicked import solve_with_kicks
-from .moments import Moments, WithMoments, lengths_of, moments_of_step
+from .moments import Moments, WithMoments, lengths_of, moments_of_step, of_some, recall_moments, remembered_moments
 from .outcome import Solution
 from .pivot_step import sliding_directions, solve_islands_by_pivoting
 from .propagation import Blow, pass_on
@@ -146,6 +146,8 @@ class StepSolver:
         self._moments = self._moments_of(begin, contacts, problem)
         if not self._settings.warm_start:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
+        elif self._moments is not None:
+            recall_moments(self._moments, memory, contacts)
         blow, gave_way = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
         joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
@@ -171,8 +173,10 @@ class StepSolver:
             apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
+        moment = remembered_moments(self._moments, len(contacts))
         before = problem.approach_before, problem.taken_before
-        kept = ContactMemory(contacts.body_a, contacts.body_b, contacts.feature, impulse, contacts.normal, *before, parting)
+        which = contacts.body_a, contacts.body_b, contacts.feature
+        kept = ContactMemory(*which, impulse, contacts.normal, moment, *before, parting)
         worked_off = is_worked_off(self._effort, len(contacts))
         found = totals, worked_off, problem.axes, is_loose, gave_way
         bounces_off = problem.restitution, pushes, blow.struck
@@ -230,12 +234,17 @@ class StepSolver:
         def solve_once(bounce: StepProblem) -> Solved:
             return bounce, *self._solve_islands(begin, bounce, of_impacts(begin)), False
 
-        def solve(bounce: StepProblem) -> tuple[Floats, Floats, int] | None:
+        of_step = self._moments
+
+        def solve(bounce: StepProblem, chosen: NDArray[np.int64]) -> tuple[Floats, Floats, int] | None:
+            self._moments = None if of_step is None else of_some(of_step, chosen)
             solved, v, totals, *_ = solve_lowered(bounce, solve_once)
             is_solved = totals.status == Status.SOLVED or totals.errors[Error.WORST] <= self._settings.tolerance
             return (v, solved.impulse, totals.factorisations) if is_solved else None
 
-        return pass_on(begin, contacts, problem, system, least_bounce, solve)
+        blow = pass_on(begin, contacts, problem, system, least_bounce, solve)
+        self._moments = of_step
+        return blow
 
     def _solve_bounces(
         self, begin: Begin, problem: StepProblem, of_joints: tuple[JointStep | None, Known], may_cut: bool, moved: Moved
@@ -419,13 +428,14 @@ class StepSolver:
     ) -> tuple[Floats, Totals]:
         """As `_solve_islands`, of a problem whose friction is the same in all directions."""
         moments = self._moments
-        if moments is None:
+        if moments is None or not len(moments.contact):
             return self._solve_system(begin, problem.system, problem.impulse, begin.velocities, asked, again, is_start)
         wider = WithMoments.of(problem.system, moments)
         impulse, now = wider.impulse(problem.impulse), wider.velocities(begin.velocities)
         of_wider = None if again is None else wider.again(again)
         v, totals = self._solve_system(begin, wider.system, impulse, now, asked, of_wider, is_start)
         problem.impulse[:] = wider.without(impulse)
+        wider.keep(impulse)
         if again is not None:
             again[1][:] = v[wider.columns]
             again[2].worst_contact[:] = wider.of_contacts(again[2].worst_contact)

@@ -118,3 +118,19 @@ def test_channels_that_are_read_at_once_are_those_that_objects_have(scene, make_
     for name in CHANNELS:
         asked = np.array([getattr(standing.objects[row], name)[:] for row in rows])
         assert len(asked) == len(modes) and np.array_equal(standing.values(rows, name), asked)
+
+
+def test_a_pose_that_is_applied_while_a_bake_plays_is_taken_back_with_the_bake(scene, make_body, fake_worker):
+    """Settle is the way to keep poses; a bake leaves the file as it was."""
+    ob = make_body("Thing")
+    ob.location = (1.0, 2.0, 3.0)
+    bake()
+    scene.frame_set(5)
+    assert np.abs(world_matrix(ob)[:3, 3] - (1.0, 2.0, 3.0)).max() > 0.1
+    ob.select_set(True)
+    bpy.context.view_layer.objects.active = ob
+    assert bpy.ops.object.visual_transform_apply() == {"FINISHED"}
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    scene.frame_set(1)
+    assert tuple(ob.location) == (1.0, 2.0, 3.0)
+    np.testing.assert_allclose(world_matrix(ob)[:3, 3], (1.0, 2.0, 3.0), atol=1e-6)

@@ -230,7 +230,7 @@ def causes(scene):
             for a, b, depth in overlaps
         ]
         bpy.context.view_layer.update()
-        return with_causes(bpy.context, read().spec, found)
+        return with_causes(read().spec, found)
 
     return told
 
@@ -259,6 +259,43 @@ def test_a_hull_that_fills_a_hollow_is_named_once_and_not_what_is_in_it(make_bod
     assert hollow.message == "the hull fills the hollow of Mug, in which Pen 0 and 2 more begin: choose the shape Mesh"
     # that one stands in the other all the same
     assert table.field == "overlap" and set(table.objects) == {"Mug", "Table"}
+
+
+def test_a_hull_that_fills_a_hollow_is_named_before_anything_rests_on_its_opening(make_body, look, no_contacts):
+    crate = make_body("Crate", kind="PASSIVE", mesh=cup("Crate"))
+    for number in range(3):
+        make_body(f"Pen {number}", mesh=box_mesh("Pen", (0.01, 0.01, 0.05))).location = (0.03 * number, 0.0, 0.5)
+    (one,) = (finding for finding in look().findings if finding.field == "hollow")
+    assert (one.level, one.objects) == ("INFO", ("Crate",))
+    assert (
+        one.message
+        == "the hull fills the hollow of Crate, so Pen 0 and 2 more do not enter it: choose the shape Mesh where bodies go in"
+    )
+    assert bpy.ops.stiction.check_scene() == {"FINISHED"}
+    fields = [one.field for one in bpy.context.window_manager.stiction.findings]
+    assert bpy.ops.stiction.mend_found(index=fields.index("hollow")) == {"FINISHED"}
+    assert crate.rigid_body.collision_shape == "MESH"
+    assert not [finding for finding in look().findings if finding.field == "hollow"]
+
+
+def test_a_bake_names_the_hull_that_fills_a_hollow_in_which_a_body_begins(make_body, fake_worker, capfd):
+    make_body("Mug", kind="PASSIVE", mesh=cup("Mug"))
+    make_body("Pen", mesh=box_mesh("Pen", (0.01, 0.01, 0.05))).location = (0.0, 0.0, 0.1)
+    overlap = "Mug and Pen overlap by 80 mm at frame 1: they are pushed apart slowly"
+    fake_worker.warnings = ({"objects": ["Mug", "Pen"], "field": "overlap", "message": overlap},)
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    told = capfd.readouterr().out
+    assert "the hull fills the hollow of Mug, in which Pen begins" in told and "overlap by" not in told
+
+
+def test_what_is_wrong_with_many_objects_alike_is_one_line(make_body, look):
+    for number in range(5):
+        make_body(f"Sheet {number}", mesh=box_mesh("Sheet", (0.1, 0.1, 0.0)))
+    (one,) = (finding for finding in look().findings if finding.level == "ERROR")
+    assert one.objects == tuple(f"Sheet {number}" for number in range(5)) and "Solidify" in one.message
+    with pytest.raises(RuntimeError, match="5 problems") as refused:
+        bpy.ops.stiction.bake()
+    assert str(refused.value).count("Solidify") == 1 and "Sheet 3 and 1 more" in str(refused.value)
 
 
 def test_bodies_of_a_chain_that_overlap_at_their_joints_are_one_line(scene, make_body, causes):

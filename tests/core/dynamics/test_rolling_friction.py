@@ -128,3 +128,51 @@ def test_a_turntable_spins_a_ball_up_by_torsional_friction():
     slowing = 0.004 * G / (0.4 * RADIUS**2)
     assert frames[4].velocities[0, 5] == pytest.approx(slowing * 4 / FPS, rel=0.1)
     assert frames[-1].velocities[0, 5] == pytest.approx(3.0, rel=1e-4)
+
+
+def test_what_rolling_friction_holds_is_solved_once_and_then_stands():
+    """Moments are remembered: the next step begins with its answer. It took 7 factorizations in each step without that."""
+    length, angle = 0.02, math.atan(0.18)
+    normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
+    one = replace(ball(replace(material(0.9), rolling=length, torsion=length)), position=RADIUS * normal)
+    slope = replace(ground(material(0.9)), orientation=axis_angle([0, 1, 0], angle))
+    frames = sc.Simulation(scene(one, slope), substeps=4).run(24)
+    assert not any(frame.statistics.factorisations.any() for frame in frames[12:])
+    assert np.linalg.norm(frames[-1].poses[0, :3] - one.position) < 1e-4
+
+
+@pytest.mark.parametrize("length", [0.0, 0.01])
+def test_a_row_of_balls_that_bear_moments_passes_a_blow_on_to_the_last(length):
+    """The impacts of a row are solved one after the other, each with the moments of its own contacts."""
+    smooth = replace(material(0.0, restitution=1.0), rolling=length, torsion=length)
+    row = [
+        replace(ball(smooth, (1.0 if x < 0 else 0.0, 0, 0)), name=f"{x}", position=np.array([x, 0, RADIUS]))
+        for x in (-0.5, 0.0, 0.2, 0.4)
+    ]
+    frames = sc.Simulation(scene(*row, ground(replace(material(0.0), rolling=length))), substeps=10).run(24)
+    np.testing.assert_allclose(frames[-1].velocities[:4, 0], [0.0, 0.0, 0.0, 1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("stop", [3, 8])
+def test_a_bake_with_moments_goes_on_from_a_checkpoint_with_the_same_bits(stop):
+    rolling = ball(replace(material(0.6), rolling=0.01, torsion=0.004), (0.7, 0.2, 0), (0, 7.0, 3.0))
+    spec = scene(rolling, floor())
+    whole = sc.Simulation(spec, substeps=2)
+    whole.first_frame()
+    frames, kept = {}, {}
+    for number in range(2, 13):
+        frames[number], kept[number] = whole.advance(), whole.checkpoint()
+    again = sc.Simulation(spec, substeps=2)
+    again.restore(stop, kept[stop])
+    for number in range(stop + 1, 13):
+        np.testing.assert_array_equal(again.advance().poses, frames[number].poses)
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_moments_and_is_gone_on_from():
+    spec = scene(ball(replace(material(0.6), rolling=0.01), (0.7, 0, 0), (0, 7.0, 0)), floor())
+    whole = sc.Simulation(spec, substeps=2)
+    whole.run(3)
+    kept = {name: array for name, array in whole.checkpoint().items() if not name.endswith("_moment")}
+    again = sc.Simulation(spec, substeps=2)
+    again.restore(4, kept)
+    np.testing.assert_allclose(again.advance().poses, whole.advance().poses, atol=1e-6)
