@@ -24,6 +24,7 @@ from ..motion.rotation import matrices
 from .attached import Attached, attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
+from .stiffness import stiffness_of_bonds
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
 from .thresholds import Thresholds, within
 
@@ -56,7 +57,7 @@ class Joints:
 
     memory: what they remember. links: (k, 2) the bodies of those that hold or limit a coordinate, -1 for the world, and
     is_rigid: (k,) which of them hold all six. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,)
-    which bodies any hold. driven: (k,) bodies that motors drive.
+    which bodies any hold. driven: (k,) bodies that motors drive. stiffness: (j, 6) N/m and N m/rad, of the coordinates of bonds.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, bending: Bending, state: State):
@@ -69,6 +70,7 @@ class Joints:
         self._is_bond = np.array([joint.strength is not None for joint in spec.joints], dtype=bool)
         # of the others no angle is asked for, or none that turns far
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
+        self.stiffness = stiffness_of_bonds(self._table, model)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
         self._gives_way = np.zeros(count, dtype=bool)
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
@@ -253,7 +255,7 @@ class Joints:
         return Thresholds(capacity, is_bond, load)
 
     def break_by(self, impulse: Floats, which: NDArray[np.bool_], time_step: float) -> bool:
-        """Break the joints that reached their thresholds; whether there are any.
+        """Break the joints that reached their thresholds; whether other joints hold from now on than in the step.
 
         impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
         at their thresholds in the step that was just accepted. time_step: s.
@@ -262,11 +264,14 @@ class Joints:
             return False
         thresholds = self._thresholds(time_step, impulse)
         reached = within(thresholds, np.zeros_like(impulse), np.zeros(len(self), dtype=bool))
-        breaks = self._holds & (which | self._gives_way | reached)
+        breaks = self._holds & (which | (self._gives_way & ~self._is_bond) | reached)
+        # a bond that breaks in one attempt at a step may hold in the next, with contacts beside it
+        holds_again = self._gives_way & ~breaks
         self._gives_way = np.zeros(len(self), dtype=bool)
-        if breaks.any():
+        changes = bool(breaks.any() or holds_again.any())
+        if changes:
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
-        return bool(breaks.any())
+        return changes
 
 
 def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> tuple[Floats, Floats]:
