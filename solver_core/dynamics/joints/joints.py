@@ -26,7 +26,7 @@ from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
 from .stiffness import stiffness_of_bonds
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
-from .thresholds import Thresholds, within
+from .thresholds import TENSION, Thresholds, within
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
@@ -57,7 +57,8 @@ class Joints:
 
     memory: what they remember. links: (k, 2) the bodies of those that hold or limit a coordinate, -1 for the world, and
     is_rigid: (k,) which of them hold all six. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,)
-    which bodies any hold. driven: (k,) bodies that motors drive. stiffness: (j, 6) N/m and N m/rad, of the coordinates of bonds.
+    which bodies any hold. driven: (k,) bodies that motors drive. stiffness: (j, 6) N/m and N m/rad, of the coordinates of
+    bonds.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, bending: Bending, state: State):
@@ -72,7 +73,7 @@ class Joints:
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self.stiffness = stiffness_of_bonds(self._table, model)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
-        self._gives_way = np.zeros(count, dtype=bool)
+        self._gives_way, self._transmitted = np.zeros(count, dtype=bool), np.zeros((self._table.triples, 3))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
         self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count)))
         self.memory = self.memory._replace(off=self._off(state))
@@ -204,7 +205,12 @@ class Joints:
         thresholds = None
         if self._may_break:
             thresholds = self._thresholds(begin.single, np.zeros((len(self), 6)) if load is None else load.copy())
-        return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
+        made = JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
+        lost = self._gives_way & self._is_bond
+        if lost.any():
+            made.has_lost = lost[made.joint]
+            made.transmitted = np.where(made.has_lost[:, None], self._transmitted[made.triples], 0.0)
+        return made
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
@@ -231,11 +237,20 @@ class Joints:
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
-    def give_way(self, which: NDArray[np.bool_]) -> bool:
+    def give_way(self, which: NDArray[np.bool_], impulse: Floats) -> bool:
         """Let some joints (j,), which transmit their thresholds in the step that is being solved, hold their bodies together no
-        longer; whether any of them did. They break when the step is accepted."""
+        longer; whether any of them did. They break when the step is accepted.
+
+        impulse: (t, 3) N s, of all triples. Bonds transmit the same in the next attempt at the step, but for their pressure,
+        which contacts bear then.
+        """
         new = which & ~self._gives_way
         if new.any():
+            rows = self._table.rows
+            pressed = self._is_bond[rows.joint] & (rows.coordinate == TENSION)
+            self._transmitted = impulse.copy()
+            at = rows.triple[pressed], rows.place[pressed]
+            self._transmitted[at] = np.minimum(self._transmitted[at], 0.0)
             self._gives_way = self._gives_way | which
             self.restore(self.memory)
         return bool(new.any())
@@ -255,7 +270,7 @@ class Joints:
         return Thresholds(capacity, is_bond, load)
 
     def break_by(self, impulse: Floats, which: NDArray[np.bool_], time_step: float) -> bool:
-        """Break the joints that reached their thresholds; whether other joints hold from now on than in the step.
+        """Break the joints that reached their thresholds; whether there are any.
 
         impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
         at their thresholds in the step that was just accepted. time_step: s.
@@ -264,14 +279,11 @@ class Joints:
             return False
         thresholds = self._thresholds(time_step, impulse)
         reached = within(thresholds, np.zeros_like(impulse), np.zeros(len(self), dtype=bool))
-        breaks = self._holds & (which | (self._gives_way & ~self._is_bond) | reached)
-        # a bond that breaks in one attempt at a step may hold in the next, with contacts beside it
-        holds_again = self._gives_way & ~breaks
+        breaks = self._holds & (which | self._gives_way | reached)
         self._gives_way = np.zeros(len(self), dtype=bool)
-        changes = bool(breaks.any() or holds_again.any())
-        if changes:
+        if breaks.any():
             self.restore(self.memory._replace(broken=self.memory.broken | breaks))
-        return changes
+        return bool(breaks.any())
 
 
 def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> tuple[Floats, Floats]:

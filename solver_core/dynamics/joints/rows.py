@@ -113,12 +113,14 @@ def empty(r: int, t: int, widest: int) -> Fixed:
 
 
 class JointStep:
-    """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off:
-    lengths, how far one of them is from where it may be as the step begins;
-    are_driven: whether one has an end that moves and not by the solver. joint: (t,) the joint of each triple. is_bond: (t,)
-    triples of bonds. ends: (j, 2) the bodies of all joints. position: (moving, 3) m, of those that the solver moves. length: (t,)
-    m, at which a force turns the bodies of each triple as easily as it moves them. has_lost: (t,) those of bonds that break in this step, which transmit the impulses `transmitted` (t, 3) and
-    no others."""
+    """Some joints of a table in a step.
+
+    triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off: lengths, how far one of them is from
+    where it may be as the step begins; are_driven: whether one has an end that moves and not by the solver. joint: (t,) the
+    joint of each triple. length: (t,) m, at which a force turns its bodies as easily as it moves them. ends: (j, 2) the bodies
+    of all joints. position: (moving, 3) m, of those that the solver moves. is_bond: (t,) triples of bonds. has_lost:
+    (t,) those of bonds that break in this step, which transmit the impulses `transmitted` (t, 3) and no others.
+    """
 
     def __init__(
         self,
@@ -223,7 +225,7 @@ class JointStep:
         return out
 
     def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:
-        """(j,) the joints with a breaking impulse that would transmit more than that with impulses (t, 3) of the rows; also those
+        """(j,) the joints with a breaking impulse that would transmit more than it with impulses (t, 3) of the rows; also those
         that reach it, where the rows have no bounds yet."""
         if self._thresholds is None:
             return np.zeros(len(self._frames.body), np.bool_)

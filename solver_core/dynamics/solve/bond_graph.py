@@ -134,7 +134,8 @@ class BondGraph:
     def product(self, x: Floats) -> Floats:
         """(k, 3) J x of motions x (n, 6)."""
         x = np.concatenate([x, np.zeros((1, RIGID))])
-        return product(self.jacobian_a, x[self.body_a][..., None])[..., 0] + product(self.jacobian_b, x[self.body_b][..., None])[..., 0]
+        of_a, of_b = x[self.body_a][..., None], x[self.body_b][..., None]
+        return (product(self.jacobian_a, of_a) + product(self.jacobian_b, of_b))[..., 0]
 
     def transposed(self, impulse: Floats) -> Floats:
         """(n, 6) J^T of impulses (k, 3)."""

@@ -18,18 +18,21 @@ from ...compile.kernel import kernel
 from ...linalg.in_order import product
 from ...linalg.mat3 import inverses
 from ...problem.result import WORST_FIRST, Found, Status
-from ...problem.system import System, apply_mass
+from ...problem.system import System, apply_mass, relative_velocity
 from ...solvers.block_operator import State, update_velocities
 from ..model.bodies import RIGID
 from .bond_graph import BondGraph
 from .islands import Again, Error, Outcomes, island_of_each, not_begun
 from .moments import Moments
+from .shared_contacts import shared_impulses
 
 __all__ = ["Bonds", "Clustered"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+CLOSED = 1e-2  # of the speed that gravity gives in a step: contacts that open no faster may bear something
 
 
 @dataclass(frozen=True)
@@ -213,14 +216,51 @@ class Clustered:
         out = np.zeros((len(whole.body_a), 3))
         out[self.kept] = impulse
         out[first:][bonds.lost] = bonds.transmitted[bonds.lost]
-        graph, bodies = bonds.graph, np.flatnonzero(bonds.graph.is_bonded)
-        missing = mass_times(whole, v - velocities_of(whole, out))
+        graph, shared = bonds.graph, out.copy()
+        shared[self.kept] = self._shared(v, impulse)
+        bodies = np.flatnonzero(graph.is_bonded)
+        missing = mass_times(whole, v - velocities_of(whole, shared))
         loads = np.zeros((len(self.body), RIGID))
         loads[bodies] = missing[whole.offset[bodies][:, None] + np.arange(RIGID)]
+        loads -= self._unbalanced(loads)
         apart = graph.product(self.motion) + whole.bias[first:][bonds.intact]
         led = graph.is_led[np.maximum(graph.body_a, graph.body_b)]
         apart[~(led & (np.abs(apart).max(axis=1) > bonds.play[bonds.intact]))] = 0.0
         out[first:][bonds.intact] = graph.loads(loads) - bonds.h * bonds.h * graph.stiffness * apart
+        return out
+
+    def _shared(self, v: Floats, impulse: Floats) -> Floats:
+        """(m', 3) N s, the impulses (m', 3) of the kept rows, those of the contacts of clusters shared as equal springs would;
+        v: (dof,) the velocities of all bodies."""
+        system, whole, contacts = self.system, self.whole, len(self.system.mu)
+        is_rigid = np.append(np.diff(system.offset) == RIGID, True)
+        is_cluster = np.zeros(len(is_rigid), np.bool_)
+        is_cluster[self.body[self._bonded]] = True
+        a, b = system.body_a[:contacts], system.body_b[:contacts]
+        chosen = (is_cluster[a] | is_cluster[b]) & is_rigid[a] & is_rigid[b]
+        pairs, number = np.unique(a * len(is_rigid) + b, return_inverse=True)
+        kept = self.kept[:contacts]
+        opens = whole.slack[kept] + relative_normal_velocities(whole, v)[kept]
+        closed = (opens <= CLOSED * system.least_scale) | (impulse[:contacts, 0] > 0.0)
+        of_a, of_b = (given[:contacts, :, :RIGID] for given in (system.jacobian_a, system.jacobian_b))
+        rows = np.where((b >= 0)[:, None, None], of_b, of_a)
+        out = impulse.copy()
+        pair = np.where(chosen, number.reshape(-1), -1)
+        out[:contacts] = shared_impulses(rows, pair, len(pairs), closed, np.ascontiguousarray(impulse[:contacts]))
+        return out
+
+    def _unbalanced(self, loads: Floats) -> Floats:
+        """(bodies, 6) what impulses (bodies, 6) on the bodies of free clusters give these altogether: what is not of the rows,
+        such as rolling friction, and rounding."""
+        bonded, out = self._bonded, np.zeros_like(loads)
+        clusters, (_, inverse) = self._mass_of_clusters()
+        of_clusters = np.zeros((len(self.system.offset) - 1, RIGID))
+        gathered = self._gathered(loads)
+        of_clusters[clusters] = product(inverse, gathered[clusters][..., None])[..., 0]
+        twist = of_clusters[self.body[bonded]]
+        twist[:, :3] += np.cross(twist[:, 3:], self.lever[bonded])
+        own = self.whole.mass[self.whole.block_start[bonded][:, None] + np.arange(RIGID * RIGID)]
+        out[bonded] = product(own.reshape(-1, RIGID, RIGID), twist[..., None])[..., 0]
         return out
 
     def asked(self, of_bodies: NDArray, bonded: NDArray) -> NDArray:
@@ -231,8 +271,8 @@ class Clustered:
         return of_bodies[leads]
 
     def again(self, again: Again) -> tuple[Again, Ints]:
-        """Which islands of the reduced system are to be solved, with room for its answer; and (islands',) the island of the whole
-        system that each is in. again: of the whole system."""
+        """Which islands of the reduced system are to be solved, with room for its answer; and (islands',) the island of the
+        whole system that each is in. again: of the whole system."""
         island, _ = island_of_each(self.whole)
         part, count = island_of_each(self.system)
         whose = np.zeros(count, np.int64)
@@ -286,6 +326,15 @@ def velocities_of(system, impulse):
     v = np.empty(system.velocity.size)
     update_velocities(system, State(impulse, v))
     return v
+
+
+@kernel
+def relative_normal_velocities(system, v):
+    """(m,) m/s, the first of each triple of relative velocities at velocities v (n,)."""
+    out = np.empty(system.body_a.size)
+    for k in range(out.size):
+        out[k], _, _ = relative_velocity(system, k, v)
+    return out
 
 
 @kernel

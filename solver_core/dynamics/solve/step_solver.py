@@ -266,10 +266,10 @@ class StepSolver:
     ) -> Solved:
         """Solve the contact problem with joints in it.
 
-        Joints hold whatever they bear at first. Bonds that would transmit more than their strength break, the most loaded first,
-        and the step is solved again with what they transmit. Islands in which joints would transmit more than their breaking
-        impulses are solved again, with these as bounds on all their joints that can break. So a step in which no joint reaches
-        its threshold is what it would be if none could break, and costs no more.
+        Joints hold whatever they bear at first. Bonds that would transmit more than their strength break, the most loaded
+        first, and the step is solved again with what they transmit. Islands in which joints would transmit more than their
+        breaking impulses are solved again, with these as bounds on all their joints that can break. So a step in which no joint
+        reaches its threshold is what it would be if none could break, and costs no more.
         """
         of_try = begin, problem, known, may_cut, moved
         joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
@@ -418,8 +418,8 @@ class StepSolver:
     ) -> tuple[Floats, Totals]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
-        already. is_start: whether another solve begins with what comes out, so that nothing is kicked. bonds: of the step, whose
-        clusters move as one body each; None where there are none."""
+        already. is_start: whether another solve begins with what comes out, so that nothing is kicked. bonds: of the step,
+        whose clusters move as one body each; None where there are none."""
         of_solve = begin.velocities, asked, again, is_start
         if bonds is None:
             return self._solve_with_moments(problem.system, problem.impulse, self._moments, of_solve)
