@@ -284,7 +284,7 @@ class StepSolver:
                 break
             loaded = np.unique(island[(breaks if breaks.any() else over)[joints.joint]])
             if breaks.any():
-                joints = joints.without(breaks, impulse, touches)
+                joints = self._break_bonds(begin, joints, joined, loaded, touches)
             else:
                 chosen, left = np.zeros(len(over), np.bool_), left - 1
                 chosen[joints.joint[np.isin(island, loaded)]] = True
@@ -293,6 +293,27 @@ class StepSolver:
         self._breaks = np.zeros(len(self._joints), np.bool_)
         self._breaks[joints.joint[joints.has_lost]] = True
         return joined.solved
+
+    def _break_bonds(
+        self, begin: Begin, joints: JointStep, joined: Joined, loaded: NDArray[np.int64], touches: NDArray[np.bool_]
+    ) -> JointStep:
+        """The joints of a step without the bonds that break in it, one after the other, with the same bias of all rows.
+
+        joined: the step as it was solved. loaded: its islands in which bonds break. touches: (j,) joints between whose bodies
+        there are contacts.
+        """
+        problem, v, *_ = joined.solved
+        problem = problem._replace(impulse=problem.impulse.copy())
+        first, system = len(problem.system.mu), problem.system
+        ends = system.body_a[first:], system.body_b[first:]
+        rows = JointRows(*ends, system.jacobian_a[first:], system.jacobian_b[first:], system.bias[first:], system.box)
+        asked = self._island_motion.look(begin, system)
+        asked, v = (np.minimum(asked[0], self._settings.tolerance), asked[1]), v.copy()
+        while (breaks := joints.breaking(problem.impulse[first:])).any():
+            joints = joints.without(breaks, problem.impulse[first:], touches)
+            again = loaded, v, not_begun(len(joined.outcomes.status))
+            v, _ = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
+        return joints
 
     def _bonds_of(self, begin: Begin, joints: JointStep, rows: JointRows) -> Bonds | None:
         """The bonds among the joints of a step; None where there are none. Bonds of bodies that bend, or that are locked in a

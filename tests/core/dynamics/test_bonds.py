@@ -193,13 +193,13 @@ def test_a_bonded_box_tumbles_as_a_whole_one_does(substeps):
 def test_a_cluster_that_stands_costs_what_one_body_costs():
     """A wall of 40 bonded bricks on the ground takes as many factorisations as a block of its size."""
     wall = [
-        (f"Brick {row} {i}", (0.2, 0.1, 0.1), (0.2 * i + 0.1 * (row % 2), 0.0, 0.1 * row + 0.05), BodyKind.ACTIVE)
+        (f"Brick {row} {i}", (0.2, 0.1, 0.1), (0.2 * i + 0.1 * (row % 2), 0.0, 0.1 * row + 0.05))
         for row in range(5)
         for i in range(8)
     ]
-    joints = bonded(wall, Stresses(1e9, 1e9))
+    joints = bonded([(*one, BodyKind.ACTIVE) for one in wall], Stresses(1e9, 1e9))
     ground = parts.ground(parts.pair_material(0.6))
-    made = [parts.box(name, size, place, parts.pair_material(0.6), mass=DENSITY * float(np.prod(size))) for name, size, place, _ in wall]
+    made = [parts.box(*one, parts.pair_material(0.6), mass=DENSITY * float(np.prod(one[1]))) for one in wall]
     of_bricks = SceneSpec(bodies=(ground, *made), joints=tuple(joints))
     whole = parts.box("Wall", (1.6, 0.1, 0.5), (0.7, 0.0, 0.25), parts.pair_material(0.6), mass=DENSITY * 0.08)
     counts = [
