@@ -40,7 +40,6 @@ SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, m
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
 TIE = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
 SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by what they load a bond with
-NORMAL, TANGENTIAL = [TENSION, BENDING_X, BENDING_Y], [SHEAR_X, SHEAR_Y, TORSION]
 
 
 @dataclass(frozen=True)
@@ -90,16 +89,14 @@ def most_loaded(thresholds: Thresholds, by_coordinate: Floats, component: Ints, 
 def transmitted_by_bonds(thresholds: Thresholds, by_coordinate: Floats, touches: Flags) -> Floats:
     """What bonds transmit in the step in which they break, on top of the load: (j, 6) N s and N m s.
 
-    The coordinates of a sum that is beyond 1 are reduced in the ratio of the sum. Pressure is left to the contacts of the two
-    bodies. by_coordinate: (j, 6), what they would transmit. touches: (j,) bonds between whose bodies there are contacts.
+    All loads of a bond grow in proportion until a sum reaches 1. So all of its coordinates are reduced in the ratio of the
+    larger sum. Pressure is left to the contacts of the two bodies. by_coordinate: (j, 6), what they would transmit. touches:
+    (j,) bonds between whose bodies there are contacts.
     """
     total = thresholds.load + by_coordinate
     tension, bending, tangential = sums_of_bonds(thresholds, total)
-    borne = np.ones_like(total)
-    normal = np.where(tension > 0.0, tension + bending, bending / np.maximum(1.0 - tension, 1.0))
-    borne[:, NORMAL] = np.maximum(normal, 1.0)[:, None]
-    borne[:, TANGENTIAL] = np.maximum(tangential, 1.0)[:, None]
-    out: Floats = total / borne - thresholds.load
+    borne = np.maximum(np.maximum(tension + bending, tangential), 1.0)
+    out: Floats = total / borne[:, None] - thresholds.load
     pressed = tension <= 0.0
     out[pressed, TENSION] = np.where(touches, 0.0, by_coordinate[:, TENSION])[pressed]
     return out
