@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.fracture.bonds import Stresses, bonds
+from solver_core.fracture.bonds import Stresses, bonds, released_at
 from solver_core.fracture.touching import Faces, touching_sections
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, SceneSpec
@@ -221,3 +221,33 @@ def test_bonds_break_between_ends_that_are_driven_apart():
     assert frame.broken.any()
     assert (frame.statistics.status == sc.Status.SOLVED).all()
     assert np.isfinite(frame.poses).all()
+
+
+def test_released_pieces_fall_freely_from_the_frame_on_and_not_before():
+    """A bar of four pieces sticks out of a wall up to the third frame."""
+    blocks, fps, released = bar(4, 0.8, (0.0, 0.1, 0.1), 0), 24.0, 3
+    joints = [released_at(joint, released) for joint in bonded(blocks, Stresses(1e9, 1e9))]
+    spec = SceneSpec(bodies=tuple(block(*one) for one in blocks), joints=tuple(joints), gravity=np.array([0.0, 0.0, -GRAVITY]))
+    frames = sc.Simulation(spec, substeps=10).run(9)
+    height = np.array([frame.poses[1:, 2] for frame in frames])
+    time = np.maximum(np.arange(10) - released, 0)[:, None] / fps
+    # the leapfrog is half a step of 1/240 s late or early
+    np.testing.assert_allclose(height, np.broadcast_to(-0.5 * GRAVITY * time**2, height.shape), atol=GRAVITY * 0.25 / 240.0)
+    np.testing.assert_allclose(height[: released + 1], 0.0, atol=1e-9)
+    assert not frames[-1].broken.any()
+
+
+def test_what_an_animated_body_carried_flies_on_with_its_speed_when_it_is_released():
+    speed, fps, released = 1.2, 24.0, 4
+    blocks = bar(3, 0.6, (0.0, 0.1, 0.1), 0)
+    joints = [released_at(joint, released) for joint in bonded(blocks, Stresses(1e9, 1e9))]
+    made = [block(*one) for one in blocks]
+    path = np.tile(np.array([*blocks[0][2], 1.0, 0.0, 0.0, 0.0]), (10, 1))
+    # it stops where it lets go
+    path[:, 1] += speed * np.minimum(np.arange(10), released) / fps
+    made[0] = replace(made[0], kind=BodyKind.ANIMATED, path=path)
+    made[1:] = [replace(one, velocity=np.array([0.0, speed, 0.0])) for one in made[1:]]
+    spec = SceneSpec(bodies=tuple(made), joints=tuple(joints), gravity=np.zeros(3), frame_end=10)
+    frame = sc.Simulation(spec, substeps=4).run(9)[-1]
+    np.testing.assert_allclose(frame.velocities[1:, 1], speed, rtol=1e-6)
+    np.testing.assert_allclose(frame.poses[1:, 1], speed * 9 / fps, rtol=1e-6)
