@@ -38,7 +38,7 @@ Flags = NDArray[np.bool_]
 
 SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
-TIE = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
+AS_LOADED = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
 SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by what they load a bond with
 
 
@@ -83,7 +83,7 @@ def most_loaded(thresholds: Thresholds, by_coordinate: Floats, component: Ints, 
     sums = np.where(intact, np.maximum(tension + bending, tangential), 0.0)
     largest = np.zeros(component.max(initial=-1) + 1)
     np.maximum.at(largest, component[intact], sums[intact])
-    return intact & (sums >= 1.0) & (sums >= (1.0 - TIE) * largest[component])
+    return intact & (sums >= 1.0) & (sums >= (1.0 - AS_LOADED) * largest[component])
 
 
 def transmitted_by_bonds(thresholds: Thresholds, by_coordinate: Floats, touches: Flags) -> Floats:

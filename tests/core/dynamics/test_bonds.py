@@ -187,7 +187,7 @@ def test_a_bonded_box_tumbles_as_a_whole_one_does(substeps):
     # the distances of the pieces from each other are those at the begin
     distance = np.linalg.norm(frame.poses[:-1, None, :3] - frame.poses[None, :-1, :3], axis=2)
     began = np.linalg.norm(np.array(places)[:, None] - np.array(places)[None], axis=2)
-    np.testing.assert_allclose(distance, began, atol=1e-6)
+    np.testing.assert_allclose(distance, began, atol=1e-5)
 
 
 def test_a_wall_of_bonded_bricks_takes_no_more_factorisations_than_a_rigid_body_does():
