@@ -68,7 +68,7 @@ def bonds(sections: Sequence[Section], names: Sequence[str], stresses: Stresses)
 
 def released_at(joint: JointSpec, frame: int) -> JointSpec:
     """The bond, which holds up to a frame and not on the way on from it. frame: 0 is the first of the scene's range."""
-    gone = JointChange(max(frame, 0) + 1, (LOCKED,) * 3, (LOCKED,) * 3, enabled=False)
+    gone = JointChange(max(frame, 0) + 1, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enabled=False)
     return replace(joint, changes=(gone,))
 
 

@@ -59,9 +59,9 @@ class BondGraph:
     @staticmethod
     def of(rows: JointRows, intact: Flags, stiffness: Floats, position: Floats) -> BondGraph:
         """Those of the rows of joints (t,) that are intact bonds. stiffness: (t, 3). position: (n, 3) m."""
-        ends = rows.body_a[intact], rows.body_b[intact]
-        jacobians = (np.ascontiguousarray(given[intact][:, :, :RIGID]) for given in (rows.jacobian_a, rows.jacobian_b))
-        return BondGraph(*ends, *jacobians, stiffness[intact], position)
+        of_a = np.ascontiguousarray(rows.jacobian_a[intact][:, :, :RIGID])
+        of_b = np.ascontiguousarray(rows.jacobian_b[intact][:, :, :RIGID])
+        return BondGraph(rows.body_a[intact], rows.body_b[intact], of_a, of_b, stiffness[intact], position)
 
     @cached_property
     def cluster(self) -> Ints:

@@ -87,7 +87,7 @@ class Clustered:
         keeps = label[whole.body_a] != label[whole.body_b]
         keeps[intact], keeps[lost] = False, False
         kept = np.flatnonzero(keeps)
-        size = np.diff(whole.offset)[leads]
+        size = (whole.offset[1:] - whole.offset[:-1])[leads]
         source = expanded(whole.offset[:-1][leads], size)
         out = Clustered(bonds, whole, whole, kept, body, lever, motion, source)
         return out._with_system(size, expanded(whole.block_start[:-1][leads], size * size), lost, first)

@@ -243,8 +243,8 @@ def test_what_an_animated_body_carried_flies_on_with_its_speed_when_it_is_releas
     joints = [released_at(joint, released) for joint in bonded(blocks, Stresses(1e9, 1e9))]
     made = [block(*one) for one in blocks]
     path = np.tile(np.array([*blocks[0][2], 1.0, 0.0, 0.0, 0.0]), (10, 1))
-    # it stops where it lets go
-    path[:, 1] += speed * np.minimum(np.arange(10), released) / fps
+    # it stops three frames after it lets go
+    path[:, 1] += speed * np.minimum(np.arange(10), released + 3) / fps
     made[0] = replace(made[0], kind=BodyKind.ANIMATED, path=path)
     made[1:] = [replace(one, velocity=np.array([0.0, speed, 0.0])) for one in made[1:]]
     spec = SceneSpec(bodies=tuple(made), joints=tuple(joints), gravity=np.zeros(3), frame_end=10)
