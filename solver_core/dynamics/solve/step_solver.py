@@ -280,6 +280,8 @@ class StepSolver:
         while True:
             impulse, island = joined.solved[0].impulse[contacts:], joined.island[contacts:]
             breaks, over = joints.breaking(impulse), joints.exceeding(impulse)
+            # loads of a step that is missed are none to break by
+            breaks &= joined.solved[2].status == Status.SOLVED
             if not breaks.any() and (left == 0 or not over.any()):
                 break
             loaded = np.unique(island[(breaks if breaks.any() else over)[joints.joint]])
@@ -312,7 +314,9 @@ class StepSolver:
         while (breaks := joints.breaking(problem.impulse[first:])).any():
             joints = joints.without(breaks, problem.impulse[first:], touches)
             again = loaded, v, not_begun(len(joined.outcomes.status))
-            v, _ = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
+            v, found = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
+            if found.status != Status.SOLVED:
+                break
         return joints
 
     def _bonds_of(self, begin: Begin, joints: JointStep, rows: JointRows) -> Bonds | None:
