@@ -146,7 +146,12 @@ class STICTION_OT_fracture(Operator):
         for ob, surface, pieces in cut:
             self.build(ob, surface, pieces, context)
         number = sum(len(pieces.volumes) for _, _, pieces in cut)
-        self.report({"INFO"}, f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}")
+        made = f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}"
+        lost = "; ".join(f"{ob.name} has {' and '.join(own)}" for ob in objects if (own := not_taken_over(ob)))
+        if lost:
+            self.report({"WARNING"}, f"{made}, which do not take over everything: {lost}. Join Back restores it")
+        else:
+            self.report({"INFO"}, made)
         return {"FINISHED"}
 
     def cut(self, ob: Object, context: Context) -> tuple[Surface, Pieces]:
@@ -235,6 +240,17 @@ class STICTION_OT_join_back(Operator):
                 context.view_layer.objects.active = ob
         self.report({"INFO"}, f"Joined back: {', '.join(names)}")
         return {"FINISHED"}
+
+
+def not_taken_over(ob: Object) -> list[str]:
+    """What of a mesh its pieces do not have, in words."""
+    mesh = ob.data
+    found = {
+        "shape keys": mesh.shape_keys is not None,
+        "vertex groups": len(ob.vertex_groups) > 0,
+        "color attributes": len(mesh.color_attributes) > 0,
+    }
+    return [name for name, has in found.items() if has]
 
 
 @contextmanager

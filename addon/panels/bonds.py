@@ -33,6 +33,11 @@ class STICTION_PT_collection_bonds(Panel):
         column.prop(own, "tension")
         column.prop(own, "shear")
         layout.prop(own, "gap")
+        row = layout.row(heading="Release")
+        row.prop(own, "use_release", text="")
+        frame = row.row()
+        frame.active = own.use_release
+        frame.prop(own, "release_frame", text="")
 
 
 def register() -> None:

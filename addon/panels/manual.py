@@ -106,6 +106,8 @@ ANCHORS = {
         "tension": "tensile-strength",
         "shear": "shear-strength",
         "gap": "largest-gap",
+        "use_release": "release",
+        "release_frame": "frame-of-a-release",
     },
     "WedgeAxis": {"field": "vary", "body": "body-of-an-axis", "values": "values"},
     "SceneWedge": {"workers": "workers", "folder": "folder-of-a-wedge"},

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bpy.types import Scene
 
-from ...solver_core.fracture.bonds import Stresses, bonds_of_bodies
+from ...solver_core.fracture.bonds import Stresses, bonds_of_bodies, released_at
 from ...solver_core.scene.joints import JointSpec
 from ...solver_core.scene.spec import BodySpec, SceneWarning
 from ..settings.bonds import bonded_collections
@@ -15,14 +15,19 @@ from ..settings.bonds import bonded_collections
 __all__ = ["read_bonds"]
 
 
-def read_bonds(scene: Scene, bodies: Sequence[BodySpec]) -> tuple[list[JointSpec], list[SceneWarning]]:
-    """The bonds between the bodies that could be read. A bond that two collections have is that of the first by name."""
+def read_bonds(scene: Scene, bodies: Sequence[BodySpec], start: int) -> tuple[list[JointSpec], list[SceneWarning]]:
+    """The bonds between the bodies that could be read. A bond that two collections have is that of the first by name.
+
+    start: the first frame of the simulation.
+    """
     found: dict[str, JointSpec] = {}
     warnings = []
     for values, members in bonded_collections(scene):
         names = {ob.name_full for ob in members}
         bound = [body for body in bodies if body.name in names]
         made = bonds_of_bodies(bound, Stresses(values.tension, values.shear), values.gap)
+        if values.release is not None:
+            made = [released_at(joint, values.release - start) for joint in made]
         found |= {joint.name: joint for joint in made if joint.name not in found}
         if bound and not made:
             message = (

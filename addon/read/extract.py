@@ -170,7 +170,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
     joined = read_joints(world, {body.name for body in bodies}, context)
-    bound, odd = read_bonds(scene, bodies)
+    bound, odd = read_bonds(scene, bodies, start)
     problems += joined.problems
     warnings += [*joined.warnings, *odd]
     gravity = gravity_now(context)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, PointerProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
 from bpy.types import Collection, Object, PropertyGroup, Scene
 
 from ...presets import BONDS
@@ -24,12 +24,14 @@ STRENGTHS = {identifier: BONDS[name] for identifier, name, _ in ITEMS if name in
 
 
 class BondValues(NamedTuple):
-    """Of a collection: its name; what its bonds bear in tension and in shear, Pa; m by which faces that touch may be apart."""
+    """Of a collection: its name; what its bonds bear in tension and in shear, Pa; m by which faces that touch may be apart; the
+    frame of the scene at which the bonds are released, None for never."""
 
     name: str
     tension: float
     shear: float
     gap: float
+    release: int | None
 
 
 def take_material(self: CollectionBonds, context: bpy.types.Context) -> None:
@@ -76,6 +78,10 @@ class CollectionBonds(PropertyGroup):
         subtype="DISTANCE",
         unit="LENGTH",
     )
+    use_release: BoolProperty(
+        name="Release", description="Release the bonds at a frame: the bodies are loose from there on, as fast as they are"
+    )
+    release_frame: IntProperty(name="Frame", description="Last frame at which the bonds hold", default=24)
 
 
 def bond_items() -> tuple[tuple[str, str, str], ...]:
@@ -93,7 +99,9 @@ def bonded_collections(scene: Scene) -> list[tuple[BondValues, list[Object]]]:
     every = [scene.collection, *scene.collection.children_recursive]
     return [
         (
-            BondValues(each.name_full, PA * own.tension, PA * own.shear, own.gap),
+            BondValues(
+                each.name_full, PA * own.tension, PA * own.shear, own.gap, own.release_frame if own.use_release else None
+            ),
             [ob for ob in each.all_objects if ob.rigid_body],
         )
         for each in sorted(dict.fromkeys(every), key=lambda one: one.name_full)

@@ -31,7 +31,7 @@ from ..problem.many_problems import ContactProblems
 from ..problem.system import System, one_body
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
-from ..scene.joints import FREE_AXIS, LOCKED, JointSpec
+from ..scene.joints import FREE_AXIS, LOCKED, BondStrength, JointSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
 from ..scenes.plain import card_house, chain, jamming_rod, slope
@@ -266,6 +266,19 @@ def windy() -> SceneSpec:
     )
 
 
+def bonded() -> SceneSpec:
+    """Three cubes on the ground in a row with bonds, one of which breaks."""
+    material = card_house(levels=1).bodies[0].material
+    cubes = [box(f"Cube {i}", (0.1, 0.1, 0.1), (0.1 * i, 0.0, 0.05), material) for i in range(3)]
+    cubes[2] = replace(cubes[2], velocity=np.array([0.0, 0.0, FAST]))
+    strong, weak = BondStrength(1e9, 1e9, 1e9, 1e9, 1e9), BondStrength(1.0, 1.0, 1.0, 1.0, 1.0)
+    joints = [
+        JointSpec(f"Bond {i}", f"Cube {i}", f"Cube {i + 1}", np.array([0.1 * i + 0.05, 0.0, 0.05]), strength=strength)
+        for i, strength in enumerate((strong, weak))
+    ]
+    return SceneSpec((ground(material), *cubes), joints=tuple(joints))
+
+
 def whole_scenes() -> None:
     for scene in (polyhedra, rounds, meshes, rounds_on_meshes, moving, windy):
         whole(scene)
@@ -275,6 +288,7 @@ def whole_scenes() -> None:
     whole(jamming_rod)
     whole(jamming_rod, method="pivot")
     whole(chain)
+    whole(bonded)
     whole(bending)
 
 
@@ -293,6 +307,8 @@ def load_kernels_of(spec: SceneSpec) -> None:
         whole(rounds if not has_meshes else rounds_on_meshes if has_rounds else meshes)
     if spec.joints:
         whole(chain)
+    if any(joint.strength is not None for joint in spec.joints):
+        whole(bonded)
     if spec.fields:
         whole(windy)
 

@@ -284,7 +284,7 @@ class Stepper:
     def _let_go(self, solution: Solution) -> bool:
         """Let bodies collide whose joints transmit their thresholds in this step, since what presses them together then is not
         borne by the joints; whether some could not before."""
-        if not self.joints.give_way(solution.gave_way):
+        if not self.joints.give_way(solution.gave_way, solution.held):
             return False
         before = self.together.excluded
         self.follow_joints()

@@ -9,18 +9,18 @@ the largest distance from the centroid; for torsion of circles that is exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ..geometry.compounds import parts, rotation_matrix
-from ..scene.joints import BondStrength, JointSpec
+from ..scene.joints import LOCKED, BondStrength, JointChange, JointSpec
 from ..scene.spec import BodyKind, BodySpec
 from .touching import Faces, Section, touching_sections
 
-__all__ = ["Stresses", "bonds", "bonds_of_bodies", "strength_of"]
+__all__ = ["Stresses", "bonds", "bonds_of_bodies", "released_at", "strength_of"]
 
 Array = NDArray[np.float64]
 
@@ -64,6 +64,12 @@ def bonds(sections: Sequence[Section], names: Sequence[str], stresses: Stresses)
             )
         )
     return made
+
+
+def released_at(joint: JointSpec, frame: int) -> JointSpec:
+    """The bond, which holds up to a frame and not on the way on from it. frame: 0 is the first of the scene's range."""
+    gone = JointChange(max(frame, 0) + 1, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enabled=False)
+    return replace(joint, changes=(gone,))
 
 
 def bonds_of_bodies(bodies: Sequence[BodySpec], stresses: Stresses, tolerance: float) -> list[JointSpec]:

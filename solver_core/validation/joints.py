@@ -77,8 +77,12 @@ def strength_findings(joint: JointSpec) -> Findings:
             yield f"strength.{name}", f"is {value}; it must be more than 0 and finite"
     if any(axis != LOCKED for axis in (*joint.linear, *joint.angular)):
         yield "strength", "is that of a bond, which locks all six axes; lock them, or give the joint a breaking impulse"
-    if joint.breaking_impulse < math.inf or joint.changes:
-        yield "strength", "is beside a breaking impulse or changes, which a bond cannot have; leave these out"
+    if any(each.breaking_impulse < math.inf for each in (joint, *joint.changes)):
+        yield "strength", "is beside a breaking impulse, which a bond cannot have; leave it out"
+    if any(axis != LOCKED for change in joint.changes for axis in (*change.linear, *change.angular)):
+        yield "changes", "let go of single axes of a bond; a change can only disable it"
+    if any(change.enabled for change in joint.changes):
+        yield "changes", "enable a bond; a change can only disable it"
 
 
 def state_findings(joint: JointSpec | JointChange) -> Findings:

@@ -24,8 +24,9 @@ from ..motion.rotation import matrices
 from .attached import Attached, attached_joints, bent_frames
 from .coordinates import VECTOR, farthest_off, measured
 from .rows import JointRows, JointStep
+from .stiffness import stiffness_of_bonds
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
-from .thresholds import Thresholds, within
+from .thresholds import TENSION, Thresholds, within
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
@@ -56,7 +57,8 @@ class Joints:
 
     memory: what they remember. links: (k, 2) the bodies of those that hold or limit a coordinate, -1 for the world, and
     is_rigid: (k,) which of them hold all six. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,)
-    which bodies any hold. driven: (k,) bodies that motors drive.
+    which bodies any hold. driven: (k,) bodies that motors drive. stiffness: (j, 6) N/m and N m/rad, of the coordinates of
+    bonds.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, bending: Bending, state: State):
@@ -69,8 +71,9 @@ class Joints:
         self._is_bond = np.array([joint.strength is not None for joint in spec.joints], dtype=bool)
         # of the others no angle is asked for, or none that turns far
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
+        self.stiffness = stiffness_of_bonds(self._table, model)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
-        self._gives_way = np.zeros(count, dtype=bool)
+        self._gives_way, self._transmitted = np.zeros(count, dtype=bool), np.zeros((self._table.triples, 3))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
         self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count)))
         self.memory = self.memory._replace(off=self._off(state))
@@ -202,7 +205,12 @@ class Joints:
         thresholds = None
         if self._may_break:
             thresholds = self._thresholds(begin.single, np.zeros((len(self), 6)) if load is None else load.copy())
-        return JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
+        made = JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
+        lost = self._gives_way & self._is_bond
+        if lost.any():
+            made.has_lost = lost[made.joint]
+            made.transmitted = np.where(made.has_lost[:, None], self._transmitted[made.triples], 0.0)
+        return made
 
     def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
         """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
@@ -229,11 +237,20 @@ class Joints:
         farthest_off(self._table.rows, frames.length, found.value, off)
         return np.where(holds, off, 0.0)
 
-    def give_way(self, which: NDArray[np.bool_]) -> bool:
+    def give_way(self, which: NDArray[np.bool_], impulse: Floats) -> bool:
         """Let some joints (j,), which transmit their thresholds in the step that is being solved, hold their bodies together no
-        longer; whether any of them did. They break when the step is accepted."""
+        longer; whether any of them did. They break when the step is accepted.
+
+        impulse: (t, 3) N s, of all triples. Bonds transmit the same in the next attempt at the step, but for their pressure,
+        which contacts bear then.
+        """
         new = which & ~self._gives_way
         if new.any():
+            rows = self._table.rows
+            pressed = self._is_bond[rows.joint] & (rows.coordinate == TENSION)
+            self._transmitted = impulse.copy()
+            at = rows.triple[pressed], rows.place[pressed]
+            self._transmitted[at] = np.minimum(self._transmitted[at], 0.0)
             self._gives_way = self._gives_way | which
             self.restore(self.memory)
         return bool(new.any())

@@ -30,15 +30,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...linalg.disjoint_sets import connected
 from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
 from ..model.predict import Begin, Bend
 from .attached import Attached, bent_frames, modal_rows
 from .coordinates import farthest_off, measured
 from .laws import JOINT_COMPLIANCE, laws, laws_about, weigh
-from .table import AT_MOST, SPRING, Chosen, Frames
+from .table import AT_MOST, SPRING, Chosen, Frames, Rows
 from .tension import FOLLOWED, held_in_line
-from .thresholds import Thresholds, bounds_of_rows, exceeding, scaled_to_thresholds, within
+from .thresholds import (
+    Thresholds,
+    bounds_of_rows,
+    exceeding,
+    most_loaded,
+    scaled_to_thresholds,
+    transmitted_by_bonds,
+    within,
+)
 
 __all__ = ["Held", "JointRows", "JointStep"]
 
@@ -104,9 +113,14 @@ def empty(r: int, t: int, widest: int) -> Fixed:
 
 
 class JointStep:
-    """Some joints of a table in a step. triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off:
-    lengths, how far one of them is from where it may be as the step begins;
-    are_driven: whether one has an end that moves and not by the solver. joint: (t,) the joint of each triple."""
+    """Some joints of a table in a step.
+
+    triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off: lengths, how far one of them is from
+    where it may be as the step begins; are_driven: whether one has an end that moves and not by the solver. joint: (t,) the
+    joint of each triple. length: (t,) m, at which a force turns its bodies as easily as it moves them. ends: (j, 2) the bodies
+    of all joints. position: (moving, 3) m, of those that the solver moves. is_bond: (t,) triples of bonds. has_lost:
+    (t,) those of bonds that break in this step, which transmit the impulses `transmitted` (t, 3) and no others.
+    """
 
     def __init__(
         self,
@@ -141,6 +155,9 @@ class JointStep:
         self.joint = np.zeros(t, np.int64)
         self.joint[chosen.rows.triple] = chosen.rows.joint
         self.are_driven = bool(fixed.known.any())
+        self.is_bond = np.zeros(t, np.bool_) if thresholds is None else thresholds.is_bond[self.joint]
+        self.ends, self.position, self.length = frames.body, state.position[begin.awake], fixed_lengths(chosen.rows, fixed, t)
+        self.has_lost, self.transmitted = np.zeros(t, np.bool_), np.zeros((t, 3))
 
     def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
         """Take in what rows have by modes (k, r), the first of which are so many unknowns."""
@@ -164,11 +181,52 @@ class JointStep:
             return self
         out, load = copy(self), self._thresholds.load + self.held(impulse).by_coordinate
         out._thresholds = Thresholds(self._thresholds.capacity, self._thresholds.is_bond, load)
+        out.transmitted = np.zeros_like(self.transmitted)
+        return out
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether rows have the bounds of breaking impulses."""
+        return self._bounds is not None
+
+    def stiffness_of_rows(self, stiffness: Floats) -> Floats:
+        """(t, 3) the stiffness of each row of bonds, from those (j, 6) of their coordinates in N/m and N m/rad; 0 of other
+        joints."""
+        rows, out = self._rows, np.zeros((len(self.triples), 3))
+        out[rows.triple, rows.place] = stiffness[rows.joint, rows.coordinate] / (self._fixed.scale * self._fixed.scale)
+        out[~self.is_bond] = 0.0
+        return out
+
+    def breaking(self, impulse: Floats) -> NDArray[np.bool_]:
+        """(j,) the bonds that break next with impulses (t, 3) of the rows: of those that bonds connect, the most loaded."""
+        count = len(self._frames.body)
+        if self._thresholds is None or not self.is_bond.any():
+            return np.zeros(count, np.bool_)
+        holds = self.is_bond & ~self.has_lost
+        ends = self._fixed.dof[:, holds]
+        both = (ends >= 0).all(axis=0)
+        moving = int(self._fixed.dof.max(initial=-1)) + 1
+        label = connected(moving, np.ones(moving, np.bool_), ends[0, both], ends[1, both])
+        component, intact = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+        component[self.joint[holds]], intact[self.joint[holds]] = label[ends.max(axis=0)], True
+        return most_loaded(self._thresholds, self.held(impulse).by_coordinate, component, intact)
+
+    def without(self, bonds: NDArray[np.bool_], impulse: Floats, touches: NDArray[np.bool_]) -> JointStep:
+        """The same joints where some bonds (j,) break, which would transmit impulses (t, 3) of the rows. touches: (j,) those
+        between whose bodies there are contacts."""
+        assert self._thresholds is not None
+        out, rows = copy(self), self._rows
+        by_coordinate = transmitted_by_bonds(self._thresholds, self.held(impulse).by_coordinate, touches)
+        of_rows = np.zeros_like(self.transmitted)
+        of_rows[rows.triple, rows.place] = by_coordinate[rows.joint, rows.coordinate] / self._fixed.scale
+        new = bonds[self.joint]
+        out.transmitted = np.where(new[:, None], of_rows, self.transmitted)
+        out.has_lost = self.has_lost | new
         return out
 
     def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:
-        """(j,) the joints that would transmit more than they may with impulses (t, 3) of the rows; also those that reach their
-        thresholds, where the rows have no bounds yet."""
+        """(j,) the joints with a breaking impulse that would transmit more than it with impulses (t, 3) of the rows; also those
+        that reach it, where the rows have no bounds yet."""
         if self._thresholds is None:
             return np.zeros(len(self._frames.body), np.bool_)
         by_coordinate = self.held(impulse).by_coordinate
@@ -181,11 +239,11 @@ class JointStep:
         bounds. Such rows transmit the impulses (t, 3) of the last solution, reduced to the threshold.
         """
         assert self._thresholds is not None
-        out, by_coordinate = copy(self), self.held(impulse).by_coordinate
+        out = copy(self)
         if self._bounds is None:
-            of_rows = self._rows, self._fixed.scale
-            out._bounds = bounds_of_rows(self._thresholds, *of_rows, chosen, by_coordinate, len(self.triples))
+            out._bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, chosen, len(self.triples))
         else:
+            by_coordinate = self.held(impulse).by_coordinate
             out._bounds = scaled_to_thresholds(self._thresholds, self._rows, by_coordinate, impulse, self._bounds)
         return out
 
@@ -195,19 +253,23 @@ class JointStep:
             return np.zeros(len(self._frames.body), np.bool_)
         bounds = self._bounds
         if bounds is None:
-            every, nothing = np.ones(len(self._frames.body), np.bool_), np.zeros((len(self._frames.body), 6))
-            bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, every, nothing, len(self.triples))
+            every = np.ones(len(self._frames.body), np.bool_)
+            bounds = bounds_of_rows(self._thresholds, self._rows, self._fixed.scale, every, len(self.triples))
         law = box[..., :2]
         is_bounded = ((law == np.clip(law, bounds[..., :1], bounds[..., 1:])) & np.isfinite(bounds)).all(axis=2)
         of_joint = np.bincount(self.joint[is_bounded.any(axis=1)], minlength=len(self._frames.body)) > 0
         by_coordinate = self.held(impulse).by_coordinate
-        return within(self._thresholds, by_coordinate, of_joint)
+        out = within(self._thresholds, by_coordinate, of_joint)
+        out[self._thresholds.is_bond] = False
+        out[self.joint[self.has_lost]] = True
+        return out
 
     def holding(self, box: Floats) -> Floats:
-        """The laws (t, 3, 3) without those of springs and motors, which then do nothing."""
+        """The laws (t, 3, 3) without those of springs, motors and bonds that break, which then do nothing."""
         at = self._rows.kind > AT_MOST
         out = box.copy()
         out[self._rows.triple[at], self._rows.place[at]] = 0.0
+        out[self.has_lost] = 0.0
         return out
 
     def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
@@ -242,6 +304,7 @@ class JointStep:
         if self._bounds is not None:
             # what a limit or a motor may do is narrowed by a threshold, never widened
             box[..., :2] = np.clip(box[..., :2], self._bounds[..., :1], self._bounds[..., 1:])
+        box[self.has_lost] = 0.0
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
     def drift(self, before: JointRows, after: JointRows, impulse: Floats, island: Ints, islands: int) -> Floats:
@@ -249,7 +312,7 @@ class JointStep:
         bias, by the bias about its answer. impulse: (t, 3) of that answer, with which joints that transmit their thresholds
         hold nothing; island: (t,) whose the triples are."""
         largest, bias = np.zeros(islands), before.bias
-        if self._bounds is not None:
+        if self._bounds is not None or self.has_lost.any():
             bias = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], after.bias, bias)
         largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
@@ -261,12 +324,14 @@ class JointStep:
         What is held where it is does no work, but for a step that is too long for how fast it turns. Joints that transmit their
         thresholds are left out, since they hold nothing.
         """
-        if self._bounds is not None:
+        if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
         return work(self._rows, self._fixed, impulse, straight.bias - before.bias, drift / self._begin.h)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
-        """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step."""
+        """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step. Bonds swing with their bodies."""
+        if self.is_bond.any():
+            impulse = np.where(self.is_bond[:, None], 0.0, impulse)
         begin, ends = self._begin, (self._frames.body, self._lever)
         bodies = begin.model.dof, begin.bodies.inverse_mass
         if not may_swing(self._rows, self._fixed, impulse, ends, bodies, (begin.h, begin.force_time)):
@@ -283,6 +348,13 @@ class JointStep:
         held = Held(np.zeros((count, 6)), np.zeros((count, 6)))
         sum_up(self._rows, self._fixed, impulse, held.by_coordinate, held.on_b)
         return held
+
+
+def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
+    """(triples,) m, the length of the joint of each triple."""
+    out = np.zeros(triples)
+    out[rows.triple] = fixed.length
+    return out
 
 
 @kernel

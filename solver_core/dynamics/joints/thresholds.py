@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Breaking thresholds as bounds on the rows of joints, by which a joint transmits no more than it bears.
+"""What joints bear within a time step.
 
-A joint breaks when one of its coordinates transmits its capacity C within a time step. In the step in which that happens, the
-impulse of each of its rows is bounded, as that of a motor is:
+A joint with a breaking impulse C breaks when one of its coordinates transmits C within a time step. In the step in which that
+happens, the impulse of each of its rows is bounded, as that of a motor is:
 
     -C - c <= s lam <= C - c,
 
 with c what the coordinate transmitted earlier in the time step, and s the length by which a row of an angle is scaled. All
-joints of an island have their bounds at once. So the solution does not depend on their order, two joints of one pair have a
-threshold each, and what one joint cannot transmit loads its neighbors in the same step.
+such joints of an island have their bounds at once. So the solution does not depend on their order, two joints of one pair have
+a threshold each, and what one joint cannot transmit loads its neighbors in the same step.
 
 A bond has the cross section of the face that two bodies share, Z along its normal from A to B, and a capacity for each
 coordinate. Loads that cause stresses at one point of the section add up. With N the tension, M the bending moments, V the shear
@@ -16,7 +16,9 @@ force, T the torsion, and a capacity in each denominator, it breaks when one of 
 
     N / C_z + |M_x| / C_rx + |M_y| / C_ry,        |V| / C_xy + |T| / C_rz.
 
-Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself.
+Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself. Bonds are
+brittle: of those that are connected by bonds, the one with the largest sum breaks first, transmits its load reduced to its
+strength, and the others are loaded anew.
 """
 
 from __future__ import annotations
@@ -28,15 +30,16 @@ from numpy.typing import NDArray
 
 from .table import Rows
 
-__all__ = ["Thresholds", "bounds_of_rows", "exceeding", "scaled_to_thresholds", "within"]
+__all__ = ["Thresholds", "bounds_of_rows", "exceeding", "most_loaded", "scaled_to_thresholds", "transmitted_by_bonds", "within"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
+AS_LOADED = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
 SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by what they load a bond with
-BENDING, NORMAL, TANGENTIAL = [BENDING_X, BENDING_Y], [TENSION, BENDING_X, BENDING_Y], [SHEAR_X, SHEAR_Y, TORSION]
 
 
 @dataclass(frozen=True)
@@ -59,22 +62,44 @@ def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats
 
 
 def exceeding(thresholds: Thresholds, by_coordinate: Floats, are_bounded: bool) -> Flags:
-    """Find the coordinates whose impulse is beyond the threshold.
+    """Find the coordinates of joints with a breaking impulse whose impulse is beyond the threshold.
 
     by_coordinate: (j, 6) N s and N m s, on top of the load. are_bounded: whether the rows have bounds; a coordinate without
-    bounds counts as soon as it reaches its threshold. Returns (j, 6); of bonds all coordinates that cause the stress.
+    bounds counts as soon as it reaches its threshold. Returns (j, 6); False for bonds.
     """
     total, capacity = thresholds.load + by_coordinate, thresholds.capacity
     over = np.abs(total) > (1.0 + SUM_ROUNDING) * capacity if are_bounded else np.abs(total) >= capacity
-    if not thresholds.is_bond.any():
-        return over
+    return over & ~thresholds.is_bond[:, None]
+
+
+def most_loaded(thresholds: Thresholds, by_coordinate: Floats, component: Ints, intact: Flags) -> Flags:
+    """Find the bonds that break next.
+
+    by_coordinate: (j, 6) N s and N m s, on top of the load. component: (j,) which bonds are connected by bonds, a number for
+    each. intact: (j,) the bonds that hold. Returns (j,) of each component those with the largest sum of stresses, where that
+    reaches 1.
+    """
+    tension, bending, tangential = sums_of_bonds(thresholds, thresholds.load + by_coordinate)
+    sums = np.where(intact, np.maximum(tension + bending, tangential), 0.0)
+    largest = np.zeros(component.max(initial=-1) + 1)
+    np.maximum.at(largest, component[intact], sums[intact])
+    return intact & (sums >= 1.0) & (sums >= (1.0 - AS_LOADED) * largest[component])
+
+
+def transmitted_by_bonds(thresholds: Thresholds, by_coordinate: Floats, touches: Flags) -> Floats:
+    """What bonds transmit in the step in which they break, on top of the load: (j, 6) N s and N m s.
+
+    All loads of a bond grow in proportion until a sum reaches 1. So all of its coordinates are reduced in the ratio of the
+    larger sum. Pressure is left to the contacts of the two bodies. by_coordinate: (j, 6), what they would transmit. touches:
+    (j,) bonds between whose bodies there are contacts.
+    """
+    total = thresholds.load + by_coordinate
     tension, bending, tangential = sums_of_bonds(thresholds, total)
-    least = 1.0 + SUM_ROUNDING if are_bounded else 1.0
-    of_bonds = np.zeros_like(over)
-    of_bonds[:, NORMAL] = (tension + bending >= least)[:, None]
-    of_bonds[:, TENSION] &= tension > 0.0
-    of_bonds[:, TANGENTIAL] = (tangential >= least)[:, None]
-    return np.where(thresholds.is_bond[:, None], of_bonds, over)
+    borne = np.maximum(np.maximum(tension + bending, tangential), 1.0)
+    out: Floats = total / borne[:, None] - thresholds.load
+    pressed = tension <= 0.0
+    out[pressed, TENSION] = np.where(touches, 0.0, by_coordinate[:, TENSION])[pressed]
+    return out
 
 
 def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) -> Flags:
@@ -89,25 +114,19 @@ def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) ->
     return np.where(thresholds.is_bond, np.maximum(tension + bending, tangential) >= share, reaches)
 
 
-def bounds_of_rows(
-    thresholds: Thresholds, rows: Rows, scale: Floats, chosen: Flags, by_coordinate: Floats, triples: int
-) -> Floats:
-    """The least and the largest impulse of each row, (triples, 3, 2) N s; infinite for joints that are not chosen (j,).
+def bounds_of_rows(thresholds: Thresholds, rows: Rows, scale: Floats, chosen: Flags, triples: int) -> Floats:
+    """The least and the largest impulse of each row, (triples, 3, 2) N s; infinite for joints that are not chosen (j,) and for
+    bonds.
 
-    scale: (r,) m of rows of angles, else 1. by_coordinate: (j, 6) N s and N m s, of a solution without bounds, by whose
-    pressure bonds bear more bending.
+    scale: (r,) m of rows of angles, else 1.
     """
     bounds = np.empty((triples, 3, 2))
     bounds[...] = -np.inf, np.inf
     load, at = thresholds.load[rows.joint, rows.coordinate], (rows.joint, rows.coordinate)
-    tension, _, _ = sums_of_bonds(thresholds, thresholds.load + by_coordinate)
-    capacity = np.where(chosen[:, None], thresholds.capacity, np.inf)
-    capacity[:, BENDING] *= np.maximum(1.0 - tension, 1.0)[:, None]
-    pressed = capacity.copy()
-    pressed[thresholds.is_bond, TENSION] = np.inf
+    capacity = np.where((chosen & ~thresholds.is_bond)[:, None], thresholds.capacity, np.inf)
     # earlier parts of the time step can have reached the threshold to the last bit but one
     bounds[rows.triple, rows.place, 0] = np.minimum(-capacity[at] - load, 0.0) / scale
-    bounds[rows.triple, rows.place, 1] = np.maximum(pressed[at] - load, 0.0) / scale
+    bounds[rows.triple, rows.place, 1] = np.maximum(capacity[at] - load, 0.0) / scale
     return bounds
 
 
@@ -119,13 +138,6 @@ def scaled_to_thresholds(thresholds: Thresholds, rows: Rows, by_coordinate: Floa
     """
     over, total = exceeding(thresholds, by_coordinate, True), thresholds.load + by_coordinate
     aimed = np.sign(total) * thresholds.capacity - thresholds.load
-    if thresholds.is_bond.any():
-        tension, bending, tangential = sums_of_bonds(thresholds, total)
-        borne = np.ones_like(total)
-        normal = np.where(tension > 0.0, tension + bending, bending / np.maximum(1.0 - tension, 1.0))
-        borne[:, NORMAL] = np.maximum(normal, 1.0)[:, None]
-        borne[:, TANGENTIAL] = np.maximum(tangential, 1.0)[:, None]
-        aimed = np.where(thresholds.is_bond[:, None], total / borne - thresholds.load, aimed)
     ratio = np.divide(aimed, by_coordinate, out=np.ones_like(aimed), where=over & (by_coordinate != 0.0))
     out, at = bounds.copy(), over[rows.joint, rows.coordinate]
     triple, place = rows.triple[at], rows.place[at]

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +29,15 @@ from ..contact.rolling import Rolling
 from ..contact.surface_motion import Surfaces
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointRows, JointStep
-from ..model.bodies import State
+from ..model.bodies import RIGID, State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
 from ..model.predict import Begin
 from .bent_further import Solved, solve_bent
+from .bond_graph import BondGraph
+from .clusters import Bonds, Clustered
 from .energy_step import solve_islands_by_energy
-from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
+from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands, totals
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments, lengths_of, moments_of_step, of_some, recall_moments, remembered_moments
 from .outcome import Solution
@@ -70,6 +73,20 @@ Try = tuple[Begin, State, JointStep | None, ContactMemory, Known, Moved, Contact
 Outcome = tuple[StepProblem, Floats, Totals, bool, NDArray[np.bool_]]
 
 
+class Begun(NamedTuple):
+    """What a solve of islands begins with, beside the system and its impulses.
+
+    now: (dof,) velocities as the step begins. asked: the tolerance of each body that moves, and which have tumbled. again:
+    which islands are to be solved, and what became of the others; None for all anew. is_start: whether another solve begins
+    with what comes out.
+    """
+
+    now: Floats
+    asked: tuple[Floats, NDArray[np.bool_]]
+    again: Again | None
+    is_start: bool
+
+
 @dataclass(frozen=True)
 class Joined:
     """A step with joints as it was solved: `Solved`, (m,) the island of each triple of rows, and what became of each island."""
@@ -100,8 +117,10 @@ class StepSolver:
         self._rules = rules_of(spec)
         self._lengths = lengths_of(spec)
         self._moments: Moments | None = None  # of the contacts of the problem that is in work
+        self._breaks = np.zeros(len(joints), np.bool_)  # the bonds that break in the solution that was found last
         self._effort = effort_of_a_step()
         self._deadline = np.inf
+        self._fall = 0.0  # m/s, what gravity gives in the step that is in work
         self._is_staggered = settings.method is ContactMethod.STAGGERED
         self._options = settings.max_iterations, settings.polygon_sides, VARIANTS[settings.staggering.value]
 
@@ -139,6 +158,7 @@ class StepSolver:
     def _solve(self, of_try: Try, bounces: bool) -> Solution:
         """`solve`, with bounces or without."""
         begin, state, joints, memory, known, moved, contacts = of_try
+        self._fall = begin.gravity_speed
         held, about = known
         # a bounce off one body into another, both in this step, has no solution that keeps to both
         least_bounce = begin.least_bounce if bounces else np.inf
@@ -148,9 +168,10 @@ class StepSolver:
             problem.impulse[:], held = 0.0, np.zeros_like(held)
         elif self._moments is not None:
             recall_moments(self._moments, memory, contacts)
-        blow, gave_way = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
+        blow, gave_way, joints = self._pass_on_to_thresholds(begin, joints, contacts, problem, least_bounce)
         system = blow.problem.system
         joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
+        self._breaks = np.zeros(len(self._joints), np.bool_)
         of_joints = joints, (held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         self._island_motion.stop_what_stands(begin, problem.system, v)
@@ -159,7 +180,7 @@ class StepSolver:
         problem.impulse[:] += blow.impulse
         box, bias = problem.system.box, problem.system.bias[len(contacts) :]
         if joints is not None:
-            gave_way |= joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box)
+            gave_way |= joints.giving_way(problem.impulse[len(contacts) :] - blow.impulse[len(contacts) :], box) | self._breaks
             held = np.zeros_like(held)
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
@@ -209,16 +230,24 @@ class StepSolver:
 
     def _pass_on_to_thresholds(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
-    ) -> tuple[Blow, NDArray[np.bool_]]:
-        """The impacts of bodies that touch, in which joints transmit no more than their thresholds; and (j,) which of them
-        transmit these."""
-        blow, m = self._pass_on(begin, joints, contacts, problem, least_bounce), len(contacts)
-        if joints is None or not joints.exceeding(blow.impulse[m:]).any():
-            return blow, np.zeros(len(self._joints), np.bool_)
-        joints = joints.bounded(np.ones(len(self._joints), np.bool_), blow.impulse[m:])
+    ) -> tuple[Blow, NDArray[np.bool_], JointStep | None]:
+        """The impacts of bodies that touch, in which joints transmit no more than their thresholds; (j,) which of them transmit
+        these; and the joints without the bonds that break."""
+        m, none = len(contacts), np.zeros(len(self._joints), np.bool_)
         blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
-        box = joints.straight_rows(begin.force_time, self._settings.recovery_speed).box
-        return blow, joints.giving_way(blow.impulse[m:], box)
+        if joints is None:
+            return blow, none, joints
+        while (breaks := joints.breaking(blow.impulse[m:])).any():
+            joints = joints.without(breaks, blow.impulse[m:], none)
+            blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
+        lost = none.copy()
+        lost[joints.joint[joints.has_lost]] = True
+        if not joints.exceeding(blow.impulse[m:]).any():
+            return blow, lost, joints
+        bounded = joints.bounded(~none, blow.impulse[m:])
+        blow = self._pass_on(begin, bounded, contacts, problem, least_bounce)
+        box = bounded.straight_rows(begin.force_time, self._settings.recovery_speed).box
+        return blow, lost | bounded.giving_way(blow.impulse[m:], box), joints
 
     def _pass_on(
         self, begin: Begin, joints: JointStep | None, contacts: ContactSet, problem: StepProblem, least_bounce: float
@@ -266,24 +295,69 @@ class StepSolver:
     ) -> Solved:
         """Solve the contact problem with joints in it.
 
-        Joints hold whatever they bear at first. Islands in which some would transmit more than their breaking thresholds are
-        solved again, with these as bounds on all their joints that can break. So a step in which no joint reaches its threshold
-        is what it would be if none could break, and costs no more.
+        Joints hold whatever they bear at first. Bonds that would transmit more than their strength break, the most loaded
+        first, and the step is solved again with what they transmit. Islands in which joints would transmit more than their
+        breaking impulses are solved again, with these as bounds on all their joints that can break. So a step in which no joint
+        reaches its threshold is what it would be if none could break, and costs no more.
         """
         of_try = begin, problem, known, may_cut, moved
         joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
-        for _ in range(MOST_BOUNDED):
-            impulse = joined.solved[0].impulse[contacts:]
-            over = joints.exceeding(impulse)
-            if not over.any():
+        touches = np.zeros(len(self._joints), np.bool_)
+        if joints.is_bond.any():
+            touches = pairs_that_touch(begin.model.dof, joints.ends, problem.system)
+        left = MOST_BOUNDED
+        while True:
+            impulse, island = joined.solved[0].impulse[contacts:], joined.island[contacts:]
+            breaks, over = joints.breaking(impulse), joints.exceeding(impulse)
+            # loads of a step that is missed are none to break by
+            breaks &= joined.solved[2].status == Status.SOLVED
+            if not breaks.any() and (left == 0 or not over.any()):
                 break
-            island = joined.island[contacts:]
-            loaded = np.unique(island[over[joints.joint]])
-            chosen = np.zeros(len(over), np.bool_)
-            chosen[joints.joint[np.isin(island, loaded)]] = True
-            joints = joints.bounded(chosen, impulse)
+            loaded = np.unique(island[(breaks if breaks.any() else over)[joints.joint]])
+            if breaks.any():
+                joints = self._break_bonds(begin, joints, joined, loaded, touches)
+            else:
+                chosen, left = np.zeros(len(over), np.bool_), left - 1
+                chosen[joints.joint[np.isin(island, loaded)]] = True
+                joints = joints.bounded(chosen, impulse)
             joined = self._solve_about(of_try, joints, (joined, loaded))
+        self._breaks = np.zeros(len(self._joints), np.bool_)
+        self._breaks[joints.joint[joints.has_lost]] = True
         return joined.solved
+
+    def _break_bonds(
+        self, begin: Begin, joints: JointStep, joined: Joined, loaded: NDArray[np.int64], touches: NDArray[np.bool_]
+    ) -> JointStep:
+        """The joints of a step without the bonds that break in it, one after the other, with the same bias of all rows.
+
+        joined: the step as it was solved. loaded: its islands in which bonds break. touches: (j,) joints between whose bodies
+        there are contacts.
+        """
+        problem, v, *_ = joined.solved
+        problem = problem._replace(impulse=problem.impulse.copy())
+        first, system = len(problem.system.mu), problem.system
+        ends = system.body_a[first:], system.body_b[first:]
+        rows = JointRows(*ends, system.jacobian_a[first:], system.jacobian_b[first:], system.bias[first:], system.box)
+        asked = self._island_motion.look(begin, system)
+        asked, v = (np.minimum(asked[0], self._settings.tolerance), asked[1]), v.copy()
+        while (breaks := joints.breaking(problem.impulse[first:])).any():
+            joints = joints.without(breaks, problem.impulse[first:], touches)
+            again = loaded, v, not_begun(len(joined.outcomes.status))
+            v, found = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
+            if found.status != Status.SOLVED:
+                break
+        return joints
+
+    def _bonds_of(self, begin: Begin, joints: JointStep, rows: JointRows) -> Bonds | None:
+        """The bonds among the joints of a step; None where there are none. Bonds of bodies that bend, or that are locked in a
+        direction, stay rows of the problem."""
+        if not joints.is_bond.any():
+            return None
+        is_rigid = begin.model.lock[begin.awake].all(axis=1) & (np.diff(begin.offset) == RIGID)
+        is_rigid = np.append(is_rigid, True)
+        intact = joints.is_bond & ~joints.has_lost & is_rigid[rows.body_a] & is_rigid[rows.body_b]
+        graph = BondGraph.of(rows, intact, joints.stiffness_of_rows(self._joints.stiffness), joints.position)
+        return Bonds(graph, intact, joints.has_lost, joints.transmitted, JOINT_LOOSE * joints.length / begin.h, begin.h)
 
     def _solve_about(
         self,
@@ -308,6 +382,7 @@ class StepSolver:
         expected = begin.going_on(self._joints.expected(begin)) + struck
         # what an earlier try solved, and new contacts leave alone, is solved
         rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
+        bonds = self._bonds_of(begin, joints, rows)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
@@ -326,14 +401,16 @@ class StepSolver:
             problem.impulse[kept] = solved.impulse[kept]
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
-            factorisations = self._soften(begin, problem, rows, asked, (which, v, out), factorisations)
+            if joints.has_bounds:
+                of_softer = rows, asked, (which, v, out), bonds
+                factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
         asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
         while True:
-            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked)
+            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
             if exactly is not asked and totals.status != Status.SOLVED:
                 factorisations += totals.factorisations
-                v, totals = self._solve_islands(begin, problem, asked, (which, v, out))
+                v, totals = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
             totals = after(factorisations, totals)
             factorisations, rows_before = totals.factorisations, rows
             change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
@@ -351,7 +428,8 @@ class StepSolver:
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
-        is_over = joints.exceeding(problem.impulse[len(contacts.mu) :]).any()
+        of_joints = problem.impulse[len(contacts.mu) :]
+        is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
         if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(totals, len(contacts.mu)):
             return Joined((problem, v, totals, True), islands, out)
         if waiting.size:
@@ -366,7 +444,8 @@ class StepSolver:
             return Joined((problem, v, totals, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
         out = not_begun(count)
-        v, totals = self._solve_islands(begin, problem, asked, (np.arange(count), problem.system.velocity.copy(), out))
+        anew = np.arange(count), problem.system.velocity.copy(), out
+        v, totals = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         totals = after(factorisations, totals)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
@@ -380,15 +459,14 @@ class StepSolver:
         self,
         begin: Begin,
         problem: StepProblem,
-        rows: JointRows,
-        asked: tuple[Floats, NDArray[np.bool_]],
-        again: Again,
+        of_softer: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
         factorisations: int,
     ) -> int:
         """Bring the impulses of a problem near its answer by solving it with ever stiffer rows of joints that have bounds.
 
         Returns how many factorisations there were, with those before. Other methods than Staggered Projections need no start.
         """
+        rows, asked, again, bonds = of_softer
         if not self._is_staggered:
             return factorisations
         at = np.isfinite(rows.box[..., :2]).all(axis=2)
@@ -396,7 +474,7 @@ class StepSolver:
             box = rows.box.copy()
             box[at, 2] *= times
             softer = problem._replace(system=problem.system._replace(box=box))
-            factorisations += self._solve_islands(begin, softer, asked, again, True)[1].factorisations
+            factorisations += self._solve_islands(begin, softer, asked, again, True, bonds)[1].factorisations
         return factorisations
 
     def _solve_islands(
@@ -406,45 +484,73 @@ class StepSolver:
         asked: tuple[Floats, NDArray[np.bool_]],
         again: Again | None = None,
         is_start: bool = False,
+        bonds: Bonds | None = None,
     ) -> tuple[Floats, Totals]:
         """Solve the contact problem, its impulse being warm start and answer; velocities (dof,). asked: the tolerance (moving,)
         of bodies, and which have tumbled. again: as of `solve_islands`; published methods solve all islands whatever is solved
-        already. is_start: whether another solve begins with what comes out, so that nothing is kicked."""
-        if not self._rules.grains.are_none:
-            disks = Disks.of(problem.system, problem.stretch)
-            in_disks = problem._replace(system=disks.system, impulse=disks.impulse(problem.impulse))
-            v, totals = self._solve_disks(begin, in_disks, asked, again, is_start)
-            problem.impulse[:] = disks.undone(in_disks.impulse)
-            return v, totals
-        return self._solve_disks(begin, problem, asked, again, is_start)
+        already. is_start: whether another solve begins with what comes out, so that nothing is kicked. bonds: of the step,
+        whose clusters move as one body each; None where there are none."""
+        of_solve = Begun(begin.velocities, asked, again, is_start)
+        if self._rules.grains.are_none:
+            return self._solve_clusters(problem.system, problem.impulse, of_solve, bonds)
+        disks = Disks.of(problem.system, problem.stretch)
+        impulse = disks.impulse(problem.impulse)
+        v, totals = self._solve_clusters(disks.system, impulse, of_solve, bonds)
+        problem.impulse[:] = disks.undone(impulse)
+        return v, totals
 
-    def _solve_disks(
-        self,
-        begin: Begin,
-        problem: StepProblem,
-        asked: tuple[Floats, NDArray[np.bool_]],
-        again: Again | None,
-        is_start: bool,
+    def _solve_clusters(self, system: System, impulse: Floats, begun: Begun, bonds: Bonds | None) -> tuple[Floats, Totals]:
+        """As `_solve_islands`, of a system whose friction is the same in all directions; impulse (m, 3): warm start, answer."""
+        if bonds is None:
+            return self._solve_with_moments(system, impulse, self._moments, begun)
+        clustered, again = Clustered.of(system, bonds), begun.again
+        exact = np.minimum(begun.asked[0], self._settings.tolerance)
+        of_clusters, whose = (None, None) if again is None else clustered.again(again)
+        of_solve = Begun(
+            clustered.gathered_velocities(begun.now),
+            (clustered.asked(begun.asked[0], exact), clustered.asked(begun.asked[1], begun.asked[1])),
+            of_clusters,
+            begun.is_start,
+        )
+        own, moments = impulse[clustered.kept], self._moments
+        if moments is None:
+            v, found = self._solve_with_moments(clustered.system, own, None, of_solve)
+        else:
+            which = clustered.bears(moments)
+            of_kept = clustered.moments(moments, which)
+            v, found = self._solve_with_moments(clustered.system, own, of_kept, of_solve)
+            moments.impulse[which] = of_kept.impulse
+        v = clustered.velocities(v)
+        impulse[:] = clustered.impulses(v, own)
+        if again is None or of_clusters is None or whose is None:
+            return v, found
+        again[1][:] = v
+        if not self._is_staggered:
+            return v, found
+        clustered.take_outcomes(of_clusters[2], of_clusters[0], whose, again)
+        return v, totals(again[2])
+
+    def _solve_with_moments(
+        self, system: System, impulse: Floats, moments: Moments | None, begun: Begun
     ) -> tuple[Floats, Totals]:
-        """As `_solve_islands`, of a problem whose friction is the same in all directions."""
-        moments = self._moments
+        """As `_solve_clusters`, of a system without bonds whose contacts bear moments; these are warm start and answer too."""
+        now, asked, again, is_start = begun
         if moments is None or not len(moments.contact):
-            return self._solve_system(begin, problem.system, problem.impulse, begin.velocities, asked, again, is_start)
-        wider = WithMoments.of(problem.system, moments)
-        impulse, now = wider.impulse(problem.impulse), wider.velocities(begin.velocities)
+            return self._solve_system(system, impulse, now, asked, again, is_start)
+        wider = WithMoments.of(system, moments)
+        own, then = wider.impulse(impulse), wider.velocities(now)
         of_wider = None if again is None else wider.again(again)
-        v, totals = self._solve_system(begin, wider.system, impulse, now, asked, of_wider, is_start)
-        problem.impulse[:] = wider.without(impulse)
-        wider.keep(impulse)
+        v, found = self._solve_system(wider.system, own, then, asked, of_wider, is_start)
+        impulse[:] = wider.without(own)
+        wider.keep(own)
         if again is not None:
             again[1][:] = v[wider.columns]
             again[2].worst_contact[:] = wider.of_contacts(again[2].worst_contact)
-        worst = wider.of_contacts(np.array([totals.worst_contact]))
-        return v[wider.columns], totals._replace(worst_contact=int(worst[0]))
+        worst = wider.of_contacts(np.array([found.worst_contact]))
+        return v[wider.columns], found._replace(worst_contact=int(worst[0]))
 
     def _solve_system(
         self,
-        begin: Begin,
         system: System,
         impulse: Floats,
         now: Floats,
@@ -466,8 +572,7 @@ class StepSolver:
             return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
         limits = settings.tolerance, settings.max_iterations
         if settings.method is ContactMethod.PIVOT:
-            fall = begin.gravity_speed
-            direction = sliding_directions(system, now, fall)
+            direction = sliding_directions(system, now, self._fall)
             return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
         return solve_islands_by_energy(system, impulse, *limits, self._deadline)
 
@@ -478,6 +583,18 @@ def moved_in(system: System, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     acted_on = np.zeros(len(system.offset) - 1, np.bool_)
     acted_on[bodies[bodies >= 0]] = True
     return np.repeat(acted_on, np.diff(system.offset))
+
+
+def pairs_that_touch(dof: NDArray[np.int64], ends: NDArray[np.int64], system: System) -> NDArray[np.bool_]:
+    """(j,) which pairs of bodies (j, 2) of joints have contacts with each other.
+
+    dof: (n,) which body of the system each is, -1 for those that it does not move, which count as one. ends: -1 for the world.
+    """
+    count, contacts = len(system.offset), len(system.mu)
+    number = np.append(dof, -1)[ends]
+    of_joints = number.min(axis=1) * count + number.max(axis=1)
+    a, b = system.body_a[:contacts], system.body_b[:contacts]
+    return np.isin(of_joints, np.minimum(a, b) * count + np.maximum(a, b))
 
 
 def after(factorisations: int, totals: Totals) -> Totals:

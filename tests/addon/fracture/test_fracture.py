@@ -231,6 +231,9 @@ def test_pieces_of_a_bonded_collection_are_joined_where_they_touch(scene, make_b
     assert {joint.body_a, joint.body_b} == {"A", "B"}
     assert joint.strength.tension == pytest.approx(0.1e6 * 0.4 * 0.2, rel=1e-5)
     assert joint.strength.shear == pytest.approx(0.2e6 * 0.4 * 0.2, rel=1e-5)
+    row.stiction_bonds.use_release, row.stiction_bonds.release_frame = True, scene.rigidbody_world.point_cache.frame_start + 5
+    (change,) = read().spec.joints[0].changes
+    assert (change.frame, change.enabled) == (6, False)
     row.stiction_bonds.gap = 0.2
     assert len(read().spec.joints) == 2
     row.stiction_bonds.use_bonds = False

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solver_core.io.snapshot import read_snapshot, snapshot_digest, write_snapshot
-from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, BondStrength, JointSpec
+from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, BondStrength, JointChange, JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings
 from solver_core.validation.findings import SceneError
 from solver_core.validation.scene import scene_warnings, validate
@@ -149,6 +149,7 @@ def test_animated_bodies_are_ends_like_others():
 
 
 BOND = dataclasses.replace(JOINT, name="Bond", strength=BondStrength(1.0, 2.0, 3.0, 4.0, 5.0))
+GONE = JointChange(2, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enabled=False)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +159,17 @@ BOND = dataclasses.replace(JOINT, name="Bond", strength=BondStrength(1.0, 2.0, 3
         ({"strength": dataclasses.replace(BOND.strength, torsion=nan)}, "strength.torsion"),
         ({"angular": (FREE_AXIS, LOCKED, LOCKED)}, "strength"),
         ({"breaking_impulse": 1.0}, "strength"),
+        ({"changes": (dataclasses.replace(GONE, breaking_impulse=1.0),)}, "strength"),
+        ({"changes": (dataclasses.replace(GONE, enabled=True),)}, "changes"),
+        ({"changes": (dataclasses.replace(GONE, angular=(FREE_AXIS, LOCKED, LOCKED)),)}, "changes"),
     ],
 )
 def test_a_bond_that_cannot_be_is_named(changes, field):
     assert problems(jointed(dataclasses.replace(BOND, **changes))) == {("Bond", field)}
+
+
+def test_a_bond_may_be_released():
+    assert problems(jointed(dataclasses.replace(BOND, changes=(GONE,)))) == set()
 
 
 def test_a_bond_travels_in_a_snapshot_and_joints_without_strength_are_as_they_were(tmp_path):
