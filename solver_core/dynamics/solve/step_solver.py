@@ -31,7 +31,7 @@ from ..model.bodies import State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
 from ..model.predict import Begin
-from .bent_further import Solved, solve_bent
+from .bent_further import Solved, followed_part, solve_bent
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands
 from .kicked import solve_with_kicks
@@ -243,8 +243,13 @@ class StepSolver:
                 return problem, *self._solve_islands(begin, problem, self._island_motion.look(begin, problem.system)), False
             return self._solve_joined(begin, joints, problem, known, may_cut, moved)
 
-        if isinstance(begin.bend, LargeBends):
-            return solve_lowered(problem, partial(solve_bent, begin, begin.bend, solve_once))
+        bend, crowd = begin.bend, self._island_motion.members
+        if isinstance(bend, LargeBends):
+
+            def is_cut(v: Floats) -> bool:
+                return may_cut and followed_part(begin, bend, crowd, v) < begin.h
+
+            return solve_lowered(problem, lambda posed: solve_bent(begin, bend, solve_once, posed, is_cut))
         return solve_lowered(problem, solve_once)
 
     def _solve_joined(
