@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 
 import numpy as np
