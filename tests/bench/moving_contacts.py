@@ -26,8 +26,9 @@ from .records import on_one_thread, write_rows
 
 __all__ = ["ROWS", "Row", "Seen"]
 
-RAMMED = "column 0 0 0"
 BUILDING_FRAMES = 22
+# A column has two connections of three constraints each.
+OF_A_COLUMN = 6
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,11 @@ def filmed(experiment: Experiment, scene: str, what: str, method: str) -> Seen:
 
 
 def rammed_building(method: str) -> Seen:
-    """Run a building whose corner column is rammed; how many of its constraints break that are not at this column."""
+    """Run a building whose corner column is rammed; how many of its constraints break."""
     spec = framed_building(storeys=1, counts=(2, 2))
     frames = list(sc.Simulation(spec, substeps=10, method=method, threads=1).frames(BUILDING_FRAMES))
-    broken = [joint.name for joint, is_broken in zip(spec.joints, frames[-1].broken, strict=True) if is_broken]
     missed = sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in frames[1:])
-    return Seen(float(sum(RAMMED not in name for name in broken)), missed)
+    return Seen(float(frames[-1].broken.sum()), missed)
 
 
 ROWS = (
@@ -114,12 +114,12 @@ ROWS = (
     everyday("glued blocks are rammed", "impulse passed on", "675"),
     Row(
         "one column of a building is rammed",
-        "other constraints broken",
+        "constraints broken",
         0.0,
-        0.0,
+        float(OF_A_COLUMN),
         0.0,
         "153 of 156, two storeys",
-        "none",
+        "only the column",
         rammed_building,
     ),
     everyday("block glued to a still post", "force", "373,000 N s, breaks", "holds"),
