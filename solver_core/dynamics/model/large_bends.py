@@ -50,7 +50,7 @@ from ...linalg.in_order import dot, length
 from ...linalg.small_dense import is_positive_definite, solved
 from .spinning import SpunBends
 
-__all__ = ["MOST_PARTS", "Curve", "LargeBend", "LargeBends", "later_weight"]
+__all__ = ["BEND_PARTS", "Curve", "LargeBend", "LargeBends", "later_weight"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ LEAST_MASS = 0.4
 MOST_SET_FREE = 0.01
 # Of a scene's step: the shapes of a compact body span a factor of six in frequency, so that eight parts follow all of a body
 # whose first mode the step itself just follows.
-MOST_PARTS = 8
+BEND_PARTS = 8
 FREE_STEPS = 20
 SLOWED_STEPS = 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
@@ -182,10 +182,10 @@ class LargeBend:
         return change, dot(velocity, velocity) + stored
 
     def _parts(self, change: Floats, energy: float) -> int:
-        """The fewest parts of the step, 1 to MOST_PARTS, whose axes that are too fast have no more of a change (r,), in
+        """The fewest parts of the step, 1 to BEND_PARTS, whose axes that are too fast have no more of a change (r,), in
         sqrt(J), than they may of an energy in J; 0 where not even the most parts do."""
         parts = 1
-        while parts <= MOST_PARTS:
+        while parts <= BEND_PARTS:
             freed = change[~follows(self.h / parts, self.omega, self.late)]
             if dot(freed, freed) <= MOST_SET_FREE * energy:
                 return parts

@@ -14,7 +14,7 @@ from ...linalg.small_dense import solved
 from ...problem.result import WORST_FIRST, Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
-from ..model.large_bends import MOST_PARTS, Curve, LargeBend, LargeBends
+from ..model.large_bends import BEND_PARTS, Curve, LargeBend, LargeBends
 from ..model.predict import Begin
 from .islands import Totals
 
@@ -29,7 +29,7 @@ MOST_SOLVES = 24  # the same where that leads astray, and it is begun anew from 
 BENDS_OF = -2  # a worst contact of totals from here on down is none: BENDS_OF - k is how the k-th body of the scene bends
 # Of modal velocities, and of those that gravity gives in the step: what they may be off, and what they may be off after SOLVES.
 STRAYED, ASTRAY = 1e-5, 1e-3
-ROUNDING = 1e-9  # of a part of a step
+PART_ROUNDING = 1e-9  # of a part of a step
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ def followed_part(begin: Begin, bend: LargeBends, crowd: NDArray[np.bool_], v: F
 
     Returns
     -------
-    s; the whole step where it needs no parts, or where the parts would be shorter than MOST_PARTS of a scene's step allow
+    s; the whole step where it needs no parts, or where the parts would be shorter than BEND_PARTS of a scene's step allow
     """
     parts = [large.parts(None if v is None else v[large.unknown]) for large in bend.steps if not crowd[large.body]]
     part = begin.h / max(parts, default=1)
-    return part if part * MOST_PARTS >= (1.0 - ROUNDING) * begin.single else begin.h
+    return part if part * BEND_PARTS >= (1.0 - PART_ROUNDING) * begin.single else begin.h
 
 
 def solve_bent(
