@@ -41,6 +41,7 @@ from .model.held_together import HeldTogether
 from .model.impact_memory import NO_IMPACTS_BEGUN
 from .model.integrate import integrate
 from .model.island_motion import IslandMotion
+from .model.large_bends import LargeBends
 from .model.predict import Begin, predicted_step
 from .model.prescribed import Prescribed
 from .motion.deformation import Deformation
@@ -48,6 +49,7 @@ from .pacing.parts import MAX_MISSES, Parts
 from .pacing.standstill import Situation, Standstill, anything_moves, as_it_was_remembered
 from .pacing.successions import first_of_some
 from .sleeping import Sleep, laid_asleep, none_remembered
+from .solve.bent_further import followed_part
 from .solve.law_check import Checked, LawCheck
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
 from .solve.step_solver import StepSolver
@@ -225,7 +227,7 @@ class Stepper:
         the first frame."""
         h, cuts = parts.h, parts.cuts
         begin, chosen = self._begin(at, h)
-        contacts = self._to_solve(begin, chosen, cuts)
+        contacts = self._unfollowed(begin, None, cuts) or self._to_solve(begin, chosen, cuts)
         if isinstance(contacts, Cut):
             return contacts
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
@@ -305,12 +307,22 @@ class Stepper:
 
     def _refused(self, begin: Begin, solution: Solution, parts: Parts) -> Cut | None:
         """Where a step has to be cut for what its solution says alone; None where it has not."""
+        if (unfollowed := self._unfollowed(begin, solution.v, parts.cuts)) is not None:
+            return unfollowed
         if parts.cuts == 0 or not solution.may_improve:
             return None
         if solution.is_loose:
             return Cut(0.5 * begin.h, repeatedly=True)
         is_missed = solution.totals.status == Status.MAX_ITERATIONS and parts.misses < MAX_MISSES
         return Cut(0.5 * begin.h, repeatedly=False, is_miss=True) if is_missed else None
+
+    def _unfollowed(self, begin: Begin, v: Floats | None, cuts: int) -> Cut | None:
+        """Where a step has to be cut to follow strains of bodies in large bends; None where it has not. v: (dof,) what it was
+        solved for, None where it is not solved yet."""
+        if cuts == 0 or not isinstance(begin.bend, LargeBends):
+            return None
+        part = followed_part(begin, begin.bend, self.island_motion.members, v)
+        return Cut(part, repeatedly=True) if part < begin.h else None
 
     def _turn(self, begin: Begin, solution: Solution, parts: Parts, solve: Callable[[ContactSet], Solution]) -> Cut | None:
         """Where a step has to be cut for impacts that follow each other; None where it has not."""

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio, text
+from .csv_tables import Cell, Row, Table, number, page_with_tables, pair, ratio, shown, text
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
@@ -52,6 +52,12 @@ def count(values: list[str]) -> float:
 
 def true(values: list[str]) -> float:
     return values.count("True")
+
+
+def expected(row: Row) -> str:
+    """The value or the bound of a row."""
+    low, high = float(row["low"]), float(row["high"])
+    return shown(high, 4) if low == high else f"at most {shown(high, 4)}"
 
 
 def first(*names: str) -> Cell:
@@ -197,6 +203,20 @@ TABLES = {
         by=("subject",),
         combine={"right": true, "scene": count},
         file="everyday",
+    ),
+    "moving_contacts": Table(
+        {
+            "scene": text("scene"),
+            "measured": text("measured"),
+            "expected": expected,
+            "before": text("before"),
+            "Bullet": text("bullet"),
+            "default": number("staggered seen", 3),
+            "pivoting": number("pivot seen", 3),
+            "energy": number("energy seen", 3),
+        },
+        by=("scene", "measured", "low", "high", "before", "bullet"),
+        across="method",
     ),
     "captured": Table(
         {

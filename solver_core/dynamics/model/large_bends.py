@@ -26,6 +26,10 @@ so much more force than the strains at its end; as all are of a body none of who
 
 never rises, however far the body is strained.
 
+Backward Euler takes most of a bounce, in which strains along such axes hold much of the energy. A shorter step follows more
+axes. So such a step is first cut into two, four or eight parts, the fewest in which the axes that are still too fast hold less
+than that hundredth (`parts`); backward Euler is for what eight parts do not follow.
+
 F about velocities w is F(w) + F'(w) (v+ - w), of which the symmetric part stands in the block that contacts push against; the
 step is solved again about its answer (`solve/bent_further.py`). There is always one, for F does no more work than W holds; but
 where stresses make F' indefinite Newton's method may go astray. Pseudo-transient continuation (Kelley and Keyes 1998) is then
@@ -46,7 +50,7 @@ from ...linalg.in_order import dot, length
 from ...linalg.small_dense import is_positive_definite, solved
 from .spinning import SpunBends
 
-__all__ = ["Curve", "LargeBend", "LargeBends", "later_weight"]
+__all__ = ["BEND_PARTS", "Curve", "LargeBend", "LargeBends", "later_weight"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,6 +59,9 @@ Ints = NDArray[np.int64]
 LEAST_MASS = 0.4
 # Of the energy of a body: by how much of it strains along axes that are too fast may change in a step.
 MOST_SET_FREE = 0.01
+# Of a scene's step: the shapes of a compact body span a factor of six in frequency, so that eight parts follow all of a body
+# whose first mode the step itself just follows.
+BEND_PARTS = 8
 FREE_STEPS = 20
 SLOWED_STEPS = 100
 # Of the largest modal velocity: a change so small leaves the square of it, which is nothing.
@@ -83,8 +90,9 @@ class LargeBend:
 
     body: its index in the scene. unknown: (r,) among the degrees of freedom. gram: (k, k). q: (r,) as the step begins. known:
     (r,) the right side. inertia: (r,) 1 + T h b omega^2. acts: s, for how long the force of the step's own interval
-    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg. fast: (f,) the axes that are too fast; slow: (r,) rad/s,
-    the frequencies of modes, 0 of all else. calm: the same step by backward Euler, None of one that is.
+    does. slack: (r,) s^3, see `interval_force`. h, late: s. mass: kg. omega: (r,) rad/s, of all axes; slow: (r,) rad/s, the
+    frequencies of modes, 0 of all else. calm: the same step by backward Euler, None of one that is. loose: how many parts of a
+    step that is by backward Euler would not set the last interval's force free, 1 where no parts help.
     """
 
     body: int
@@ -98,9 +106,10 @@ class LargeBend:
     h: float
     late: float
     mass: float
-    fast: Ints
+    omega: Floats
     slow: Floats
     calm: LargeBend | None = None
+    loose: int = 1
 
     @classmethod
     def begun(
@@ -114,10 +123,10 @@ class LargeBend:
         late = float(body.damping[0] / square[0])
         axes = np.arange(len(q))
         followed, did = (follows(interval, omega, late) for interval in (h, before))
-        fast, slow = np.flatnonzero(~followed), np.where(axes < large.modes, omega, 0.0)
+        slow = np.where(axes < large.modes, omega, 0.0)
         # the strains of the end: their mean and half of what they change by
         slack, known = 0.5 * h / square, v + time * other
-        calm = cls(index, unknown, large.gram, q, known, np.ones_like(q), h, slack, h, late, body.mass, fast, slow)
+        calm = cls(index, unknown, large.gram, q, known, np.ones_like(q), h, slack, h, late, body.mass, omega, slow)
         if h * omega[0] > MOST_A_STEP:
             return calm
         critical = (2.0 / omega - late) / square
@@ -131,21 +140,57 @@ class LargeBend:
         acts, acted = (0.5 * h, 0.5 * before) if before > 0.0 else (0.5 * time, 0.5 * time)
         # what the last interval's force is more than the strains that it ended with
         still = np.zeros_like(q)
-        loose = (acted * (last - interval_force(large.gram, q, still, 0.0, 0.0, still)))[fast]
-        if dot(loose, loose) > MOST_SET_FREE * (dot(v, v) + float(np.sum((slow * q) ** 2))):
-            return calm
+        loose = acted * (last - interval_force(large.gram, q, still, 0.0, 0.0, still))
+        parts = calm._parts(loose, dot(v, v) + float(np.sum((slow * q) ** 2)))
+        if parts != 1:
+            return replace(calm, loose=parts or 1)
         return replace(calm, known=known - acted * last, inertia=1.0 + h * heavier, acts=acts, slack=slack, calm=calm)
 
     def sets_free(self, velocity: Floats) -> bool:
-        """Whether strains along axes that are too fast change too much for a step that is not by backward Euler."""
-        if self.calm is None or not len(self.fast):
-            return False
+        """Whether strains along axes that are too fast change too much for a step that is not by backward Euler.
+
+        Parameters
+        ----------
+        velocity : (r,) that the step was solved for
+        """
+        return self.calm is not None and self._parts(*self._change(velocity)) != 1
+
+    def parts(self, velocity: Floats | None) -> int:
+        """Return into how many parts the step has to be cut so that it follows the strains that it changes.
+
+        Parameters
+        ----------
+        velocity : (r,) that the step was solved for, None where it is not solved yet
+
+        Returns
+        -------
+        1, 2, 4 or 8; 1 also where eight parts do not suffice, and where none of the modes swings
+        """
+        if self.calm is None or velocity is None:
+            return self.loose
+        return self._parts(*self._change(velocity)) or 1
+
+    def _change(self, velocity: Floats) -> tuple[Floats, float]:
+        """(r,) sqrt(J), by how much the strains along all axes change at velocities (r,), and J, twice the energy that the
+        body has."""
         i, j = np.triu_indices(len(velocity))
         middle, after = self.q + 0.5 * self.h * velocity, self.q + self.h * velocity
         rate = np.concatenate([velocity, middle[i] * velocity[j] + middle[j] * velocity[i]])
-        change = self.h * (self.gram[self.fast] * rate).sum(axis=1) / np.sqrt(np.diag(self.gram)[self.fast])
+        along = self.gram[: len(velocity)]
+        change = self.h * (along * rate).sum(axis=1) / np.sqrt(np.diag(along))
         stored = max(float(np.sum((self.slow * place) ** 2)) for place in (self.q, after))
-        return dot(change, change) > MOST_SET_FREE * (dot(velocity, velocity) + stored)
+        return change, dot(velocity, velocity) + stored
+
+    def _parts(self, change: Floats, energy: float) -> int:
+        """The fewest parts of the step, 1 to BEND_PARTS, whose axes that are too fast have no more of a change (r,), in
+        sqrt(J), than they may of an energy in J; 0 where not even the most parts do."""
+        parts = 1
+        while parts <= BEND_PARTS:
+            freed = change[~follows(self.h / parts, self.omega, self.late)]
+            if dot(freed, freed) <= MOST_SET_FREE * energy:
+                return parts
+            parts *= 2
+        return 0
 
     def about(self, velocity: Floats, slowed: float = 0.0) -> Curve:
         """The motion about velocities (r,); slowed: of the slopes without stresses, on top of the slopes."""

@@ -14,11 +14,11 @@ from ...linalg.small_dense import solved
 from ...problem.result import WORST_FIRST, Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
-from ..model.large_bends import Curve, LargeBend, LargeBends
+from ..model.large_bends import BEND_PARTS, Curve, LargeBend, LargeBends
 from ..model.predict import Begin
 from .islands import Totals
 
-__all__ = ["BENDS_OF", "Solved", "solve_bent"]
+__all__ = ["BENDS_OF", "Solved", "followed_part", "solve_bent"]
 
 Floats = NDArray[np.float64]
 # a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
@@ -29,6 +29,7 @@ MOST_SOLVES = 24  # the same where that leads astray, and it is begun anew from 
 BENDS_OF = -2  # a worst contact of totals from here on down is none: BENDS_OF - k is how the k-th body of the scene bends
 # Of modal velocities, and of those that gravity gives in the step: what they may be off, and what they may be off after SOLVES.
 STRAYED, ASTRAY = 1e-5, 1e-3
+PART_ROUNDING = 1e-9  # of a part of a step
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,43 @@ class Linear:
     off: float
 
 
-def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], Solved], problem: StepProblem) -> Solved:
+def followed_part(begin: Begin, bend: LargeBends, crowd: NDArray[np.bool_], v: Floats | None) -> float:
+    """Return the part of a step that follows the strains of bodies in large bends.
+
+    Parameters
+    ----------
+    begin : the step
+    bend : its bodies in large bends
+    crowd : (n,) bodies of large islands in motion, for which no step is cut
+    v : (dof,) velocities that the step was solved for, None where it is not solved yet
+
+    Returns
+    -------
+    s; the whole step where it needs no parts, or where the parts would be shorter than BEND_PARTS of a scene's step allow
+    """
+    parts = [large.parts(None if v is None else v[large.unknown]) for large in bend.steps if not crowd[large.body]]
+    part = begin.h / max(parts, default=1)
+    return part if part * BEND_PARTS >= (1.0 - PART_ROUNDING) * begin.single else begin.h
+
+
+def solve_bent(
+    begin: Begin,
+    bend: LargeBends,
+    solve: Callable[[StepProblem], Solved],
+    problem: StepProblem,
+    is_cut: Callable[[Floats], bool],
+) -> Solved:
     """Solve a problem with `solve`, and again about the answer while that is another, or sets too much free.
 
     Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BENDS_OF.
+
+    Parameters
+    ----------
+    begin : the step
+    bend : its bodies in large bends
+    solve : solves a problem that is linear in velocities
+    problem : the step's, about its motion without contacts
+    is_cut : whether a step with velocities (dof,) will be cut, so that what it sets free does not matter
     """
     steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
     about, factorisations, solves = problem, 0, 0
@@ -58,7 +92,7 @@ def solve_bent(begin: Begin, bend: LargeBends, solve: Callable[[StepProblem], So
         linear = [one for one, _ in answers]
         if (change <= near).all() or solves == MOST_SOLVES:
             wild = [k for k, large in enumerate(steps) if large.sets_free(v[large.unknown])]
-            if not wild:
+            if not wild or is_cut(v):
                 break
             for k in wild:
                 steps[k] = steps[k].calm or steps[k]

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ from ..model.bodies import RIGID, State
 from ..model.island_motion import IslandMotion
 from ..model.large_bends import LargeBends
 from ..model.predict import Begin
-from .bent_further import Solved, solve_bent
+from .bent_further import Solved, followed_part, solve_bent
 from .bond_graph import BondGraph
 from .clusters import Bonds, Clustered
 from .energy_step import solve_islands_by_energy
@@ -286,8 +285,13 @@ class StepSolver:
                 return problem, *self._solve_islands(begin, problem, self._island_motion.look(begin, problem.system)), False
             return self._solve_joined(begin, joints, problem, known, may_cut, moved)
 
-        if isinstance(begin.bend, LargeBends):
-            return solve_lowered(problem, partial(solve_bent, begin, begin.bend, solve_once))
+        bend, crowd = begin.bend, self._island_motion.members
+        if isinstance(bend, LargeBends):
+
+            def is_cut(v: Floats) -> bool:
+                return may_cut and followed_part(begin, bend, crowd, v) < begin.h
+
+            return solve_lowered(problem, lambda posed: solve_bent(begin, bend, solve_once, posed, is_cut))
         return solve_lowered(problem, solve_once)
 
     def _solve_joined(

@@ -15,6 +15,7 @@ import solver_core as sc
 from solver_core.bake.report import missed_steps
 from solver_core.deformable.reduced_body import reduced_body
 from solver_core.deformable.stvk import energy
+from solver_core.dynamics.model.large_bends import LargeBend
 from solver_core.dynamics.solve import bent_further
 from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import box as rigid_box
@@ -22,7 +23,8 @@ from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
 from ..bodies import material
-from ..deformable.beams import BEAM, DENSITY, YOUNG, box, divided
+from ..deformable.beams import BEAM, DENSITY, YOUNG, box, divided, mesh
+from ..meshes import uv_sphere
 
 SPEC = DeformableSpec(kind=Elasticity.STVK, young=YOUNG, modes=9, resolution=40, damping_ratio=0.0)
 WEIGHTLESS = np.zeros(3)
@@ -139,6 +141,63 @@ def test_a_bouncing_beam_gains_no_energy(young, speed):
         found.append(total_energy(simulation, body))
     assert max(found) <= found[0] * (1.0 + 1e-9)
     assert found[-1] < 0.5 * found[0]
+
+
+RADIUS, FALL = 0.1, 1.0
+JELLY = DeformableSpec(Elasticity.STVK, 1e5, 0.45, modes=12, resolution=12, damping_ratio=0.02)
+
+
+@cache
+def jelly(kind=Elasticity.STVK):
+    """A ball of jelly with a first frequency of some 22 Hz."""
+    return reduced_body(mesh(*uv_sphere(RADIUS, 24, 16)), replace(JELLY, kind=kind), density=1100.0)
+
+
+def rise(substeps, kind=Elasticity.STVK):
+    """m, how high a ball of jelly comes back from a fall of FALL, and the parts in which its steps were taken."""
+    ball = BodySpec(
+        "Ball",
+        BodyKind.ACTIVE,
+        mesh(*uv_sphere(RADIUS, 24, 16)),
+        density=1100.0,
+        deformable=replace(JELLY, kind=kind),
+        material=material(0.5),
+        position=np.array([0.0, 0.0, RADIUS + 0.01]),
+        velocity=np.array([0.0, 0.0, -np.sqrt(2.0 * 9.81 * (FALL - 0.01))]),
+    )
+    simulation = sc.Simulation(SceneSpec((ball, ground(material(0.5)))), modes={0: jelly(kind)}, substeps=substeps)
+    frames = [simulation.advance() for _ in range(3)]
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames)
+    parts = sum(int((1 + frame.statistics.cuts).sum()) for frame in frames)
+    upward = frames[-1].velocities[0, 2]
+    return frames[-1].poses[0, 2] - RADIUS + upward * abs(upward) / (2.0 * 9.81), parts
+
+
+@pytest.mark.slow
+def test_a_soft_ball_comes_back_as_high_whatever_the_step():
+    """Backward Euler took the energy of its fast strains: it came back to a twentieth of its fall at 240 steps a second."""
+    heights, parts = zip(*(rise(substeps) for substeps in (5, 10, 20, 40)), strict=True)
+    np.testing.assert_allclose(heights, heights[-1], rtol=0.15)
+    small, _ = rise(40, Elasticity.LINEAR)
+    assert heights[-1] == pytest.approx(small, rel=0.15)
+    # the steps of the impact are cut, and no others
+    assert parts[-1] == 120 and 30 < parts[1] < 60
+
+
+def test_a_step_is_cut_into_the_parts_that_follow_its_strains():
+    """Two radians a step is what steps follow. Only the strain of the fastest shape changes here."""
+    body = jelly()
+    still, push = np.zeros(12), np.zeros(12)
+    push[-1] = 1.0
+    rate = body.omega[-1] / 2.0
+
+    def parts(h):
+        of, step = (0, np.arange(12), body), (h, h, h)
+        return LargeBend.begun(of, (still, still), step, still).parts(push)
+
+    assert [parts(share / rate) for share in (0.9, 1.9, 3.9)] == [1, 2, 4]
+    # none of its modes swings in such a step, which is by backward Euler whatever it changes
+    assert parts(2.02 / body.omega[0]) == 1
 
 
 @pytest.mark.slow
