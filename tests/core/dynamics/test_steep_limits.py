@@ -29,6 +29,7 @@ ARM = (0.1, 0.11, 0.3)
 SHOULDER = ((-150.0, 60.0), (-90.0, 90.0), (-40.0, 40.0))
 PAST_A_RIGHT_ANGLE = ((-10.0, 10.0), (-120.0, 120.0), (-10.0, 10.0))
 ACROSS = ((-20.0, 100.0), (-85.0, 85.0), (-120.0, 120.0))
+SPINS = ((0.5, 8.0, -7.5), (-6.5, -4.0, 8.0), (7.0, 9.0, 1.0))  # rad/s
 NARROW = ((-5.0, 5.0), (-90.0, 90.0), (-5.0, 5.0))
 
 
@@ -128,16 +129,17 @@ def test_a_rotation_is_off_if_and_only_if_no_triple_of_angles_within_the_limits_
 @pytest.mark.parametrize("limits", [SHOULDER, PAST_A_RIGHT_ANGLE, ACROSS, NARROW])
 def test_rows_are_the_derivatives_of_their_values_up_to_the_pole(tables, limits):
     table, random = tables[limits], np.random.default_rng(3)
-    for cosine in (1e-9, 1e-4, 0.02, 0.3, 0.6):
+    for cosine in (1e-6, 1e-4, 0.02, 0.3, 0.6):
         x, z = np.radians([random.uniform(*limits[0]), random.uniform(*limits[2])])
         y = min(math.acos(cosine), math.radians(limits[1][1]))
-        at, step = Rotation.from_euler("xyz", [x, y, z]), 1e-5 * min(1.0, 1e4 * cosine)
+        at, step = Rotation.from_euler("xyz", [x, y, z]), min(1e-5, 0.01 * cosine)
         middle, axis = coordinates(table, at), Rotation.random(rng=random).apply([1.0, 0.0, 0.0])
         ends = [coordinates(table, Rotation.from_rotvec(s * step * axis) * at, (x, y, z)) for s in (-1.0, 1.0)]
         direction = all_rows(table.rows, table.frames, middle)[:, 1:]
         before, after = (all_rows(table.rows, table.frames, end)[:, 0] for end in ends)
         acts = before != after  # all but those that cannot act there
-        assert np.linalg.norm(direction, axis=1).max() < 1.0 + 1e-12
+        # of the twist at 60 degrees sqrt(2 / (1 + sin 60)), of all others 1 at most
+        assert np.linalg.norm(direction, axis=1).max() < 1.0353
         assert acts.sum() >= 4
         np.testing.assert_allclose((after - before)[acts] / (2.0 * step), (direction @ axis)[acts], atol=2e-4)
 
@@ -154,14 +156,15 @@ def test_at_a_right_angle_the_limits_of_x_and_z_leave_a_twist_from_their_differe
 @pytest.mark.parametrize("substeps", [1, 4, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("limits", [SHOULDER, ACROSS])
 def test_an_arm_that_is_thrown_about_stays_within_its_limits(tables, limits, substeps, method):
-    """Whatever way it passes a right angle, and whatever the step; one degree after the hit of a limit at the longest steps."""
-    for seed in (1, 2, 3):
-        spin = np.random.default_rng(seed).uniform(-9.0, 9.0, 3)
+    """Whatever way it goes, and whatever the step."""
+    steepest = []
+    for spin in SPINS:
         frames = run(arm(limits, spin, fps=60.0), 60, substeps=substeps, sleeping=False, method=method)
         turns = Rotation.from_quat(poses(frames, 0)[:, 3:], scalar_first=True)
-        assert max(off(tables[limits], turn) for turn in turns) < 1e-3
-        assert np.abs(turns.as_euler("xyz")[:, 1]).max() > math.radians(60.0)
+        assert max(off(tables[limits], turn) for turn in turns) < 1e-4
         assert solved(frames)
+        steepest.append(np.abs(turns.as_euler("xyz")[:, 1]).max())
+    assert max(steepest) > math.radians(60.0)
 
 
 def test_the_mirror_image_of_an_arm_moves_as_its_mirror_image():
