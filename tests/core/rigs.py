@@ -21,9 +21,10 @@ CLOTH = MaterialSpec(0.7, 0.7)
 DAMPED = {"linear_damping": 0.04, "angular_damping": 0.1}  # Blender's own values
 
 
-def limited(*degrees, stiffness=0.0, damping=0.0):
+def limited(x, y, z, stiffness=0.0, damping=0.0) -> tuple[AxisSpec, AxisSpec, AxisSpec]:
     """Limits of the three angles in degrees, with springs of N m/rad and dampers of N m s/rad."""
-    return tuple(AxisSpec(math.radians(low), math.radians(high), stiffness, damping) for low, high in degrees)
+    first, second, third = (AxisSpec(*np.radians(pair).tolist(), stiffness, damping) for pair in (x, y, z))
+    return first, second, third
 
 
 def with_damping(spec: SceneSpec) -> SceneSpec:
@@ -51,7 +52,7 @@ def animated(name, shape, start, pivot, ways, turns) -> BodySpec:
     return BodySpec(name, BodyKind.ANIMATED, shape, position=path[0, :3], orientation=path[0, 3:], path=path, material=CLOTH)
 
 
-def skirt(frames: int, chains: int = 8, rows: int = 5) -> SceneSpec:
+def skirt(frames: int, chains: int = 8, rows: int = 5, damping: float = 0.0) -> SceneSpec:
     """Chains of boxes of 50 g on springs around a hip and two legs, which turn to and fro within 48 frames, then stand."""
     turn, way = math.radians(60.0), 0.15
     keys = [(0, (0, 0)), (6, (0, 0)), (18, (turn, way)), (30, (-turn, -way)), (48, (0, 0))]
@@ -70,7 +71,7 @@ def skirt(frames: int, chains: int = 8, rows: int = 5) -> SceneSpec:
             quaternion = frame.as_quat(scalar_first=True)
             place = radius * outward + [0.0, 0.0, height]
             bodies.append(box(name, (0.012, 0.09 + 0.02 * r, 0.09), place, CLOTH, 0.05, quaternion))
-            angular = limited((-10.0, 10.0), (-45.0, 30.0), (-5.0, 5.0), stiffness=20.0)
+            angular = limited((-10.0, 10.0), (-45.0, 30.0), (-5.0, 5.0), stiffness=20.0, damping=damping)
             at = (radius - 0.0175) * outward + [0.0, 0.0, height + 0.05]
             joints.append(JointSpec(f"Joint {c} {r}", before, name, at, quaternion, angular=angular))
             apart.append((before, name))
@@ -93,8 +94,8 @@ def hair(frames: int, strands: int = 20, links: int = 10) -> SceneSpec:
         for k in range(links):
             place = root - [0.0, 0.0, (k + 0.5) * length]
             bodies.append(BodySpec(names[k + 1], BodyKind.ACTIVE, shape, place, mass=0.02, material=CLOTH))
-            angular = limited(*[(-40.0, 40.0)] * 3, stiffness=0.05, damping=0.002)
-            joints.append(JointSpec(f"Root {s} {k}", *names[k : k + 2], root - [0.0, 0.0, k * length], angular=angular))
+            angular = limited((-40.0, 40.0), (-40.0, 40.0), (-40.0, 40.0), stiffness=0.05, damping=0.002)
+            joints.append(JointSpec(f"Root {s} {k}", names[k], names[k + 1], root - [0.0, 0.0, k * length], angular=angular))
     return with_damping(SceneSpec(tuple(bodies), fps=FPS, frame_end=frames, joints=tuple(joints), excluded=tuple(apart)))
 
 
@@ -135,6 +136,6 @@ def thrown_doll(spin=(0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0)) -> SceneSpec:
         arm = place - over - [0.0, 0.0, 1.0]
         made = box(name, size, place, rough, mass, velocity=velocity + np.cross(spin, arm))
         bodies.append(replace(made, angular_velocity=spin))
-    found = [JointSpec(f"{a} to {b}", a, b, over + np.array([x, 0.0, z]), angular=angular) for a, b, (x, z), angular in joints]
+    found = [JointSpec(f"{a} to {b}", a, b, np.array([x, 0.0, 1.1 + z]), angular=angular) for a, b, (x, z), angular in joints]
     apart = tuple((a, b) for a, b, *_ in joints)
     return with_damping(SceneSpec(tuple(bodies), fps=FPS, frame_end=10**6, joints=tuple(found), excluded=apart))

@@ -62,7 +62,8 @@ def posed(rig) -> dict[str, np.ndarray]:
     return {name: np.array(matrices) for name, matrices in found.items()}
 
 
-def bodies_in(frames) -> list[np.ndarray]:
+def bodies_in(frames) -> np.ndarray:
+    """The world matrices (bodies, frames, 4, 4) of the bodies."""
     found = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)

@@ -25,6 +25,8 @@ from ..bodies import poses
 from ..chains import scene
 from ..jointed_runs import NONE, run, solved
 
+Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
+
 ARM = (0.1, 0.11, 0.3)
 SHOULDER = ((-150.0, 60.0), (-90.0, 90.0), (-40.0, 40.0))
 PAST_A_RIGHT_ANGLE = ((-10.0, 10.0), (-120.0, 120.0), (-10.0, 10.0))
@@ -33,9 +35,10 @@ SPINS = ((0.5, 8.0, -7.5), (-6.5, -4.0, 8.0), (7.0, 9.0, 1.0))  # rad/s
 NARROW = ((-5.0, 5.0), (-90.0, 90.0), (-5.0, 5.0))
 
 
-def limited(limits) -> tuple[AxisSpec, ...]:
+def limited(limits) -> Axes:
     """Limits of the three angles in degrees, as a file in single precision has them."""
-    return tuple(AxisSpec(*(float(np.float32(math.radians(value))) for value in pair)) for pair in limits)
+    x, y, z = (AxisSpec(*(float(np.float32(math.radians(value))) for value in pair)) for pair in limits)
+    return x, y, z
 
 
 def arm(limits, spin=(0.0, 0.0, 0.0), gravity=(0.0, 0.0, -9.81), position=(0.0, 0.0, -0.15), fps=30.0):
