@@ -105,7 +105,8 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
     form = np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64)
     (joint, coordinate, kind, triple, within, twists), triples = _rows(spec.joints, form == STEEP)
-    rows = Rows(joint, coordinate, kind, triple, within, *(np.zeros(len(joint)) for _ in range(4)), twists.astype(bool))
+    target, stiffness, damping, force = np.zeros((4, len(joint)))
+    rows = Rows(joint, coordinate, kind, triple, within, target, stiffness, damping, force, twists.astype(bool))
     frames = Frames(
         body=body,
         place=product((at[:, None] - position[body])[..., None, :], rotation[body])[..., 0, :],
