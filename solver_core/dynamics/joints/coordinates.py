@@ -10,7 +10,7 @@ rates are w along the reciprocals of the three axes b_X, Rz Y and a_Z. Y stays w
 are locked, the third one has no bound: the coordinates are the tilts of the free axis, b_k . a_j and b_k . a_i, and the angle
 about it. If all are locked the coordinates are the rotation vector.
 
-Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `STEEP` has limits that
+Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits that
 let Y come near a right angle or pass it. Its angles are those of the two triples that violate its limits less. How its limits
 act is described in `limits.py`.
 """
@@ -27,16 +27,32 @@ from ...linalg.elementary import arcsine, arctangent, sine_and_cosine
 from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, rotated, scaled, set_vec, sub, vec
 from ...scene.joints import FREE_AXIS, AxisSpec, JointSpec
 
-__all__ = ["AT_LEAST", "AT_MOST", "HOLD", "NEAR_POLE", "STEEP", "VECTOR", "Coordinates", "angular_form", "measured"]
+__all__ = [
+    "AT_LEAST",
+    "AT_MOST",
+    "EULER_STEEP",
+    "HOLD",
+    "NEAR_POLE",
+    "RIGHT_ANGLE",
+    "TURN",
+    "VECTOR",
+    "X_ROTATION",
+    "Y_ROTATION",
+    "Z_ROTATION",
+    "Coordinates",
+    "angular_form",
+    "measured",
+]
 
 Floats = NDArray[np.float64]
 
+X_ROTATION, Y_ROTATION, Z_ROTATION = 3, 4, 5  # the angles among the coordinates
 HOLD, AT_LEAST, AT_MOST = range(3)  # the kinds of row that say where a coordinate may be
 # The forms of a joint's angles: all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all free; as EULER, but with
 # limits that let Y come near a right angle
-VECTOR, HINGE, EULER, UNASKED, STEEP = 0, 1, 4, 5, 6
+VECTOR, HINGE, EULER, UNASKED, EULER_STEEP = 0, 1, 4, 5, 6
 UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
-NEAR_POLE = 0.5  # cosine of Y: below, the angles of a joint of the form STEEP are taken without regard to earlier ones
+NEAR_POLE = 0.5  # cosine of Y: below, the angles of a joint of the form EULER_STEEP are taken without regard to earlier ones
 STEEPEST_PLAIN = np.pi / 3.0 + 1e-6  # rad: limits of Y up to this leave a joint in the form EULER
 RIGHT_ANGLE = 0.5 * np.pi + 1e-6  # rad: with what limits in single precision are beyond it
 TURN = 2.0 * np.pi
@@ -47,7 +63,7 @@ class Coordinates(NamedTuple):
 
     value: (j, 6). direction: (j, 6, 3), whose products with the velocity, or the angular velocity, of B against A are the rates
     of the coordinates. point: (j, 3) m, the origin of B's frame. axes: (j, 2, 3, 3) the axes of A's and of B's frame by rows.
-    chart: (j,) 1 where Y is within a right angle, -1 where a joint of the form `STEEP` has its other triple of angles.
+    chart: (j,) 1 where Y is within a right angle, -1 where a joint of the form `EULER_STEEP` has its other triple of angles.
     """
 
     value: Floats
@@ -67,7 +83,7 @@ def angular_form(joint: JointSpec) -> int:
         return VECTOR
     if len(free) == 1:
         return HINGE + free[0]
-    return STEEP if any(is_steep(angular) for angular in ever) else EULER
+    return EULER_STEEP if any(is_steep(angular) for angular in ever) else EULER
 
 
 def is_steep(angular: tuple[AxisSpec, AxisSpec, AxisSpec]) -> bool:
@@ -106,13 +122,13 @@ def measured(frames, held, position, rotation, near):
             _vector(a, b, value, direction)
         elif form == EULER:
             _euler(a, b, value, direction)
-        elif form == STEEP:
+        elif form == EULER_STEEP:
             _euler(a, b, value, direction)
             radius = np.sqrt(max(1.0 - _cosine(a, b, 2, 0) ** 2, 0.0))
             out.chart[j] = _choose_chart(radius, frames.limits[j], near[j], value, direction)
         else:
             _hinge(a, b, form - HINGE, value, direction)
-        if form != VECTOR and form != STEEP:
+        if form != VECTOR and form != EULER_STEEP:
             for i in range(3):
                 value[3 + i] += 2.0 * np.pi * np.round((near[j, i] - value[3 + i]) / (2.0 * np.pi))
     return out

@@ -2,7 +2,7 @@
 """Limits of angles that hold at any angle.
 
 Near a right angle of Y the angles X and Z of a joint change by half a turn while its bodies hardly turn. Their rates have no
-bound there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `STEEP` has rows for smooth
+bound there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `EULER_STEEP` has rows for smooth
 functions of the rotation in place of the angles. With r = cos Y and a limit u,
 
     r sin(X - u) = a_Z . (b_Y cos u - b_Z sin u),    r sin(Z - u) = b_X . (a_Y cos u - a_X sin u),
@@ -27,14 +27,23 @@ import numpy as np
 from ...compile.kernel import kernel, leaf_kernel
 from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import add, cross, divided, dot, scaled, sub, vec
-from .coordinates import AT_LEAST, AT_MOST, HOLD, NEAR_POLE, RIGHT_ANGLE, STEEP, TURN
+from .coordinates import (
+    AT_LEAST,
+    AT_MOST,
+    EULER_STEEP,
+    HOLD,
+    NEAR_POLE,
+    RIGHT_ANGLE,
+    TURN,
+    X_ROTATION,
+    Y_ROTATION,
+)
 
 __all__ = ["farthest_off", "row_direction", "row_value"]
 
 HALF_TURN, QUARTER_TURN = 0.5 * TURN, 0.25 * TURN
 FAR_INSIDE = np.pi  # rad from its limit: the value of a row that cannot act in a step
 BELOW_RIGHT_ANGLE = QUARTER_TURN - 1e-6
-X, Y, Z = 3, 4, 5  # the angles among the coordinates
 
 
 @kernel
@@ -58,17 +67,17 @@ def row_value(rows, r, frames, found):
     """The value of row r, m or rad, which is its target where its joint is at its limit or held.
 
     rows: the `Rows` of joints. frames: their `Frames`. found: their `Coordinates`. The value is that of the coordinate, but for
-    rows that hold or limit an angle of a joint of the form `STEEP`.
+    rows that hold or limit an angle of a joint of the form `EULER_STEEP`.
     """
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
-    if c < 3 or kind > AT_MOST or frames.form[j] != STEEP:
+    if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP:
         return found.value[j, c]
     sign = -1.0 if kind == AT_LEAST else 1.0
     if rows.is_twist[r]:
         return sign * _twist_beyond(frames.limits[j], found, j, sign)
     target, angle = rows.target[r], found.value[j, c]
     lower, upper = frames.limits[j, c - 3, 0], frames.limits[j, c - 3, 1]
-    if c == Y:
+    if c == Y_ROTATION:
         # Y is within a right angle where both limits are, and cannot pass one that is a right angle
         is_bound = lower >= -RIGHT_ANGLE and upper <= RIGHT_ANGLE and abs(target) > BELOW_RIGHT_ANGLE and kind != HOLD
         return target - sign * FAR_INSIDE if is_bound else angle
@@ -82,7 +91,7 @@ def row_value(rows, r, frames, found):
 def row_direction(rows, r, frames, found):
     """The derivative of a row's value by the rotation vector, or by the displacement, of B against A (3,)."""
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
-    if c < 3 or kind > AT_MOST or frames.form[j] != STEEP or c == Y:
+    if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP or c == Y_ROTATION:
         return vec(found.direction[j], c)
     if rows.is_twist[r]:
         return _twist_direction(found, j)
@@ -98,7 +107,7 @@ def row_direction(rows, r, frames, found):
         plane = angle + sign * QUARTER_TURN
     sine, cosine = sine_and_cosine(plane)
     a, b = found.axes[j, 0], found.axes[j, 1]
-    if c == X:
+    if c == X_ROTATION:
         normal = sub(scaled(cosine, vec(b, 1)), scaled(sine, vec(b, 2)))
         direction = cross(normal, vec(a, 2))
     else:

@@ -14,7 +14,7 @@ from ...scene.joints import AxisSpec, JointChange, JointSpec
 from ...scene.spec import SceneSpec
 from ..model.bodies import Model, State
 from ..motion.rotation import matrices
-from .coordinates import AT_LEAST, AT_MOST, HOLD, STEEP, angular_form
+from .coordinates import AT_LEAST, AT_MOST, EULER_STEEP, HOLD, X_ROTATION, Z_ROTATION, angular_form
 
 __all__ = [
     "AT_LEAST",
@@ -37,7 +37,6 @@ SPRING, MOTOR = range(3, 5)  # kinds of row beside those that say where a coordi
 KINDS = 5  # a row that does nothing, for now, is of its kind plus that
 WITHOUT_EFFECT = np.nan, 0.0, 0.0, 0.0
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
-X_ROTATION, Z_ROTATION = 3, 5
 ROWS = 3  # in a triple
 
 
@@ -104,7 +103,7 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     position = np.vstack([state.position, np.zeros(3)])
     rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
     form = np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64)
-    (joint, coordinate, kind, triple, within, twists), triples = _rows(spec.joints, form == STEEP)
+    (joint, coordinate, kind, triple, within, twists), triples = _rows(spec.joints, form == EULER_STEEP)
     target, stiffness, damping, force = np.zeros((4, len(joint)))
     rows = Rows(joint, coordinate, kind, triple, within, target, stiffness, damping, force, twists.astype(bool))
     frames = Frames(
@@ -169,7 +168,7 @@ def _lengths(model: Model, body: Ints) -> Floats:
 def _rows(joints: tuple[JointSpec, ...], is_steep: NDArray[np.bool_]) -> tuple[tuple[Ints, ...], int]:
     """The rows that joints have at any frame, in triples that each belong to one joint.
 
-    is_steep: (j,) whether the angles of a joint have the form STEEP. Returns joint, coordinate, kind, triple, place (r,) and
+    is_steep: (j,) whether the angles of a joint have the form EULER_STEEP. Returns joint, coordinate, kind, triple, place (r,) and
     whether a row limits a twist, as 0 or 1; and the number of triples.
     """
     found: list[tuple[int, ...]] = []

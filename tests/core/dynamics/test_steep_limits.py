@@ -12,7 +12,7 @@ from numba import njit
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from solver_core.dynamics.joints.coordinates import EULER, STEEP, angular_form, measured
+from solver_core.dynamics.joints.coordinates import EULER, EULER_STEEP, angular_form, measured
 from solver_core.dynamics.joints.limits import farthest_off, row_direction, row_value
 from solver_core.dynamics.joints.table import joint_table
 from solver_core.dynamics.model.bodies import build_bodies
@@ -107,9 +107,9 @@ def off(table, rotation: Rotation) -> float:
 def test_only_joints_whose_middle_angle_may_come_near_a_right_angle_have_other_rows():
     hip, sixty = ((-25.0, 100.0), (-35.0, 35.0), (-20.0, 20.0)), ((-25.0, 100.0), (-60.0, 60.0), (-20.0, 20.0))
     of = [angular_form(JointSpec("J", "A", "B", angular=limited(limits))) for limits in (SHOULDER, hip, sixty)]
-    assert of == [STEEP, EULER, EULER]
+    assert of == [EULER_STEEP, EULER, EULER]
     assert angular_form(JointSpec("J", "A", "B", angular=(FREE_AXIS, AxisSpec(-1.5, 1.5), FREE_AXIS))) == EULER
-    assert angular_form(JointSpec("J", "A", "B", angular=(LOCKED, FREE_AXIS, FREE_AXIS))) == STEEP
+    assert angular_form(JointSpec("J", "A", "B", angular=(LOCKED, FREE_AXIS, FREE_AXIS))) == EULER_STEEP
 
 
 @pytest.mark.slow
