@@ -23,7 +23,7 @@ DAMPED = {"linear_damping": 0.04, "angular_damping": 0.1}  # Blender's own value
 
 def limited(x, y, z, stiffness=0.0, damping=0.0) -> tuple[AxisSpec, AxisSpec, AxisSpec]:
     """Limits of the three angles in degrees, with springs of N m/rad and dampers of N m s/rad."""
-    first, second, third = (AxisSpec(*np.radians(pair).tolist(), stiffness, damping) for pair in (x, y, z))
+    first, second, third = (AxisSpec(math.radians(low), math.radians(high), stiffness, damping) for low, high in (x, y, z))
     return first, second, third
 
 

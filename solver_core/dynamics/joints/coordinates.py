@@ -10,9 +10,9 @@ rates are w along the reciprocals of the three axes b_X, Rz Y and a_Z. Y stays w
 are locked, the third one has no bound: the coordinates are the tilts of the free axis, b_k . a_j and b_k . a_i, and the angle
 about it. If all are locked the coordinates are the rotation vector.
 
-Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits that
-let Y come near a right angle or pass it. Its angles are those of the two triples that violate its limits less. How its limits
-act is described in `limits.py`.
+Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits
+that let Y come near a right angle or pass it. Its angles are those of the two triples that violate its limits less. How its
+limits act is described in `limits.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Limits of angles that hold at any angle.
 
 Near a right angle of Y the angles X and Z of a joint change by half a turn while its bodies hardly turn. Their rates have no
-bound there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `EULER_STEEP` has rows for smooth
-functions of the rotation in place of the angles. With r = cos Y and a limit u,
+bound there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `EULER_STEEP` has rows for
+smooth functions of the rotation in place of the angles. With r = cos Y and a limit u,
 
     r sin(X - u) = a_Z . (b_Y cos u - b_Z sin u),    r sin(Z - u) = b_X . (a_Y cos u - a_X sin u),
 

@@ -168,8 +168,8 @@ def _lengths(model: Model, body: Ints) -> Floats:
 def _rows(joints: tuple[JointSpec, ...], is_steep: NDArray[np.bool_]) -> tuple[tuple[Ints, ...], int]:
     """The rows that joints have at any frame, in triples that each belong to one joint.
 
-    is_steep: (j,) whether the angles of a joint have the form EULER_STEEP. Returns joint, coordinate, kind, triple, place (r,) and
-    whether a row limits a twist, as 0 or 1; and the number of triples.
+    is_steep: (j,) whether the angles of a joint have the form EULER_STEEP. Returns joint, coordinate, kind, triple, place (r,)
+    and whether a row limits a twist, as 0 or 1; and the number of triples.
     """
     found: list[tuple[int, ...]] = []
     triples = 0
