@@ -20,7 +20,7 @@ def parts() -> tuple[ModuleType, ...]:
     from .fracture import operators as fractures
     from .fracture import source as fracture_source
     from .interchange import operators as interchange
-    from .output import contact_points, pieces, reactions
+    from .output import bones, contact_points, pieces, reactions
     from .panels import bonds as bond_panel
     from .panels import check, manual, menu, operators, pairs, preferences, ui
     from .panels import wedge as wedge_panel
@@ -56,6 +56,7 @@ def parts() -> tuple[ModuleType, ...]:
         timeline,
         pairs,
         reactions,
+        bones,
         farm_jobs,
         wedges,
         wedge_panel,

@@ -119,6 +119,7 @@ PLACES = {
     "open_sheet": f"{SWEEPS}#from-the-panel",
     "change_wedge_axes": f"{SWEEPS}#what-can-be-varied",
     "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
+    "bake_to_bones": f"{BAKING}#bake-to-bones",
     "bake": f"{BAKING}#bake-pause-and-resume",
     "pause": f"{BAKING}#bake-pause-and-resume",
     "cancel": f"{BAKING}#bake-pause-and-resume",

@@ -24,6 +24,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.keep_play", text="Keep Play")
         layout.operator("stiction.free_bake")
         layout.operator("stiction.bake_to_keyframes", icon="KEYFRAME")
+        layout.operator("stiction.bake_to_bones", icon="BONE_DATA")
         layout.operator("stiction.find_frames", icon="VIEWZOOM")
         layout.operator("stiction.add_pieces")
         layout.operator("stiction.remove_pieces")

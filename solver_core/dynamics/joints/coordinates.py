@@ -5,10 +5,14 @@ a_i and b_i are the axes of A's and of B's frame, d leads from A's to B's, w is 
 
     q_i = a_i . d                     i = X, Y, Z; it changes as the point of A that lies where B's frame is, against B's
 
-The angles are those of the turns about A's X, then its Y, then its Z that lead from A's axes to B's, B = Rz Ry Rx; their
-rates are w along the reciprocals of the three axes b_X, Rz Y and a_Z that they turn about. Y stays within a right angle. Where
-two of the three are locked, the third may be any: those are the tilts of the free axis, b_k . a_j and b_k . a_i, and it is the
-turn about that axis. Where all are locked they are the rotation vector.
+The angles are those of the rotations about A's X, then its Y, then its Z that lead from A's axes to B's, B = Rz Ry Rx. Their
+rates are w along the reciprocals of the three axes b_X, Rz Y and a_Z. Y stays within a right angle. If two of the three angles
+are locked, the third one has no bound: the coordinates are the tilts of the free axis, b_k . a_j and b_k . a_i, and the angle
+about it. If all are locked the coordinates are the rotation vector.
+
+Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits
+that let Y come near a right angle or pass it. Its angles are those of the two triples that violate its limits less. How its
+limits act is described in `limits.py`.
 """
 
 from __future__ import annotations
@@ -21,24 +25,52 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.elementary import arcsine, arctangent, sine_and_cosine
 from ...linalg.vec3 import add, advanced, cross, divided, dot, norm, rotated, scaled, set_vec, sub, vec
-from ...scene.joints import FREE_AXIS, JointSpec
+from ...scene.joints import FREE_AXIS, AxisSpec, JointSpec
 
-__all__ = ["AT_LEAST", "AT_MOST", "HOLD", "VECTOR", "Coordinates", "angular_form", "farthest_off", "measured"]
+__all__ = [
+    "AT_LEAST",
+    "AT_MOST",
+    "EULER_STEEP",
+    "HOLD",
+    "NEAR_POLE",
+    "RIGHT_ANGLE",
+    "TURN",
+    "VECTOR",
+    "X_ROTATION",
+    "Y_ROTATION",
+    "Z_ROTATION",
+    "Coordinates",
+    "angular_form",
+    "measured",
+]
 
 Floats = NDArray[np.float64]
 
+X_ROTATION, Y_ROTATION, Z_ROTATION = 3, 4, 5  # the angles among the coordinates
 HOLD, AT_LEAST, AT_MOST = range(3)  # the kinds of row that say where a coordinate may be
-VECTOR, HINGE, EULER, UNASKED = 0, 1, 4, 5  # all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all left alone
+# The forms of a joint's angles: all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all free; as EULER, but with
+# limits that let Y come near a right angle
+VECTOR, HINGE, EULER, UNASKED, EULER_STEEP = 0, 1, 4, 5, 6
 UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
+NEAR_POLE = 0.5  # cosine of Y: below, the angles of a joint of the form EULER_STEEP are taken without regard to earlier ones
+STEEPEST_PLAIN = np.pi / 3.0 + 1e-6  # rad: limits of Y up to this leave a joint in the form EULER
+RIGHT_ANGLE = 0.5 * np.pi + 1e-6  # rad: with what limits in single precision are beyond it
+TURN = 2.0 * np.pi
 
 
 class Coordinates(NamedTuple):
-    """value: (j, 6) m and rad. direction: (j, 6, 3) such that their rates are its products with the velocity, or the angular
-    velocity, of B against A. point: (j, 3) where B's frame is."""
+    """The coordinates of joints, in m and rad, and how they change.
+
+    value: (j, 6). direction: (j, 6, 3), whose products with the velocity, or the angular velocity, of B against A are the rates
+    of the coordinates. point: (j, 3) m, the origin of B's frame. axes: (j, 2, 3, 3) the axes of A's and of B's frame by rows.
+    chart: (j,) 1 where Y is within a right angle, -1 where a joint of the form `EULER_STEEP` has its other triple of angles.
+    """
 
     value: Floats
     direction: Floats
     point: Floats
+    axes: Floats
+    chart: Floats
 
 
 def angular_form(joint: JointSpec) -> int:
@@ -49,36 +81,34 @@ def angular_form(joint: JointSpec) -> int:
     free = [k for k in range(3) if not all(angular[k].lower == angular[k].upper == 0.0 for angular in ever)]
     if not free:
         return VECTOR
-    return HINGE + free[0] if len(free) == 1 else EULER
+    if len(free) == 1:
+        return HINGE + free[0]
+    return EULER_STEEP if any(is_steep(angular) for angular in ever) else EULER
 
 
-@kernel
-def farthest_off(rows, length, value, out):
-    """Out: (j,) lengths, by how much the coordinate of a joint is off that is farthest from where it may be; value: (j, 6)."""
-    out[:] = 0.0
-    for r in range(rows.joint.size):
-        j, c = rows.joint[r], rows.coordinate[r]
-        off = value[j, c] - rows.target[r]
-        if rows.kind[r] == HOLD:
-            off = abs(off)
-        elif rows.kind[r] == AT_LEAST:
-            off = -off
-        elif rows.kind[r] != AT_MOST:
-            continue
-        out[j] = max(out[j], off if c >= 3 else off / length[j])
+def is_steep(angular: tuple[AxisSpec, AxisSpec, AxisSpec]) -> bool:
+    """Whether limits let Y come near a right angle, where X or Z is limited too."""
+    x, y, z = ((axis.lower, axis.upper) for axis in angular)
+    return max(-y[0], y[1]) > STEEPEST_PLAIN and bool(np.isfinite([x, z]).any())
 
 
 @kernel
 def measured(frames, held, position, rotation, near):
-    """The `Coordinates` of the joints with some `Frames` that are held (j,), of bodies at positions (n, 3) with rotations
-    (n, 3, 3). near: (j, 3) rad, which angles are brought nearest to by whole turns, but for a rotation vector."""
-    out = Coordinates(np.zeros((held.size, 6)), np.zeros((held.size, 6, 3)), np.zeros((held.size, 3)))
-    place, axes = np.empty((2, 3)), np.empty((2, 3, 3))
-    for j in range(held.size):
+    """Measure the coordinates of joints.
+
+    frames: the `Frames` of joints, of which those that are held (j,) are measured. position: (n, 3) m and rotation (n, 3, 3) of
+    bodies. near: (j, 3) rad, earlier angles, from which angles differ by less than a turn, but for a rotation vector and for
+    angles whose limits say which turn is meant. Returns `Coordinates`.
+    """
+    count = held.size
+    values, axes = (np.zeros((count, 6)), np.zeros((count, 6, 3)), np.zeros((count, 3))), np.zeros((count, 2, 3, 3))
+    out = Coordinates(values[0], values[1], values[2], axes, np.ones(count))
+    place = np.empty((2, 3))
+    for j in range(count):
         if not held[j]:
             continue
-        _place_frames(frames, j, position, rotation, place, axes)
-        a, b = axes[0], axes[1]
+        _place_frames(frames, j, position, rotation, place, axes[j])
+        a, b = axes[j, 0], axes[j, 1]
         apart = sub(vec(place, 1), vec(place, 0))
         set_vec(out.point, j, vec(place, 1))
         value, direction = out.value[j], out.direction[j]
@@ -92,9 +122,13 @@ def measured(frames, held, position, rotation, near):
             _vector(a, b, value, direction)
         elif form == EULER:
             _euler(a, b, value, direction)
+        elif form == EULER_STEEP:
+            _euler(a, b, value, direction)
+            radius = np.sqrt(max(1.0 - _cosine(a, b, 2, 0) ** 2, 0.0))
+            out.chart[j] = _choose_chart(radius, frames.limits[j], near[j], value, direction)
         else:
             _hinge(a, b, form - HINGE, value, direction)
-        if form != VECTOR:
+        if form != VECTOR and form != EULER_STEEP:
             for i in range(3):
                 value[3 + i] += 2.0 * np.pi * np.round((near[j, i] - value[3 + i]) / (2.0 * np.pi))
     return out
@@ -159,3 +193,63 @@ def _euler(a, b, value, direction):
     sine, cosine = sine_and_cosine(value[5])
     set_vec(direction, 4, sub(scaled(cosine, vec(a, 1)), scaled(sine, vec(a, 0))))
     set_vec(direction, 5, divided(advanced(last, -along, first), across))
+
+
+@leaf_kernel
+def _choose_chart(radius, limits, near, value, direction):
+    """Take the triple of angles that violates the limits (3, 2) less, for the one with Y within a right angle.
+
+    radius: the cosine of Y. near: (3,) rad, the angles before, which decide between triples within the limits. value: (6,) and
+    direction: (6, 3) in and out. Returns 1 for the triple with Y within a right angle, -1 for the other.
+    """
+    x, y, z = value[3], value[4], value[5]
+    value[3] = _in_turns(x, radius, limits[0, 0], limits[0, 1], near[0])
+    value[4] = _nearest_turn(y, near[1])
+    value[5] = _in_turns(z, radius, limits[2, 0], limits[2, 1], near[2])
+    if limits[1, 1] <= RIGHT_ANGLE and limits[1, 0] >= -RIGHT_ANGLE:
+        value[4] = y
+        return 1.0
+    x_other = _in_turns(x + np.pi, radius, limits[0, 0], limits[0, 1], near[0])
+    y_other = _nearest_turn(np.pi - y, near[1])
+    z_other = _in_turns(z + np.pi, radius, limits[2, 0], limits[2, 1], near[2])
+    off = _violation(value[3], value[4], value[5], radius, limits)
+    off_other = _violation(x_other, y_other, z_other, radius, limits)
+    if off == off_other:
+        off = abs(value[4] - near[1]) + radius * (abs(value[3] - near[0]) + abs(value[5] - near[2]))
+        off_other = abs(y_other - near[1]) + radius * (abs(x_other - near[0]) + abs(z_other - near[2]))
+    if off <= off_other:
+        return 1.0
+    value[3], value[4], value[5] = x_other, y_other, z_other
+    for i in range(3):
+        direction[4, i] = -direction[4, i]
+    return -1.0
+
+
+@inlined_kernel
+def _nearest_turn(angle, near):
+    """The angle, by whole turns nearest to another."""
+    return angle + TURN * np.round((near - angle) / TURN)
+
+
+@leaf_kernel
+def _in_turns(angle, radius, lower, upper, near):
+    """X or Z, by whole turns nearest to the angle before, and where Y is near a right angle by those nearest to its limits.
+
+    X and Z can change by half a turn in any step there, so that the angle before does not tell the turn.
+    """
+    if radius < NEAR_POLE and upper - lower < TURN:
+        return _nearest_turn(angle, 0.5 * (lower + upper))
+    angle = _nearest_turn(angle, near)
+    if radius < NEAR_POLE and angle > upper:
+        angle -= TURN * np.ceil((angle - upper) / TURN)
+    elif radius < NEAR_POLE and angle < lower:
+        angle += TURN * np.ceil((lower - angle) / TURN)
+    return angle
+
+
+@leaf_kernel
+def _violation(x, y, z, radius, limits):
+    """rad: by how much angles are beyond their limits (3, 2); X and Z as ways of the axes that turn."""
+    off_x = radius * min(max(x - limits[0, 1], limits[0, 0] - x, 0.0), RIGHT_ANGLE)
+    off_z = radius * min(max(z - limits[2, 1], limits[2, 0] - z, 0.0), RIGHT_ANGLE)
+    return max(off_x, off_z, y - limits[1, 1], limits[1, 0] - y, 0.0)

@@ -22,7 +22,8 @@ from ..model.bodies import Bodies, State
 from ..model.predict import Begin
 from ..motion.rotation import matrices
 from .attached import Attached, attached_joints, bent_frames
-from .coordinates import VECTOR, farthest_off, measured
+from .coordinates import VECTOR, measured
+from .limits import farthest_off
 from .rows import JointRows, JointStep
 from .stiffness import stiffness_of_bonds
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
@@ -234,7 +235,7 @@ class Joints:
         frames, holds, off = self._table.frames, self._holds, np.zeros(len(self))
         bent = bent_frames(frames, self._ends, state.modal)
         found = measured(bent, holds, state.position, matrices(state.orientation), self.memory.angle)
-        farthest_off(self._table.rows, frames.length, found.value, off)
+        farthest_off(self._table.rows, bent, found, off)
         return np.where(holds, off, 0.0)
 
     def give_way(self, which: NDArray[np.bool_], impulse: Floats) -> bool:

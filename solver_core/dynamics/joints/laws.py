@@ -12,6 +12,7 @@ from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import sine_and_cosine
 from ..motion.rotation import matrices
 from .coordinates import measured
+from .limits import row_value
 from .table import AT_LEAST, AT_MOST, HOLD, SPRING
 
 __all__ = ["JOINT_COMPLIANCE", "laws", "laws_about", "weigh"]
@@ -67,17 +68,17 @@ def laws_about(rows, fixed, where, motion, times, recovery_speed):
     """
     (frames, held, angle), (v, offset, position, orientation) = where, motion
     after = measured(frames, held, position, matrices(orientation), angle)
-    rate = rates(rows, fixed, after, offset, v, times[0])
+    rate = rates(rows, fixed, frames, after, offset, v, times[0])
     return laws(rows, fixed, rate, times, recovery_speed, JOINT_COMPLIANCE)
 
 
 @kernel_part
-def rates(rows, fixed, after, offset, v, h):
+def rates(rows, fixed, frames, after, offset, v, h):
     """(r,) m/s at which coordinates change beside J v, where velocities v (dof,) lead to `after` in h seconds."""
     out = np.empty(rows.joint.size)
     for r in range(rows.joint.size):
         triple, place = rows.triple[r], rows.place[r]
-        rate = fixed.scale[r] * (after.value[rows.joint[r], rows.coordinate[r]] - fixed.now[r]) / h
+        rate = fixed.scale[r] * (row_value(rows, r, frames, after) - fixed.now[r]) / h
         for end in range(2):
             body = fixed.dof[end, triple]
             if body >= 0:

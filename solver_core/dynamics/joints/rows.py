@@ -35,8 +35,9 @@ from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
 from ..model.predict import Begin, Bend
 from .attached import Attached, bent_frames, modal_rows
-from .coordinates import farthest_off, measured
+from .coordinates import measured
 from .laws import JOINT_COMPLIANCE, laws, laws_about, weigh
+from .limits import farthest_off, row_direction, row_value
 from .table import AT_MOST, SPRING, Chosen, Frames, Rows
 from .tension import FOLLOWED, held_in_line
 from .thresholds import (
@@ -367,7 +368,7 @@ def begin_rows(frames, joints, model, position, bodies, out):
     """
     rows, held, angle = joints
     before, off = measured(frames, held, position, bodies.rotation, angle), np.zeros(held.size)
-    farthest_off(rows, frames.length, before.value, off)
+    farthest_off(rows, frames, before, off)
     farthest = 0.0
     for j in range(off.size):
         farthest = max(farthest, off[j])
@@ -375,8 +376,8 @@ def begin_rows(frames, joints, model, position, bodies, out):
         j, c, triple, place = rows.joint[r], rows.coordinate[r], rows.triple[r], rows.place[r]
         out.length[r] = length = frames.length[j]
         scale = length if c >= 3 else 1.0
-        direction = scaled(scale, vec(before.direction[j], c))
-        out.scale[r], out.now[r] = scale, before.value[j, c]
+        direction = scaled(scale, row_direction(rows, r, frames, before))
+        out.scale[r], out.now[r] = scale, row_value(rows, r, frames, before)
         set_vec(out.direction, r, direction)
         out.speed[r], out.known[r], out.inverse_mass[r] = 0.0, 0.0, 0.0
         for end in range(2):

@@ -14,7 +14,7 @@ from ...scene.joints import AxisSpec, JointChange, JointSpec
 from ...scene.spec import SceneSpec
 from ..model.bodies import Model, State
 from ..motion.rotation import matrices
-from .coordinates import AT_LEAST, AT_MOST, HOLD, angular_form
+from .coordinates import AT_LEAST, AT_MOST, EULER_STEEP, HOLD, X_ROTATION, Z_ROTATION, angular_form
 
 __all__ = [
     "AT_LEAST",
@@ -42,7 +42,8 @@ ROWS = 3  # in a triple
 
 class Rows(NamedTuple):
     """What rows do, joint after joint: (r,) joint, coordinate, kind, triple and place in it; target: m, rad, or of a motor m/s
-    or rad/s; stiffness, damping; force: N or N m, of a motor."""
+    or rad/s; stiffness, damping; force: N or N m, of a motor. is_twist: whether a row limits the twist that the limits of X and
+    Z leave where Y is a right angle; its coordinate is that of X."""
 
     joint: Ints
     coordinate: Ints
@@ -53,18 +54,20 @@ class Rows(NamedTuple):
     stiffness: Floats
     damping: Floats
     force: Floats
+    is_twist: NDArray[np.bool_]
 
 
 class Frames(NamedTuple):
     """Where j joints are. body: (j, 2), -1 for the world. place: (j, 2, 3) of the joint's frame from the centre of mass, axes:
     (j, 2, 3, 3) its axes by rows, both in body axes. form: (j,) of the angles. length: (j,) m, at which a force turns the
-    bodies as easily as it moves them."""
+    bodies as easily as it moves them. limits: (j, 3, 2) rad, the least and the largest angles, infinite where there is none."""
 
     body: Ints
     place: Floats
     axes: Floats
     form: Ints
     length: Floats
+    limits: Floats
 
 
 class JointTable(NamedTuple):
@@ -99,14 +102,17 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
     # of the world last, where the index -1 finds them
     position = np.vstack([state.position, np.zeros(3)])
     rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
-    (joint, coordinate, kind, triple, within), triples = _rows(spec.joints)
-    rows = Rows(joint, coordinate, kind, triple, within, *(np.zeros(len(joint)) for _ in range(4)))
+    form = np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64)
+    (joint, coordinate, kind, triple, within, twists), triples = _rows(spec.joints, form == EULER_STEEP)
+    target, stiffness, damping, force = np.zeros((4, len(joint)))
+    rows = Rows(joint, coordinate, kind, triple, within, target, stiffness, damping, force, twists.astype(bool))
     frames = Frames(
         body=body,
         place=product((at[:, None] - position[body])[..., None, :], rotation[body])[..., 0, :],
         axes=product(matrices(orientation)[:, None].swapaxes(-1, -2), rotation[body]),
-        form=np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64),
+        form=form,
         length=_lengths(model, body),
+        limits=np.zeros((count, 3, 2)),
     )
     bonds = np.array([_bears(joint) for joint in spec.joints], dtype=float).reshape(count, 6)
     return at_frame(JointTable(frames, rows, triples, np.zeros(count), np.zeros(count, dtype=bool), bonds), spec.joints, 0)
@@ -124,14 +130,18 @@ def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> Jo
     rows, kinds = table.rows, [[_of_axis(axis) for axis in (*state.linear, *state.angular)] for state in now]
     values = np.zeros((len(rows.joint), 4))
     for row, (joint, coordinate, kind) in enumerate(zip(rows.joint, rows.coordinate, rows.kind % KINDS, strict=True)):
-        values[row] = kinds[joint][coordinate].get(int(kind), WITHOUT_EFFECT)
+        # a row of the twist has its limits from those of X and Z
+        values[row] = 0.0 if rows.is_twist[row] else kinds[joint][coordinate].get(int(kind), WITHOUT_EFFECT)
     target, stiffness, damping, force = values.T.copy()
     idle = np.isnan(target)
     kind = np.where(idle, rows.kind % KINDS + KINDS, rows.kind % KINDS)
     target[idle] = 0.0
     rows = rows._replace(kind=kind, target=target, stiffness=stiffness, damping=damping, force=force)
     breaking = np.array([state.breaking_impulse for state in now], dtype=float)
-    return table._replace(rows=rows, breaking=breaking, enabled=np.array([state.enabled for state in now], dtype=bool))
+    limits = [[(axis.lower, axis.upper) for axis in state.angular] for state in now]
+    frames = table.frames._replace(limits=np.array(limits, dtype=float).reshape(len(now), 3, 2))
+    enabled = np.array([state.enabled for state in now], dtype=bool)
+    return table._replace(frames=frames, rows=rows, breaking=breaking, enabled=enabled)
 
 
 def state_of(joint: JointSpec, frame: int) -> JointSpec | JointChange:
@@ -155,17 +165,23 @@ def _lengths(model: Model, body: Ints) -> Floats:
     return np.sqrt(np.divide(moved, turned, out=np.ones_like(moved), where=turned > 0.0))
 
 
-def _rows(joints: tuple[JointSpec, ...]) -> tuple[tuple[Ints, ...], int]:
-    """Joint, coordinate, kind, triple and place of the rows that joints have at any frame, in triples that each belong to one
-    joint; and how many triples."""
+def _rows(joints: tuple[JointSpec, ...], is_steep: NDArray[np.bool_]) -> tuple[tuple[Ints, ...], int]:
+    """The rows that joints have at any frame, in triples that each belong to one joint.
+
+    is_steep: (j,) whether the angles of a joint have the form EULER_STEEP. Returns joint, coordinate, kind, triple, place (r,)
+    and whether a row limits a twist, as 0 or 1; and the number of triples.
+    """
     found: list[tuple[int, ...]] = []
     triples = 0
     for index, joint in enumerate(joints):
         ever = [(*state.linear, *state.angular) for state in (joint, *joint.changes)]
-        of_joint = [(k, kind) for k in range(6) for kind in sorted({kind for axes in ever for kind in _of_axis(axes[k])})]
-        found += [(index, *row, triples + i // ROWS, i % ROWS) for i, row in enumerate(of_joint)]
+        kinds = [sorted({kind for axes in ever for kind in _of_axis(axes[k])}) for k in range(6)]
+        of_joint = [(k, kind, 0) for k in range(6) for kind in kinds[k]]
+        if is_steep[index] and all(kinds[k] and kinds[k][0] <= AT_MOST for k in (X_ROTATION, Z_ROTATION)):
+            of_joint += [(X_ROTATION, AT_LEAST, 1), (X_ROTATION, AT_MOST, 1)]
+        found += [(index, k, kind, triples + i // ROWS, i % ROWS, twists) for i, (k, kind, twists) in enumerate(of_joint)]
         triples += -(-len(of_joint) // ROWS)
-    return tuple(np.array(found, dtype=np.int64).reshape(len(found), 5).T.copy()), triples
+    return tuple(np.array(found, dtype=np.int64).reshape(len(found), 6).T.copy()), triples
 
 
 def _of_axis(axis: AxisSpec) -> dict[int, tuple[float, float, float, float]]:

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...linalg.elementary import sines_and_cosines
-from ...linalg.in_order import length
-from .rotation import rotate_by, rotation_vector
+from ...compile.kernel import kernel, leaf_kernel
+from ...linalg.elementary import sine_and_cosine
+from ...linalg.vec3 import add, cross, norm, scaled, sub, vec
+from .rotation import rotate_by, rotation_vector, rotation_vectors
 
 __all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn", "smooth"]
 
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 STEEPEST = 3.0
 JUST_BEFORE = 1e-3  # frames
 SAME_MOMENT = 1e-6  # frames: what a sum of time steps may be off a whole frame by, and more
+MOST_RECENT = 4  # poses that a path keeps: a step asks several times for those at its begin and its end
 SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all digits that are needed
 
 
@@ -37,17 +39,77 @@ def smooth(values: Floats, frame: float) -> Floats:
 
 
 def path_pose(path: Floats, frame: float) -> Floats:
-    """Pose (7,) on a path (frames, 7), at a frame counted from the first; the last one after it."""
-    i, t = _place(len(path), frame)
-    pose = np.append(smooth(path[:, :3], frame), path[i, 3:] / length(path[i, 3:]))
+    """The pose (7,) on a path (frames, 7), at a frame counted from the first; the last one after it."""
+    return pose_between(np.ascontiguousarray(path, dtype=np.float64), *_place(len(path), frame))
+
+
+@kernel
+def pose_between(path, i, t):
+    """The pose (7,) on a path (frames, 7), the share t of the way from frame i to the next one.
+
+    The operations and their order are those of `smooth`, so that positions have the same bits.
+    """
+    pose = path[i].copy()
+    size = np.sqrt(pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6])
+    for k in range(3, 7):
+        pose[k] /= size
     if t == 0.0:
         return pose
-    turns = {k: rotation_vector(path[k, 3:], path[k + 1, 3:]) for k in (i - 1, i, i + 1) if 0 <= k < len(path) - 1}
+    # of frames i - 1, i and i + 1: which have a step to the next one, the ways and the rotation vectors of these
+    has_step, steps = np.zeros(3, np.bool_), np.zeros((2, 3, 3))
+    for n in range(3):
+        k = i - 1 + n
+        if 0 <= k < path.shape[0] - 1:
+            has_step[n] = True
+            steps[0, n] = path[k + 1, :3] - path[k, :3]
+            steps[1, n] = rotation_vectors(path[k : k + 1, 3:], path[k + 1 : k + 2, 3:])[0]
+    way = _hermite_of_vectors(vec(steps[0], 1), _velocity_at(steps[0], has_step, 1), _velocity_at(steps[0], has_step, 2), t)
+    for k in range(3):
+        pose[k] += way[k]
     # theta turns the orientation at frame i on: exp(theta(t)) q_i
-    end = rate_of_turn(turns[i], _velocity(turns, i + 1))
-    theta = _hermite(turns[i], _velocity(turns, i), end, t)
+    turn = vec(steps[1], 1)
+    end = _rate_of_turn(turn, _velocity_at(steps[1], has_step, 2))
+    theta = _hermite_of_vectors(turn, _velocity_at(steps[1], has_step, 1), end, t)
     rotate_by(pose[3:], theta[0], theta[1], theta[2], pose[3:])
     return pose
+
+
+@leaf_kernel
+def _velocity_at(steps, has_step, k):
+    """As `_velocity`, at the frame that step k, 1 or 2, begins at. steps: (3, 3), those that there are (3,)."""
+    if has_step[k - 1] and has_step[k]:
+        before, after = vec(steps, k - 1), vec(steps, k)
+        return _no_steeper(scaled(0.5, add(before, after)), norm(before), norm(after))
+    near, far = (k, k + 1) if has_step[k] else (k - 1, k - 2)
+    if 0 <= far < 3 and has_step[far]:
+        slope = sub(scaled(1.5, vec(steps, near)), scaled(0.5, vec(steps, far)))
+        return _no_steeper(slope, norm(vec(steps, near)), norm(vec(steps, near)))
+    return vec(steps, near)
+
+
+@leaf_kernel
+def _no_steeper(velocity, before, after):
+    """As `_at_most`, with the lengths of the steps before and after."""
+    size, slower = norm(velocity), STEEPEST * min(before, after)
+    return scaled(slower / size if size > slower and size > 0.0 else 1.0, velocity)
+
+
+@leaf_kernel
+def _hermite_of_vectors(step, begin, end, t):
+    """As `_hermite`."""
+    bend = sub(scaled(1.0 - t, begin), scaled(t, end))
+    return add(scaled(t * t * (3.0 - 2.0 * t), step), scaled(t * (1.0 - t), bend))
+
+
+@leaf_kernel
+def _rate_of_turn(theta, omega):
+    """d theta / dt of exp(theta) that turns with the angular velocity omega, vectors in world axes."""
+    angle = norm(theta)
+    # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
+    sine, cosine = sine_and_cosine(0.5 * angle)
+    c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle * cosine / sine) / (angle * angle)
+    once = cross(theta, omega)
+    return add(sub(omega, scaled(0.5, once)), scaled(c, cross(theta, once)))
 
 
 def end_twist(path: Floats) -> Floats:
@@ -80,6 +142,7 @@ class GivenPath:
     def __init__(self, poses: Floats, jumps: Iterable[int] = ()) -> None:
         """jumps: the frames, counted from the first, at which the body appears."""
         self._poses = poses
+        self._recent: dict[tuple[int, float], Floats] = {}
         self._starts = np.array(sorted({0, *(jump for jump in jumps if 0 < jump < len(poses))}), dtype=np.int64)
 
     def __len__(self) -> int:
@@ -108,8 +171,14 @@ class GivenPath:
 
     def _in_piece_of(self, moment: float, frame: float) -> Floats:
         k = max(int(np.searchsorted(self._starts, moment, side="right")) - 1, 0)
-        end = self._starts[k + 1] if k + 1 < len(self._starts) else len(self._poses)
-        return path_pose(self._poses[self._starts[k] : end], frame - float(self._starts[k]))
+        pose = self._recent.get((k, frame))
+        if pose is None:
+            end = self._starts[k + 1] if k + 1 < len(self._starts) else len(self._poses)
+            pose = path_pose(self._poses[self._starts[k] : end], frame - float(self._starts[k]))
+            if len(self._recent) == MOST_RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[k, frame] = pose
+        return pose.copy()
 
 
 def _place(frames: int, frame: float) -> tuple[int, float]:
@@ -137,10 +206,8 @@ def _hermite(step: Floats, begin: Floats, end: Floats, t: float) -> Floats:
     return t * t * (3.0 - 2.0 * t) * step + t * (1.0 - t) * ((1.0 - t) * begin - t * end)
 
 
-def rate_of_turn(theta: Floats, omega: Floats) -> Floats:
+@kernel
+def rate_of_turn(theta, omega):
     """d theta / dt of exp(theta) that turns with the angular velocity omega, both (3,) in world axes."""
-    angle = length(theta)
-    # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
-    sine, cosine = (float(part[0]) for part in sines_and_cosines(np.array([0.5 * angle])))
-    c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle * cosine / sine) / (angle * angle)
-    return omega - 0.5 * np.cross(theta, omega) + c * np.cross(theta, np.cross(theta, omega))
+    rate = _rate_of_turn((theta[0], theta[1], theta[2]), (omega[0], omega[1], omega[2]))
+    return np.array(rate)

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.motion.paths import path_pose, smooth
+from solver_core.dynamics.motion.paths import MOST_RECENT, GivenPath, path_pose, smooth
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..shapes import quaternion
@@ -67,6 +67,27 @@ def test_what_waits_does_not_stir_and_what_jumps_does_not_swing_back():
     values = np.array([smooth(np.outer(x, [1.0, 2.0, 0.0]), t) for t in np.linspace(0.0, 7.0, 141)])
     assert (values[:41] == 0.0).all() and (values[100:] == [5.0, 10.0, 0.0]).all()
     assert (np.diff(values[:, 0]) >= 0.0).all()
+
+
+def test_the_places_of_a_pose_are_those_of_values_to_the_last_bit():
+    """Poses come from a kernel, and values of any shape from numpy."""
+    random = np.random.default_rng(0)
+    for frames in (1, 2, 3, 7):
+        path = np.hstack([random.normal(size=(frames, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1))])
+        path[frames // 2 :, 0] = path[-1, 0]
+        for t in np.linspace(0.0, frames, 29):
+            assert path_pose(path, t)[:3].tobytes() == smooth(path[:, :3], t).tobytes()
+
+
+def test_poses_that_a_path_keeps_are_those_that_it_finds_and_are_not_changed_by_who_has_them():
+    random, jumps = np.random.default_rng(1), (4,)
+    path = np.hstack([random.normal(size=(9, 3)), [quaternion(Rotation.random(rng=random)) for _ in range(9)]])
+    kept = GivenPath(path, jumps)
+    for t in [1.25, 1.5, 4.0, 1.25, 1.5, 4.0, *random.choice(np.linspace(0.0, 8.0, 3 * MOST_RECENT), 40)]:
+        for find in (GivenPath.pose, GivenPath.pose_before):
+            found = find(kept, t)
+            assert found.tobytes() == find(GivenPath(path, jumps), t).tobytes()
+            found[:] = np.nan
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
