@@ -32,6 +32,7 @@ TOPICS = {
         "double_action_jack",
         "rods_of_1991",
         "jamming_rod",
+        "slope",
         "bar_on_four_feet",
         "bunny_drop",
         "chairs",

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
-from ..scene.parts import axis_angle, box, box_shape, ground, pair_material, sphere_shape
+from ..linalg.in_order import length
+from ..scene.parts import axis_angle, box_shape, ground, pair_material, sphere_shape
 from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 from ..scene.surface_motion import SurfaceMotion
 
@@ -23,6 +25,7 @@ SEGMENTS = 24
 # The rings of a cup below the two ends of its handle.
 LOWER_END, UPPER_END = 1, 3
 HANDLE_SECTIONS = 7
+SHARE_TILTED = 0.25
 HANDLE_REACH = 0.033  # m, of the middle of a handle beyond the wall
 
 
@@ -80,7 +83,7 @@ def mug_shape() -> ShapeSpec:
     # the upper end is turned over, so that corners of the two ends that belong together lie on one arc
     ends = corners[list(lower)], corners[[upper[3], upper[2], upper[1], upper[0]]]
     outward = ends[0].mean(axis=0) * np.array([1.0, 1.0, 0.0])
-    outward /= np.linalg.norm(outward)
+    outward /= length(outward)
     loops = [list(lower)]
     for i in range(1, HANDLE_SECTIONS):
         angle = math.pi * i / HANDLE_SECTIONS
@@ -91,13 +94,15 @@ def mug_shape() -> ShapeSpec:
         loops.append(list(range(len(corners), len(corners) + 4)))
         corners = np.concatenate([corners, between + HANDLE_REACH * math.sin(angle) * thick * outward])
     loops.append([upper[3], upper[2], upper[1], upper[0]])
-    for one, other in zip(loops, loops[1:], strict=False):
+    for one, other in pairwise(loops):
         for j in range(4):
             triangles += quad(one[j], one[(j + 1) % 4], other[(j + 1) % 4], other[j])
     return ShapeSpec(ShapeKind.MESH, corners, np.array(triangles, dtype=np.int32))
 
 
-def solid(name: str, shape: ShapeSpec, position, density: float, material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)) -> BodySpec:
+def solid(
+    name: str, shape: ShapeSpec, position, density: float, material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)
+) -> BodySpec:
     """An active body of a density in kg/m^3."""
     at, turn = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
     return BodySpec(name, BodyKind.ACTIVE, shape, at, turn, density=density, material=material)
@@ -112,7 +117,7 @@ def still(name: str, size, position, material: MaterialSpec) -> BodySpec:
 def turned(random: np.random.Generator) -> np.ndarray:
     """A random orientation."""
     quaternion = random.normal(size=4)
-    return quaternion / np.linalg.norm(quaternion)
+    return quaternion / length(quaternion)
 
 
 def table_for_twelve(seed: int = 1, frames: int = 121) -> SceneSpec:
@@ -174,21 +179,26 @@ def library_shelf(shelves: int = 3, seed: int = 2, frames: int = 121) -> SceneSp
     for row in range(shelves + 1):
         bodies.append(still(f"Board {row + 1}", (wide, deep, board), (0.0, 0.0, row * rise + 0.5 * board), material))
     for row in range(shelves):
-        x, number = -0.5 * wide + 0.002, 0
-        while True:
-            thick, height = random.uniform(0.018, 0.05), random.uniform(0.19, 0.28)
-            gap = random.uniform(0.03, 0.07) if random.random() < 0.25 else 0.002
-            depth, tilt = random.uniform(0.14, 0.19), -0.06 if gap > 0.01 else 0.0
-            x += gap
-            if x + thick > 0.5 * wide - 0.01:
-                break
-            number += 1
-            # the foot of a tilted book is above the board as well
-            at = x + 0.5 * thick, -0.5 * (deep - depth) + 0.02, row * rise + board + 0.5 * height + 0.006
-            name = f"Book {row + 1}.{number}"
-            bodies.append(solid(name, box_shape((thick, depth, height)), at, PAPER, material, axis_angle((0.0, 1.0, 0.0), tilt)))
-            x += thick
+        bodies += row_of_books(row + 1, wide, deep, row * rise + board, material, random)
     return SceneSpec(tuple(bodies), frame_end=frames)
+
+
+def row_of_books(
+    row: int, wide: float, deep: float, level: float, material: MaterialSpec, random: np.random.Generator
+) -> list[BodySpec]:
+    """Books that fill a board of a width and a depth at a height, all in m; a quarter of them tilt into a gap."""
+    books, x = [], -0.5 * wide
+    while True:
+        size = random.uniform((0.018, 0.14, 0.19), (0.05, 0.19, 0.28))
+        tilts = random.random() < SHARE_TILTED
+        x += random.uniform(0.03, 0.07) if tilts else 0.002
+        if x + size[0] > 0.5 * wide - 0.01:
+            return books
+        # a tilted book has a lower corner, which is above the board as well
+        at = x + 0.5 * size[0], -0.5 * (deep - size[1]) + 0.02, level + 0.5 * size[2] + 0.006
+        turn = axis_angle((0.0, 1.0, 0.0), -0.06 if tilts else 0.0)
+        books.append(solid(f"Book {row}.{len(books) + 1}", box_shape(size), at, PAPER, material, turn))
+        x += size[0]
 
 
 def conveyor(parcels: int = 8, speed: float = 0.8, mu: float = 0.6, seed: int = 3, frames: int = 121) -> SceneSpec:

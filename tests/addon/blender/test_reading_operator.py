@@ -118,6 +118,7 @@ def test_a_step_that_is_the_same_is_drawn_once(operator):
 def test_work_that_compiles_a_kernel_says_so_meanwhile(extension):
     """The first check in a session without kernels took minutes on a busy machine, and said nothing of compiling."""
     import numba
+
     from stiction.addon.blender.cooperative import FIRST_USE, aside_with_kernels
 
     @numba.njit
