@@ -119,6 +119,7 @@ def add_camera(scene: Scene, collection: Collection, points: Array) -> None:
     distance = float(max(np.max(ROOM * np.abs(across) / half_width + ahead), np.max(ROOM * np.abs(up) / half_height + ahead)))
     camera.matrix_world = Matrix.Translation(Vector(middle) + distance * toward) @ turn.to_4x4()
     data.clip_start, data.clip_end = 0.01 * distance, 100.0 * distance
+    data.display_size = 0.1 * distance
     collection.objects.link(camera)
     scene.camera = camera
 

@@ -26,7 +26,7 @@ GROUND_THICKNESS = 0.1
 
 
 def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
-    """Make the bodies of `spec` around the 3D cursor, in a collection of their own, and select them; add a camera and lights."""
+    """Make and select the bodies of `spec` around the 3D cursor, in a collection of their own; add a camera and lights."""
     scene = context.scene
     members = world_members(context)
     collection = bpy.data.collections.new(name)
