@@ -202,7 +202,7 @@ def row_of_books(
 
 
 def conveyor(parcels: int = 8, speed: float = 0.8, mu: float = 0.6, seed: int = 3, frames: int = 121) -> SceneSpec:
-    """Two belts at a right angle: parcels ride on the first, drop on the second, and end in a heap on the floor.
+    """Two belts at a right angle: parcels ride on the first, drop on the second, and go on at a right angle.
 
     Parameters
     ----------
