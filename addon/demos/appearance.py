@@ -96,10 +96,12 @@ def material_of(wanted: Paint) -> Material:
     material = bpy.data.materials.new(wanted.name)
     if material.node_tree is None:
         material.use_nodes = True
+    tree = material.node_tree
+    assert tree is not None
     color = (*wanted.color, 1.0)
     # the color of the viewport in Solid shading
     material.diffuse_color, material.roughness = color, wanted.roughness
-    surface = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
+    surface = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
     surface["Base Color"].default_value, surface["Roughness"].default_value = color, wanted.roughness
     return material
 
@@ -142,6 +144,8 @@ def sky() -> bpy.types.World:
     world = bpy.data.worlds.new("Demo Sky")
     if world.node_tree is None:
         world.use_nodes = True
-    background = next(node for node in world.node_tree.nodes if node.type == "BACKGROUND").inputs
+    tree = world.node_tree
+    assert tree is not None
+    background = next(node for node in tree.nodes if node.type == "BACKGROUND").inputs
     background["Color"].default_value, background["Strength"].default_value = SKY, 0.7
     return world

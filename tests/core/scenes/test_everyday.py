@@ -19,7 +19,7 @@ from solver_core.scenes.everyday import bin_of_mugs, conveyor, lathe_shape, mug_
 def is_closed(triangles: np.ndarray) -> bool:
     """Whether each edge is passed once in either direction."""
     edges = Counter((int(one[i]), int(one[(i + 1) % 3])) for one in triangles for i in range(3))
-    return all(count == 1 and edges[edge[::-1]] == 1 for edge, count in edges.items())
+    return all(count == 1 and edges[end, start] == 1 for (start, end), count in edges.items())
 
 
 def test_a_lathe_makes_a_closed_solid_of_the_volume_of_its_profile():
