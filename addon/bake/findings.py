@@ -25,7 +25,7 @@ from ...solver_core.scene.words import distance, figure
 from ...solver_core.validation.findings import alike
 from ...solver_core.validation.hollows import rooms_in_hulls
 from ...solver_core.validation.surprises import origins_off_center
-from ..blender.cooperative import Steps, aside, at_once
+from ..blender.cooperative import Steps, aside_with_kernels, at_once
 from ..blender.libraries import baked_elsewhere, has_keys_of_bake, linked_and_baked
 from ..blender.restore import baked_objects
 from ..blender.rigid_bodies import bodies_of
@@ -75,9 +75,9 @@ def looking(context: Context) -> Steps[Look]:
         findings += [*unseen(context), *instanced(scene), *scales(scene), *range_of_bake(scene), *broken_glue(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
-        findings += yield from aside("Computing masses", partial(masses, found.sound.spec))
-        findings += yield from aside("Computing centers of mass", partial(centers, found.sound.spec))
-        findings += yield from aside("Looking into hollows", partial(hollows, found.sound.spec))
+        findings += yield from aside_with_kernels("Computing masses", partial(masses, found.sound.spec))
+        findings += yield from aside_with_kernels("Computing centers of mass", partial(centers, found.sound.spec))
+        findings += yield from aside_with_kernels("Looking into hollows", partial(hollows, found.sound.spec))
     # of most scenes it is true, so it comes after what is of this one
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)

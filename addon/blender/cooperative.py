@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Step", "Steps", "Turns", "aside", "at_once"]
+__all__ = ["Step", "Steps", "Turns", "aside", "aside_with_kernels", "at_once"]
+
+FIRST_USE = "compiling kernels for their first use"
 
 T = TypeVar("T")
 
@@ -41,6 +43,30 @@ def aside(status: str, work: Callable[[], T]) -> Steps[T]:
     finally:
         # who gives up does not wait for it
         executor.shutdown(wait=False)
+
+
+def aside_with_kernels(status: str, work: Callable[[], T]) -> Steps[T]:
+    """Do in a thread what calls kernels, and say so while one of them is compiled, which happens once and takes a while.
+
+    Parameters
+    ----------
+    status : what is being done, for the user.
+    work : reads and changes nothing of Blender's data; what it raises is raised here.
+    """
+    # numba takes a while to load, and Blender starts faster without
+    from ...solver_core.compile.watch import Compiling
+
+    with Compiling() as compiling:
+        steps = aside(status, work)
+        try:
+            while True:
+                step = next(steps)
+                yield replace(step, status=f"{status}, {FIRST_USE}") if compiling.now else step
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            steps.close()
 
 
 def at_once(steps: Steps[T]) -> T:

@@ -42,7 +42,7 @@ class ReadingOperator:
 
     def begin_reading(self, context: Context, steps: Steps[Any]) -> set[str]:
         """Do the first steps; to be returned from `invoke`."""
-        self.work, self._turns = None, Turns(steps)
+        self.work, self._turns, self._shown = None, Turns(steps), ("", 0.0)
         self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
         state = self.read_on(context)
         if "RUNNING_MODAL" in state:
@@ -55,7 +55,11 @@ class ReadingOperator:
             if self._turns.turn(SECONDS_A_TURN):
                 self.work = self._turns.result
                 return self.has_read(context)
-            self.show_step(context, self._turns.step)
+            step = self._turns.step
+            # drawing the same again would take the time of the work
+            if (step.status, step.share) != self._shown:
+                self._shown = step.status, step.share
+                self.show_step(context, step)
             return {"RUNNING_MODAL"}
         self.leave(context)
         return {"CANCELLED"}

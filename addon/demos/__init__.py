@@ -7,6 +7,7 @@ from __future__ import annotations
 import bpy
 from bpy.types import Context, Menu
 
+from .everyday import EVERYDAY
 from .flexible import FLEXIBLE
 from .jointed import JOINTED
 from .plain import PLAIN
@@ -14,12 +15,14 @@ from .published import PUBLISHED
 
 __all__ = ["DEMOS", "TOPICS", "register", "unregister"]
 
-DEMOS = (*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE)
+DEMOS = (*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE)
 # Which of them the menu shows, in its submenus, by the ends of their names. The others are for tests, and for scripts.
 TOPICS = {
-    "Standing and Sliding": ("card_house", "arch", "tower", "dominoes", "slope"),
-    "With Joints": ("newtons_cradle", "rope_bridge", "drawbridge", "breakable_wall"),
-    "Flexible": ("bookshelf", "diving_board", "soft_heap"),
+    "Standing": ("card_house", "arch", "tower", "dominoes"),
+    "Moving": ("conveyor", "roly_polies"),
+    "With Joints": ("newtons_cradle", "breakable_wall"),
+    "Flexible": ("bookshelf", "diving_board"),
+    "To Settle": ("table_for_twelve", "bin_of_mugs"),
     "From the Papers": (
         "bombarded_card_house",
         "catenary_arch",
@@ -29,6 +32,7 @@ TOPICS = {
         "double_action_jack",
         "rods_of_1991",
         "jamming_rod",
+        "slope",
         "bar_on_four_feet",
         "bunny_drop",
         "chairs",

@@ -15,6 +15,7 @@ from ...solver_core.scene.spec import BodyKind, BodySpec, Grain, SceneSpec, Shap
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
 from ..settings.object_properties import PA
+from .appearance import dress
 from .constraints import add_constraint
 
 __all__ = ["GROUND_THICKNESS", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
@@ -25,7 +26,7 @@ GROUND_THICKNESS = 0.1
 
 
 def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
-    """Make the bodies of `spec` around the 3D cursor, in a collection of their own, and select them."""
+    """Make and select the bodies of `spec` around the 3D cursor, in a collection of their own; add a camera and lights."""
     scene = context.scene
     members = world_members(context)
     collection = bpy.data.collections.new(name)
@@ -41,6 +42,8 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
         # A mesh that joins the collection of the rigid body world becomes a rigid body.
         members.objects.link(ob)
         set_rigid_body(ob, body)
+        if body.center_of_mass is not None:
+            set_center_of_mass(ob, body.center_of_mass, collection)
         if body.kind is BodyKind.ACTIVE and body.path is not None:
             hold(ob, body.path, spec.frame_start)
         if body.kind is BodyKind.ACTIVE:
@@ -51,6 +54,7 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
         ob.location += scene.cursor.location
         collection.objects.link(ob)
     set_scene(scene, spec)
+    dress(context, collection, {body.name: body for body in spec.bodies}, objects)
     return collection
 
 
@@ -117,6 +121,10 @@ def set_rigid_body(ob: Object, body: BodySpec) -> None:
         set_flexible(own, body.deformable)
     if body.velocity.any() or body.angular_velocity.any():
         own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+    if body.surface_motion is not None:
+        own.surface_velocity, own.surface_spin = body.surface_motion.velocity, body.surface_motion.spin
+    if material.rolling or material.torsion:
+        own.rolling, own.torsion = material.rolling, material.torsion
     if body.density is not None:
         own.mass_source, own.density = "DENSITY", body.density
         rigid.mass = body.density * mesh_volume(ob.data)
@@ -128,6 +136,15 @@ def set_grain(own: PropertyGroup, grain: Grain) -> None:
     own.use_grain, own.grain_direction, own.mu_across = True, grain.direction, grain.mu_static
     if grain.mu_dynamic != grain.mu_static:
         own.use_mu_across_dynamic, own.mu_across_dynamic = True, grain.mu_dynamic
+
+
+def set_center_of_mass(ob: Object, place: np.ndarray, collection: Collection) -> None:
+    """Add an empty at the center of mass, (3,) m in the body frame, which moves along with the object."""
+    empty = bpy.data.objects.new(f"{ob.name} Center of Mass", None)
+    empty.empty_display_type, empty.empty_display_size = "SPHERE", 0.1 * float(np.linalg.norm(place))
+    collection.objects.link(empty)
+    empty.parent, empty.location = ob, Vector(place)
+    ob.stiction.center_of_mass, ob.stiction.center_object = "OBJECT", empty
 
 
 def set_flexible(own: PropertyGroup, spec: DeformableSpec) -> None:

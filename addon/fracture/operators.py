@@ -20,6 +20,7 @@ from ..bake.worker import WorkerError, find_python
 from ..blender.placement import PlacementError
 from ..blender.poll import is_idle
 from ..blender.rigid_bodies import is_baked, is_linked
+from ..demos.demo_scene import world_members
 from ..settings.bonds import bond_items, set_bonds
 from .bodies import make_bodies
 from .piece_meshes import build_pieces
@@ -143,6 +144,9 @@ class STICTION_OT_fracture(Operator):
         except (FractureError, PlacementError, WorkerError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        if self.use_bodies:
+            # Blender 4.3 crashes if a world is added after new meshes in the same step
+            world_members(context)
         for ob, surface, pieces in cut:
             self.build(ob, surface, pieces, context)
         number = sum(len(pieces.volumes) for _, _, pieces in cut)

@@ -20,7 +20,7 @@ from ...solver_core.scene.joints import JointChange
 from ...solver_core.scene.spec import SceneSpec, SceneWarning, SolverSettings
 from ...solver_core.validation.findings import SceneError, SceneProblem, first_few
 from ...solver_core.validation.scene import validate
-from ..blender.cooperative import Step, Steps, aside, at_once
+from ..blender.cooperative import Step, Steps, aside_with_kernels, at_once
 from ..blender.placement import ancestors
 from ..blender.restore import baked_objects, originals
 from ..blender.rigid_bodies import bodies_of
@@ -91,7 +91,7 @@ def inspecting(context: Context) -> Steps[Inspection]:
         return Inspection(None, None, error.problems, ())
     with marked(context.window_manager.stiction), originals(scene), undisturbed(scene, world):
         read = yield from reading(context, scene, world)
-    return (yield from aside("Checking the scene", partial(judged, read)))
+    return (yield from aside_with_kernels("Checking the scene", partial(judged, read)))
 
 
 def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:

@@ -128,11 +128,11 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         layout.prop(self, "whole_world")
         layout.prop(self, "land_on")
         layout.prop(self, "max_seconds")
-        column = layout.column(heading="Gravity")
-        column.prop(self, "use_gravity", text="Override")
+        column = layout.column()
+        column.prop(self, "use_gravity")
         own = column.column()
         own.active = self.use_gravity
-        own.prop(self, "gravity", text="")
+        own.prop(self, "gravity")
         layout.prop(self, "bodies")
         column = layout.column(align=True)
         column.prop(self, "distance")
@@ -155,7 +155,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
 
     def has_read(self, context: Context) -> set[str]:
         self.poll_every(context, POLL_SECONDS)
-        show_in_status_bar(context, "Settle, loading")
+        self._said = ""
         return {"RUNNING_MODAL"}
 
     def has_stopped_reading(self, context: Context) -> None:
@@ -173,7 +173,9 @@ class STICTION_OT_settle(ReadingOperator, Operator):
             # all else would reach a scene that is being settled
             return {"PASS_THROUGH"} if is_navigation(event) else {"RUNNING_MODAL"}
         if not self.work.poll():
-            show_in_status_bar(context, f"Settle, {self.work.status}")
+            if self.work.status != self._said:
+                self._said = self.work.status
+                show_in_status_bar(context, f"Settle, {self._said}")
             return {"RUNNING_MODAL"}
         self.leave(context)
         with self.told(context):

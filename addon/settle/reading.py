@@ -16,7 +16,7 @@ from ...solver_core.scene.settling import settling_scene
 from ...solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
 from ...solver_core.validation.findings import SceneError, SceneProblem
 from ...solver_core.validation.scene import validate
-from ..blender.cooperative import Step, Steps, aside
+from ..blender.cooperative import Step, Steps, aside_with_kernels
 from ..blender.placement import PlacementError, evaluate, matrices_now, placed
 from ..read.bodies import read_body, read_collider
 from ..read.containers import with_rooms
@@ -126,7 +126,7 @@ def reading(context: Context, selected: Iterable[Object], options: Options) -> S
         plain=frozenset(ob.name_full for ob, _ in chosen.plain),
         notes=tuple(found.notes),
     )
-    yield from aside("Checking the scene", partial(validate, dropped, settings))
+    yield from aside_with_kernels("Checking the scene", partial(validate, dropped, settings))
     return drop
 
 

@@ -283,6 +283,8 @@ def keep_last(operator: Operator, context: Context) -> bool:
         return False
     end = scene.stiction.bake.frame_end
     rest = f"; Resume bakes the rest, to frame {end}" if last < end else ""
+    if last > scene.frame_end:
+        rest += f"; the timeline ends at frame {scene.frame_end}, set its End to {last} to see all of it"
     operator.report({"INFO"}, f"Kept {take}{rest}")
     STICTION_OT_play.last.set(None)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pictures of docs/gallery.md: the end of each shipped scene as Stiction bakes it, and beside it as Bullet has it.
+"""The pictures of docs/gallery.md: the end of each shipped scene as Stiction has it, and beside it as Bullet has it.
 
     .venv/bin/python docs/pictures/gallery.py [NAME ...]
 
-Each scene is made by the operator of its *Add* menu with the values that it has there, baked with the defaults,
-and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its first frame on. Names
-are those of the operators. `glued_wall` is a scene of this folder.
+Each scene is made by the operator of its *Add* menu with the values, the camera, the lights and the materials that it has
+there, baked with the defaults, and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its
+first frame on. Scenes to settle are drawn as they begin, settled, and as Bullet has them at the last frame. Names are those
+of the operators. `glued_wall` is a scene of this folder.
 """
 # pyright: reportMissingImports=false
 
@@ -15,7 +16,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,6 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba"))
 
 import bpy  # noqa: E402
 import numpy as np  # noqa: E402
-from mathutils import Vector  # noqa: E402
 
 if TYPE_CHECKING:
     from stiction.solver_core.scene.spec import SceneSpec
@@ -35,13 +34,7 @@ if TYPE_CHECKING:
 PICTURES = Path(__file__).resolve().parent / "gallery"
 SIZE = 400, 280
 GAP = 8  # pixels of white between the two
-SAMPLES = 24
-COLOURS = {
-    "ACTIVE": (0.85, 0.78, 0.62, 1.0),
-    "PASSIVE": (0.03, 0.12, 0.07, 1.0),
-    # what others move inside of, which the menu shows as wires
-    "WIRE": (0.6, 0.75, 0.9, 0.15),
-}
+SAMPLES = 8
 SCENES = (
     "card_house",
     "arch",
@@ -64,55 +57,22 @@ SCENES = (
     "bookshelf",
     "diving_board",
     "glued_wall",
+    "conveyor",
+    "roly_polies",
+    "table_for_twelve",
+    "bin_of_mugs",
+    "library_shelf",
 )
+# Objects of these are dropped until they rest.
+SETTLED = ("table_for_twelve", "bin_of_mugs", "library_shelf")
 # Frames that are drawn below each other, where the last alone does not show what happens.
-MOMENTS = {"glued_wall": (26, 36, 97), "diving_board": (15, 28, 78)}
+MOMENTS = {"glued_wall": (26, 36, 97), "diving_board": (15, 28, 78), "roly_polies": (1, 145)}
 LOW = 320, 152  # pixels, of each of them
+NARROW = 300, 240  # pixels, of each of three beside each other
 
 
-def corners(objects: Iterable[bpy.types.Object]) -> np.ndarray:
-    """Corners of the bounding boxes in the world, [n, 3], in m."""
-    return np.array([ob.matrix_world @ Vector(corner) for ob in objects for corner in ob.bound_box])
-
-
-def moving(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The bodies that the scene is about."""
-    return [ob for ob in scene.rigidbody_world.collection.objects if ob.rigid_body.type == "ACTIVE"]
-
-
-def paint(scene: bpy.types.Scene) -> None:
-    """Ivory on green felt."""
-    made = {}
-    for name, colour in COLOURS.items():
-        made[name] = bpy.data.materials.new(name)
-        made[name].use_nodes = True
-        surface = made[name].node_tree.nodes["Principled BSDF"].inputs
-        surface["Base Color"].default_value, surface["Roughness"].default_value = colour, 0.6
-        surface["Alpha"].default_value = colour[3]
-    for ob in scene.rigidbody_world.collection.objects:
-        if ob.type == "MESH":
-            ob.data.materials.clear()
-            ob.data.materials.append(made["WIRE" if ob.display_type == "WIRE" else ob.rigid_body.type])
-
-
-def light_and_frame(scene: bpy.types.Scene, points: np.ndarray, size_drawn: tuple[int, int]) -> None:
-    """A camera that sees these points (n, 3) in a picture so wide and high in pixels, a sun and a bright sky."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    centre, size = Vector((low + high) / 2), float(np.linalg.norm(high - low))
-    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    direction = Vector((0.55, -1.0, 0.5)).normalized()
-    camera.location = centre + 2.05 * size * direction
-    camera.rotation_euler = direction.to_track_quat("Z", "Y").to_euler()
-    camera.data.lens, camera.data.clip_start, camera.data.clip_end = 50.0, 0.01 * size, 100.0 * size
-    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-    sun.data.energy, sun.data.angle, sun.rotation_euler = 3.0, 0.1, (0.6, -0.4, 0.0)
-    for ob in (camera, sun):
-        scene.collection.objects.link(ob)
-    scene.camera = camera
-    scene.world = scene.world or bpy.data.worlds.new("World")
-    scene.world.use_nodes = True
-    sky = scene.world.node_tree.nodes["Background"].inputs
-    sky["Color"].default_value, sky["Strength"].default_value = (0.6, 0.7, 0.8, 1.0), 0.7
+def set_render(scene: bpy.types.Scene, size_drawn: tuple[int, int]) -> None:
+    """Cycles, in a picture so wide and high in pixels."""
     scene.render.engine = "CYCLES"
     scene.cycles.device, scene.cycles.samples, scene.cycles.use_denoising = "CPU", SAMPLES, True
     scene.render.resolution_x, scene.render.resolution_y = size_drawn
@@ -142,6 +102,8 @@ def write(pixels: np.ndarray, file: Path) -> None:
 def add(name: str) -> SceneSpec | None:
     """Make the scene in an empty file; returns what it was made of, where it is one of this folder."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
+    # the camera of a demo suits the size of the picture
+    set_render(bpy.context.scene, NARROW if name in SETTLED else LOW if name in MOMENTS else SIZE)
     if name != "glued_wall":
         getattr(bpy.ops.stiction, f"add_{name}")()
         return None
@@ -180,16 +142,12 @@ def make(name: str) -> None:
     spec = add(name)
     scene = bpy.context.scene
     scene.stiction.cache_directory = str(Path(RESOURCES.name) / "cache")
-    # a ball that rolls away is no part of what is framed
-    bodies = [ob for ob in moving(scene) if spec is None or ob.name != "Ball"]
-    points = [corners(bodies)]
-    paint(scene)
+    if name in SETTLED:
+        settle(scene, name)
+        return
     begin = time.perf_counter()
     bpy.ops.stiction.bake()
     seconds, missed = time.perf_counter() - begin, scene.stiction.bake.missed_steps
-    scene.frame_set(scene.frame_end)
-    points.append(corners(bodies))
-    light_and_frame(scene, np.concatenate(points), LOW if name in MOMENTS else SIZE)
     file, moments = PICTURES / f"{name}.png", MOMENTS.get(name, (scene.frame_end,))
     ours, our_film, _ = play(file, moments, spec)
     bpy.ops.stiction.free_bake()
@@ -202,6 +160,18 @@ def make(name: str) -> None:
         from glued_wall import figures
 
         print(f"gallery: baked: {figures(spec, our_film)}\ngallery: Bullet: {figures(spec, bullets_film)}", flush=True)
+
+
+def settle(scene: bpy.types.Scene, name: str) -> None:
+    """Draw a scene to settle as it begins, settled, and as Bullet has it at the last frame, side by side."""
+    file = PICTURES / f"{name}.png"
+    begin = draw(scene, file)
+    bullets, _, seconds = play(file, (scene.frame_end,), None)
+    scene.frame_set(scene.frame_start)
+    bpy.ops.stiction.settle(whole_world=True)
+    white = np.ones((len(begin), GAP, 4), dtype=np.float32)
+    write(np.concatenate([begin, white, draw(scene, file), white, bullets], axis=1), file)
+    print(f"gallery: {file.name}: settled, {file.stat().st_size} bytes; Bullet {seconds:.1f} s of the processor", flush=True)
 
 
 def main() -> None:

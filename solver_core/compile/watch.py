@@ -26,7 +26,7 @@ from numba.core import event
 from .process import start
 from .stock import Stock
 
-__all__ = ["Count", "Watch"]
+__all__ = ["Compiling", "Count", "Watch"]
 
 SECONDS_BETWEEN_REPORTS = 1.0
 FEW_KERNELS = 10  # kernels: the pace of fewer says nothing, for some take a minute and most a moment
@@ -45,6 +45,33 @@ class Count:
     there: int
     whole: int
     left: float | None
+
+
+class Compiling(event.Listener, AbstractContextManager):
+    """While it is entered, knows whether this process compiles a kernel, in any of its threads."""
+
+    def __init__(self) -> None:
+        self._compiles = 0
+
+    def __enter__(self) -> Compiling:
+        event.register(COMPILE, self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        event.unregister(COMPILE, self)
+
+    @property
+    def now(self) -> bool:
+        """Whether a kernel is being compiled."""
+        return self._compiles > 0
+
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002, numba's
+        """A kernel begins to be compiled."""
+        self._compiles += 1
+
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
+        """A kernel is there."""
+        self._compiles -= 1
 
 
 class Watch(event.Listener, AbstractContextManager):

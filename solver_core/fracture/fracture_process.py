@@ -47,7 +47,9 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
                 [*command, str(CUTTER), "--", path, name],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
                 creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
                 timeout=longest,
@@ -64,9 +66,12 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
             ending = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
             known = {one.value: one.name for one in signal.Signals}
             ending = known.get(-done.returncode, ending)
+            said = done.stderr.strip().splitlines()
+            # a program that fails by itself says why; what the system ends says nothing
+            why = f": {said[-1]}" if done.returncode > 0 and said else ", perhaps for want of memory"
             raise FractureError(
-                f"cannot be cut: the process that cuts it has ended ({ending}), perhaps for want of memory, and nothing was "
-                "changed; ask for fewer pieces, or use a Remesh modifier"
+                f"cannot be cut: the process that cuts it has ended ({ending}){why}; nothing was changed; ask for fewer pieces, "
+                "or use a Remesh modifier"
             )
         with np.load(folder / PIECES_FILE, allow_pickle=False) as arrays:
             return Pieces(**{one.name: arrays[one.name] for one in fields(Pieces)})

@@ -97,3 +97,43 @@ def test_what_keeps_it_from_beginning_is_told_and_no_event_is_handled(operator):
     context = Window()
     assert operator.begin_reading(context, operator.steps(0, OSError("no room"))) == {"CANCELLED"}
     assert operator.trouble == "no room" and operator.left and context.timers == context.handlers == []
+
+
+def test_a_step_that_is_the_same_is_drawn_once(operator):
+    """Each drawing of the status bar takes time from the work; with a slow display the work came to a stop."""
+    from stiction.addon.blender.cooperative import Step
+
+    def waiting():
+        for _ in range(4):
+            yield Step("Checking the scene")
+            sleep(0.05)
+
+    context = Window()
+    operator.begin_reading(context, waiting())
+    while context.timers != [0.5]:
+        operator.modal_while_reading(context, TIMER)
+    assert operator.shown == ("Checking the scene",)
+
+
+def test_work_that_compiles_a_kernel_says_so_meanwhile(extension):
+    """The first check in a session without kernels took minutes on a busy machine, and said nothing of compiling."""
+    import numba
+
+    from stiction.addon.blender.cooperative import FIRST_USE, aside_with_kernels
+
+    @numba.njit
+    def added(x):
+        total = 0.0
+        for i in range(10):
+            total += x * i
+        return total
+
+    steps, said, result = aside_with_kernels("Checking", lambda: added(2.0)), set(), None
+    while result is None:
+        try:
+            said.add(next(steps).status)
+        except StopIteration as end:
+            result = end.value
+    assert result == 90.0 and f"Checking, {FIRST_USE}" in said
+    again = aside_with_kernels("Checking", lambda: added(3.0))
+    assert all(step.status == "Checking" for step in again)

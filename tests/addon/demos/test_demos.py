@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
+from bpy_extras.object_utils import world_to_camera_view
+from mathutils import Vector
 
 
 def read():
@@ -25,6 +27,7 @@ def scenes(extension):
 
 def scene_named(name):
     """The scene that the operator of this name adds."""
+    from stiction.solver_core.scenes import everyday as everyday_scenes
     from stiction.solver_core.scenes import flexible as flexible_scenes
     from stiction.solver_core.scenes import jointed as jointed_scenes
     from stiction.solver_core.scenes import machines as machine_scenes
@@ -32,7 +35,7 @@ def scene_named(name):
     from stiction.solver_core.scenes import published as published_scenes
     from stiction.solver_core.scenes import published_bending as bending_scenes
 
-    every = scenes, jointed_scenes, published_scenes, flexible_scenes, machine_scenes, bending_scenes
+    every = scenes, everyday_scenes, jointed_scenes, published_scenes, flexible_scenes, machine_scenes, bending_scenes
     return next(getattr(of, name) for of in every if name in of.__all__)()
 
 
@@ -55,10 +58,11 @@ PUBLISHED = ["bombarded_card_house", "catenary_arch", "jamming_tube", "log_house
 PUBLISHED += ["block_feeder", "double_action_jack", "bunny_drop"]
 FLEXIBLE = ["chairs", "bookshelf", "diving_board", "soft_heap", "card_bridge"]
 FLEXIBLE += ["composites", "dinosaurs", "bunnies_on_arches", "rubber_jam"]
+EVERYDAY = ["table_for_twelve", "bin_of_mugs", "library_shelf", "conveyor", "roly_polies"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE])
+@pytest.mark.parametrize("name", [*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE])
 def test_what_is_added_is_what_is_meant(scene, extension, name):
     wanted = scene_named(name)
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
@@ -73,10 +77,17 @@ def test_what_is_added_is_what_is_meant(scene, extension, name):
         assert other.material.mu_static == pytest.approx(body.material.mu_static, rel=1e-6)
         assert other.material.mu_dynamic == pytest.approx(body.material.mu_dynamic, rel=1e-6)
         assert other.material.restitution == pytest.approx(body.material.restitution, rel=1e-6)
+        assert other.material.rolling == pytest.approx(body.material.rolling)
+        assert (other.surface_motion is None) == (body.surface_motion is None)
+        if body.surface_motion is not None:
+            assert np.allclose(other.surface_motion.velocity, body.surface_motion.velocity)
         assert (other.linear_damping, other.angular_damping) == (body.linear_damping, body.angular_damping)
         if body.kind.name != "ACTIVE":
             continue
         assert np.allclose(other.velocity, body.velocity)
+        assert (other.center_of_mass is None) == (body.center_of_mass is None)
+        if body.center_of_mass is not None:
+            assert np.allclose(other.center_of_mass, body.center_of_mass, atol=1e-6)
         assert (other.mass, other.density) == (body.mass, body.density) or other.mass == pytest.approx(body.mass)
         assert np.allclose(other.angular_velocity, body.angular_velocity)
         assert other.shape.kind is body.shape.kind
@@ -153,7 +164,7 @@ def test_every_scene_of_the_menu_is_tested(extension):
     from stiction.addon.demos import DEMOS
 
     names = {operator.bl_idname.removeprefix("stiction.add_") for operator in DEMOS}
-    assert names == {*PLAIN, *PUBLISHED, *JOINTED, *FLEXIBLE}
+    assert names == {*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE}
 
 
 def test_newtons_cradle_sets_the_substeps_that_it_needs_and_refuses_more_balls_than_it_has(scene):
@@ -179,11 +190,56 @@ def drawn_menu(name):
 
 def test_the_menu_has_a_dozen_demos_by_topic_and_those_of_the_papers(extension):
     shown = drawn_menu("STICTION_MT_add_demo")
-    assert shown["operator"] == [] and len(shown["menu"]) == 4
+    assert shown["operator"] == [] and len(shown["menu"]) == 6
     topics = {getattr(bpy.types, name).bl_label: drawn_menu(name)["operator"] for name in shown["menu"]}
     papers = topics.pop("From the Papers")
     everyday = [name for names in topics.values() for name in names]
-    assert len(everyday) <= 12 and topics["Standing and Sliding"][0] == "stiction.add_card_house"
+    assert len(everyday) <= 12 and topics["Standing"][0] == "stiction.add_card_house"
     assert len(set(everyday + papers)) == len(everyday + papers)
     for name in everyday + papers:
         assert getattr(bpy.ops.stiction, name.removeprefix("stiction.")).get_rna_type().identifier
+
+
+def in_the_picture(scene, point) -> bool:
+    """Whether the camera of the scene sees a point (3,)."""
+    x, y, depth = world_to_camera_view(scene, scene.camera, Vector(point))
+    return depth > 0.0 and 0.0 < x < 1.0 and 0.0 < y < 1.0
+
+
+@pytest.mark.parametrize("name", ["card_house", "tower", "conveyor", "roly_polies", "bookshelf", "table_for_twelve"])
+def test_a_demo_has_a_camera_that_sees_it_lights_materials_and_a_floor(scene, name):
+    """Also in a file without any of these, and in a tall picture."""
+    scene.render.resolution_x, scene.render.resolution_y = 1080, 1920
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    bodies = [ob for ob in scene.objects if ob.rigid_body is not None]
+    floor = [ob for ob in bodies if ob.name == "Ground"]
+    assert len(floor) == 1 and floor[0].rigid_body.type == "PASSIVE" and scene.world is not None
+    for ob in bodies:
+        assert ob.material_slots[0].material is not None
+        if ob is not floor[0]:
+            assert all(in_the_picture(scene, ob.matrix_world @ Vector(corner)) for corner in ob.bound_box)
+    assert sum(ob.type == "LIGHT" for ob in scene.objects) == 2
+    active = {ob.material_slots[0].material.name for ob in bodies if ob.rigid_body.type == "ACTIVE"}
+    assert floor[0].material_slots[0].material.name not in active
+    # five seconds to see what differs from Bullet, and no half minute to wait for
+    assert 48 <= scene.frame_end - scene.frame_start <= 250
+
+
+def test_a_second_demo_uses_the_materials_of_the_first_and_keeps_its_world(scene):
+    world = scene.world = bpy.data.worlds.new("Mine")
+    bpy.ops.stiction.add_card_house(levels=2)
+    made, camera = set(bpy.data.materials), scene.camera
+    bpy.ops.stiction.add_card_house(levels=2)
+    assert set(bpy.data.materials) == made and scene.world is world and scene.camera is not camera
+    for name in {ob.material_slots[0].material.name for ob in scene.objects if ob.rigid_body is not None}:
+        assert bpy.data.materials[name].node_tree.nodes.get("Principled BSDF") is not None
+
+
+def test_the_center_of_mass_of_a_roly_poly_is_an_empty_that_moves_along(scene):
+    bpy.ops.stiction.add_roly_polies(count=1, depth=0.5, tilt=0.0)
+    toy = bpy.data.objects["Roly-Poly 1"]
+    empty = toy.stiction.center_object
+    assert empty.type == "EMPTY" and empty.parent is toy
+    bpy.context.view_layer.update()
+    assert toy.matrix_world.translation.z - empty.matrix_world.translation.z == pytest.approx(0.06, abs=1e-6)

@@ -248,3 +248,19 @@ def test_fracture_bonds_all_pieces_on_request(scene, make_body):
     joined = {name for joint in joints for name in (joint.body_a, joint.body_b)}
     assert joined == {piece.name for piece in pieces}
     assert len(joints) >= 5
+
+
+def test_a_world_is_added_before_there_are_pieces(scene, monkeypatch):
+    """Blender 4.3 crashed if it was added after the meshes of the pieces in one operator; 4.2 and 5.2 do not."""
+    from stiction.addon.fracture import operators
+
+    bpy.ops.rigidbody.world_remove()
+    bpy.ops.mesh.primitive_cube_add()
+    made, build = [], operators.build_pieces
+
+    def build_with_world(*arguments):
+        made.append(scene.rigidbody_world is not None)
+        return build(*arguments)
+
+    monkeypatch.setattr(operators, "build_pieces", build_with_world)
+    assert bpy.ops.stiction.fracture(count=4) == {"FINISHED"} and made == [True]

@@ -131,3 +131,17 @@ def test_the_button_keeps_the_play_of_its_scene_alone(scene, played):
     assert bpy.ops.stiction.keep_play() == {"FINISHED"}
     assert session.take == "" and not bpy.ops.stiction.keep_play.poll()
     assert scene.stiction.bake.state == "CACHED"
+
+
+def test_a_play_that_is_longer_than_the_timeline_says_so(scene, played, capsys):
+    """A card pulled after the timeline's end was kept, and nothing of it was to be seen."""
+    from stiction.addon.show.play import STICTION_OT_play
+
+    take, _ = played
+    scene.frame_end = 6
+    STICTION_OT_play.last.set(take(9))
+    assert bpy.ops.stiction.keep_play() == {"FINISHED"}
+    assert "the timeline ends at frame 6, set its End to 9" in capsys.readouterr().out
+    scene.frame_end = 9
+    STICTION_OT_play.last.set(take(9))
+    assert bpy.ops.stiction.keep_play() == {"FINISHED"} and "timeline" not in capsys.readouterr().out

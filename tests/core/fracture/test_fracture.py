@@ -169,3 +169,11 @@ def test_a_process_of_its_own_gives_the_same_and_its_crash_is_told(monkeypatch, 
     crash.write_text("import time; time.sleep(600)")
     with pytest.raises(FractureError, match="was not cut within"):
         fracture_in_process(order, PYTHON, longest=1.0)
+
+
+def test_a_cutter_that_fails_by_itself_says_why():
+    """A missing library was told as a lack of memory."""
+    broken = PYTHON[0], "-c", "raise SystemExit('no such library')"
+    with pytest.raises(FractureError, match=r"exit status 1\): no such library; nothing was changed") as failed:
+        fracture_in_process(cube(count=8), broken)
+    assert "memory" not in str(failed.value)
