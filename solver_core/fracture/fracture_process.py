@@ -55,7 +55,7 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
             )
         except subprocess.TimeoutExpired:
             message = (
-                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or use a Decimate modifier"
+                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or reduce its faces"
             )
             raise FractureError(message) from None
         if (folder / PROBLEM_FILE).is_file():
@@ -66,7 +66,7 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
             ending = known.get(-done.returncode, ending)
             raise FractureError(
                 f"cannot be cut: the process that cuts it has ended ({ending}), perhaps for want of memory, and nothing was "
-                "changed; ask for fewer pieces, or use a Remesh modifier"
+                "changed; ask for fewer pieces, or remesh it by voxels"
             )
         with np.load(folder / PIECES_FILE, allow_pickle=False) as arrays:
             return Pieces(**{one.name: arrays[one.name] for one in fields(Pieces)})
