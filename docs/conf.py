@@ -20,12 +20,14 @@ REFERENCE = "<!-- reference -->"
 PAGES = {
     "For artists": (
         "docs/first-bake",
+        "docs/from-bullet",
         "docs/friction",
         "docs/gallery",
         "docs/settings",
         "docs/baking",
         "docs/settle",
         "docs/scene",
+        "docs/ragdoll",
         "docs/flexible",
         "docs/destruction",
         "docs/troubleshooting",
