@@ -242,7 +242,6 @@ TABLES = {
             "warm (paper)": pair(number("iterations warm"), text("paper's warm")),
             "cold (paper)": pair(number("iterations cold"), text("paper's cold")),
             "ms warm (paper)": pair(number("ms a solve warm"), number("paper's ms")),
-            "ms cold": number("ms a solve cold"),
             "moved, mm": number("moved mm"),
         },
         where=lambda row: float(row["tolerance"]) == 1e-4,

@@ -19,7 +19,7 @@ def value_of(text: str) -> float:
     return float(eval(compile(ast.parse(text.strip(), mode="eval"), "value", "eval"), {"__builtins__": {}}))
 
 
-@pytest.mark.parametrize("row", ROW.finditer(PAGE), ids=lambda row: row["name"])
+@pytest.mark.parametrize("row", list(ROW.finditer(PAGE)), ids=lambda row: row["name"])
 def test_the_value_is_that_of_the_code(row):
     source = (ROOT / "solver_core" / row["file"]).read_text(encoding="utf-8")
     found = re.search(rf"^{row['name']}(?:: [^=\n]+)? = ([^#\n]+)", source, re.MULTILINE)
