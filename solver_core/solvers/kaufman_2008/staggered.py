@@ -52,6 +52,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+EXACT = 1e-6  # of the fastest velocity: the error of a projection that counts as none, however loose the tolerance is
 ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: a change of friction that is none
 
 
@@ -219,7 +220,9 @@ def staggered(system, request, effort, state, history):
     tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
     m, n = impulse.shape[0], v.size
     v[:] = system.velocity
-    shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    # the paper's projections are exact: its tolerance is one on friction alone
+    exact = min(tolerance, EXACT)
+    shared = projections(system, sides, relative_target(exact, FALSE), ACCEPTABLE * exact)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)  # line 2
     answer, best, min_res = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf  # line 3
