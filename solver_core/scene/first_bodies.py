@@ -61,7 +61,7 @@ def ground(material: MaterialSpec | None = None) -> BodySpec:
 
 
 def _body(name: str, shape: ShapeSpec, position: ArrayLike, fields: dict[str, Any]) -> BodySpec:
-    known = {"kind": BodyKind.ACTIVE} | fields
+    known: dict[str, Any] = {"kind": BodyKind.ACTIVE} | fields
     if known["kind"] is BodyKind.ACTIVE and known.get("mass") is None and known.get("density") is None:
         known["mass"] = 1.0
     return BodySpec(name, shape=shape, position=np.asarray(position, dtype=np.float64), **known)
