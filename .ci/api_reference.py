@@ -132,12 +132,16 @@ def _shown(parameter: inspect.Parameter) -> str:
 
 
 def _text(thing: Any) -> list[str]:
-    """The docstring as Markdown: paragraphs, and what is indented or a table as it stands."""
+    """The docstring as Markdown: paragraphs, sections of numpydoc as lists, and what is indented or a table as it stands."""
     lines: list[str] = []
     for paragraph in re.split(r"\n\s*\n", inspect.getdoc(thing) or ""):
         rows = paragraph.splitlines()
         if rows and all(row.startswith("    ") or row.startswith("|") for row in rows):
             lines += ["```", *(row.removeprefix("    ") for row in rows), "```", ""]
+        elif len(rows) > 1 and rows[1] and not rows[1].strip("-"):
+            # a section of numpydoc, whose underline would be a heading
+            items = [f"  {row.strip()}" if row.startswith(" ") else f"- {row}" for row in map(_escaped, rows[2:])]
+            lines += [f"**{rows[0]}**", "", *items, ""]
         else:
             lines += [_escaped(paragraph), ""]
     return lines

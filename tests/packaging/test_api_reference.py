@@ -36,6 +36,8 @@ def test_every_name_has_its_docstring_and_its_signature(api_reference):
         assert f"\n### sc.{name}\n" in text
     assert "sc.solve(\n    problem,\n    method='staggered',\n    *,\n    tolerance=1e-06," in text
     assert "\n#### sc.ContactProblem.from_delassus\n" in text
+    # sections of numpydoc are lists, for their underlines would be headings
+    assert "\n---" not in text and "**Returns**\n\n- depth : m" in text
     # no address of an object, which would be another one in each build
     assert " at 0x" not in text
 
