@@ -7,6 +7,7 @@ the front page; which pages there are, and in which order, is told here, for it 
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,22 +15,26 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[1]
 FRONT = "README"
+# stands where docs/api.md has the docstrings
+REFERENCE = "<!-- reference -->"
 PAGES = {
     "For artists": (
         "docs/first-bake",
+        "docs/from-bullet",
         "docs/friction",
         "docs/gallery",
         "docs/settings",
         "docs/baking",
         "docs/settle",
         "docs/scene",
+        "docs/ragdoll",
         "docs/flexible",
         "docs/destruction",
         "docs/troubleshooting",
         "docs/limits",
     ),
-    "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/interchange", "docs/contact-problems"),
-    "For the curious": ("docs/theory", "solver_core/README", "docs/measured", "docs/everyday", "docs/rivals"),
+    "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/interchange", "docs/contact-problems", "docs/api"),
+    "For the curious": ("docs/theory", "solver_core/README", "docs/constants", "docs/measured", "docs/everyday", "docs/rivals"),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (
         "docs/design/house",
@@ -83,6 +88,17 @@ def add_list_of_pages(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += "\n".join(["\n```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```\n"])
 
 
+def add_reference(app: Sphinx, name: str, source: list[str]) -> None:
+    """Put the reference of the library into the page that asks for it."""
+    if REFERENCE in source[0]:
+        sys.path.insert(0, str(ROOT / ".ci"))
+        try:
+            from api_reference import reference
+        finally:
+            sys.path.remove(str(ROOT / ".ci"))
+        source[0] = source[0].replace(REFERENCE, reference())
+
+
 def make_index(app: Sphinx, error: Exception | None) -> None:
     """Where a server, or a reader of the folder, looks first."""
     if error is None:
@@ -94,4 +110,5 @@ def make_index(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", add_list_of_pages)
+    app.connect("source-read", add_reference)
     app.connect("build-finished", make_index)

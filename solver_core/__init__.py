@@ -5,6 +5,7 @@
     problem = sc.ContactProblem.from_delassus(G, g, mu)
     result = sc.solve(problem, tolerance=1e-8)
     frames = sc.Simulation(sc.scenes.card_house(levels=3)).run(24)
+    scene = sc.SceneSpec((sc.ground(), sc.box("Crate", (1, 1, 1), position=(0, 0, 0.5))))
 
 Names are imported on first use, so that reading or writing a scene does not load a compiler.
 """
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from .problem.many_problems import ContactProblems
     from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
+    from .scene.first_bodies import box, capsule, ground, sphere
+    from .scene.joints import AxisSpec, JointSpec
     from .scene.scatter import scattered
-    from .scene.spec import SceneSpec, SolverSettings, Staggering
+    from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings, Staggering
     from .scenes import plain as scenes
     from .solvers.baraff_1991.creep import creep_problem
     from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from .validation.findings import SceneError
 
 __all__ = [
+    "AxisSpec",
+    "BodyKind",
+    "BodySpec",
     "ContactProblem",
     "ContactProblems",
     "EllipticProblem",
@@ -45,8 +51,10 @@ __all__ = [
     "FrameStatistics",
     "Friction",
     "GlobalForm",
+    "JointSpec",
     "LcpResult",
     "LocalForm",
+    "MaterialSpec",
     "Residual",
     "Residuals",
     "Result",
@@ -55,13 +63,18 @@ __all__ = [
     "SceneError",
     "SceneSpec",
     "Settled",
+    "ShapeKind",
+    "ShapeSpec",
     "Simulation",
     "SolverSettings",
     "Staggering",
     "Statistics",
     "Status",
+    "box",
+    "capsule",
     "configurations",
     "creep_problem",
+    "ground",
     "lcp_residual",
     "residuals",
     "scattered",
@@ -70,9 +83,13 @@ __all__ = [
     "solve",
     "solve_lcp",
     "solve_many",
+    "sphere",
 ]
 
 _HOMES = {
+    "AxisSpec": "scene.joints",
+    "BodyKind": "scene.spec",
+    "BodySpec": "scene.spec",
     "ContactProblem": "problem.contact_problem",
     "ContactProblems": "problem.many_problems",
     "EllipticProblem": "problem.ellipse",
@@ -81,8 +98,10 @@ _HOMES = {
     "FrameStatistics": "dynamics.model.frame",
     "Friction": "problem.friction",
     "GlobalForm": "problem.forms",
+    "JointSpec": "scene.joints",
     "LcpResult": "solvers.lcp",
     "LocalForm": "problem.forms",
+    "MaterialSpec": "scene.spec",
     "Residual": "problem.accuracy",
     "Residuals": "problem.accuracy",
     "Result": "problem.result",
@@ -91,12 +110,17 @@ _HOMES = {
     "SceneError": "validation.findings",
     "SceneSpec": "scene.spec",
     "Settled": "dynamics.settle",
+    "ShapeKind": "scene.spec",
+    "ShapeSpec": "scene.spec",
     "Simulation": "dynamics.simulation",
     "SolverSettings": "scene.spec",
     "Staggering": "scene.spec",
     "Statistics": "problem.result",
     "Status": "problem.result",
+    "box": "scene.first_bodies",
+    "capsule": "scene.first_bodies",
     "creep_problem": "solvers.baraff_1991.creep",
+    "ground": "scene.first_bodies",
     "lcp_residual": "solvers.lcp",
     "residuals": "problem.accuracy",
     "scattered": "scene.scatter",
@@ -104,6 +128,7 @@ _HOMES = {
     "solve": "solvers.solve",
     "solve_lcp": "solvers.lcp",
     "solve_many": "solvers.solve_many",
+    "sphere": "scene.first_bodies",
 }
 
 

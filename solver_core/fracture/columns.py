@@ -93,7 +93,7 @@ def check_overlap(solid: Solid, intervals: Intervals) -> None:
         z = 0.5 * (intervals.low[longest] + intervals.high[longest])
         raise FractureError(
             f"intersects itself near ({x:.4g}, {y:.4g}, {z:.4g}): space there is inside of it "
-            f"{intervals.winding[longest]} times; use a Remesh modifier or a Boolean modifier with Self Intersection"
+            f"{intervals.winding[longest]} times; remesh it by voxels, or unite its parts"
         )
 
 

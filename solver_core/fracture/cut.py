@@ -57,7 +57,7 @@ def solid_as_manifold(solid: Solid, number: int) -> manifold3d.Manifold:
     """The solid for manifold3d, with a reserved number. Raises FractureError where it refuses the mesh."""
     body = as_manifold(solid.vertices, solid.triangles, np.arange(len(solid.triangles)), number)
     if body.status() != manifold3d.Error.NoError or body.is_empty():
-        raise FractureError(f"is not a solid ({body.status().name}): use a Remesh modifier")
+        raise FractureError(f"is not a solid ({body.status().name}): remesh it by voxels")
     return body
 
 
@@ -81,7 +81,7 @@ def cut(solid: Solid, cells: Sequence[Cell]) -> list[Part]:
     if not abs(total - whole) <= VOLUME_ERROR * whole:
         raise FractureError(
             f"cannot be cut: the pieces have {total:.6g} m3 in all and the mesh has {whole:.6g}, so it probably "
-            "intersects itself; use a Remesh modifier"
+            "intersects itself; remesh it by voxels"
         )
     return parts
 

@@ -57,7 +57,7 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
             )
         except subprocess.TimeoutExpired:
             message = (
-                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or use a Decimate modifier"
+                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or reduce its faces"
             )
             raise FractureError(message) from None
         if (folder / PROBLEM_FILE).is_file():
@@ -70,8 +70,8 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
             # a program that fails by itself says why; what the system ends says nothing
             why = f": {said[-1]}" if done.returncode > 0 and said else ", perhaps for want of memory"
             raise FractureError(
-                f"cannot be cut: the process that cuts it has ended ({ending}){why}; nothing was changed; ask for fewer pieces, "
-                "or use a Remesh modifier"
+                f"cannot be cut: the process that cuts it has ended ({ending}){why}; nothing was changed; ask for fewer "
+                "pieces, or remesh it by voxels"
             )
         with np.load(folder / PIECES_FILE, allow_pickle=False) as arrays:
             return Pieces(**{one.name: arrays[one.name] for one in fields(Pieces)})

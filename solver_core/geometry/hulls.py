@@ -8,6 +8,8 @@ normal of a sliver is noise, the height of a vertex over the plane of a large fa
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
-from scipy.spatial import ConvexHull, KDTree
+from scipy.spatial import ConvexHull, KDTree, QhullError
 
 from ..linalg.in_order import dot, dots, length, product
 
@@ -29,9 +31,13 @@ Indices = NDArray[np.int64]
 Loops = list[list[int]]
 
 # Faces times points up to which the height of every point over every face is computed.
-MOST_HEIGHTS = 2**26
+MOST_HEIGHTS = 2**22
 # Corners of a face up to which each is compared with each edge.
 MOST_COMPARED = 256
+# Points of which Qhull makes the exact hull. It may move the points of larger sets by JOGGLED times the extents, a hundredth of
+# MERGE_TOLERANCE; the vertices of the result are those of the input.
+MOST_EXACT = 4096
+JOGGLED = "QJ1e-8 Pp"
 
 
 @dataclass(frozen=True)
@@ -183,21 +189,71 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
     """Hull of points that span space; `scaled` are the same points stretched to a cube, which keeps thin bodies well posed."""
+    if len(points) > MOST_EXACT:
+        chosen = _without_inner_points(points, scaled, tolerance)
+        points, scaled = points[chosen], scaled[chosen]
+    if len(points) > MOST_EXACT:
+        corners = _distinct(points, np.arange(len(points)), tolerance)
+        # Qhull takes a time quadratic in the corners of a face, unless it may move the points apart.
+        triangles, neighbours = _oriented_triangles(ConvexHull(scaled[corners], qhull_options=JOGGLED))
+        faces = _convex_faces(points[corners], triangles, neighbours, tolerance)
+        if faces is None and _is_convex_polyhedron(points[corners], Faces.of_triangles(triangles), 4.0 * tolerance):
+            faces = Faces.of_triangles(triangles)
+        if faces is not None:
+            return _polyhedron(points[corners], faces)
     whole = ConvexHull(scaled)
     corners = _distinct(points, np.sort(whole.vertices).astype(np.int64), tolerance)
     triangles, neighbours = _oriented_triangles(whole if len(corners) == len(points) else ConvexHull(scaled[corners]))
-    points = points[corners]
+    faces = _convex_faces(points[corners], triangles, neighbours, tolerance)
+    return _polyhedron(points[corners], faces if faces is not None else Faces.of_triangles(triangles))
+
+
+def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
+    """Faces of merged coplanar triangles, or None if no merge gives a convex polyhedron."""
     for loosened in (tolerance, 0.1 * tolerance, 0.01 * tolerance):
         faces = _merged_faces(points, triangles, neighbours, loosened)
         if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * loosened):
-            return _polyhedron(points, faces)
-    return _polyhedron(points, Faces.of_triangles(triangles))
+            return faces
+    return None
+
+
+def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Indices:
+    """Numbers of the points outside the hull of extreme points, and of these extreme points themselves.
+
+    A point counts as outside if it is more than a tenth of the tolerance above a face. Of the points in one cell of half a
+    tolerance the first one counts. This removes the points within a solid, on flat faces and in clusters.
+    """
+    # validation reads hulls' types and needs no compiler
+    from .hull_faces import above_any
+
+    cells = np.floor(points / (0.5 * tolerance))
+    chosen = np.sort(np.unique(cells, axis=0, return_index=True)[1])
+    directions = np.array([d for d in itertools.product(range(-2, 3), repeat=3) if math.gcd(*d) == 1], dtype=np.float64)
+    along = [_along(scaled[chosen], direction) for direction in directions]
+    extreme = chosen[np.unique([int(np.argmax(heights)) for heights in along])]
+    try:
+        core = ConvexHull(scaled[extreme])
+    except QhullError:
+        # the extreme points lie in one plane, so they bound no solid
+        return chosen
+    triangles, _ = _oriented_triangles(core)
+    corners = points[extreme][triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    # a sliver has no plane to measure from, and its neighbours have
+    has_plane = lengths > 0.0
+    normals = normals[has_plane] / lengths[has_plane, None]
+    is_outside = np.zeros(len(points), dtype=bool)
+    is_outside[chosen] = above_any(points[chosen], corners[has_plane, 0], normals, 0.1 * tolerance)
+    is_outside[extreme] = True
+    return np.flatnonzero(is_outside)
 
 
 def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
     """The chosen points without those that lie within the tolerance of an earlier one."""
     kept = np.ones(len(chosen), dtype=bool)
-    for first, second in sorted(KDTree(points[chosen]).query_pairs(tolerance)):
+    pairs = KDTree(points[chosen]).query_pairs(tolerance, output_type="ndarray")
+    for first, second in pairs[np.lexsort(pairs.T[::-1])].tolist():
         if kept[first]:
             kept[second] = False
     return chosen[kept]
@@ -231,45 +287,29 @@ def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
 
 def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
     """The groups of coplanar triangles as faces, or None where a group has no single simple boundary."""
+    # validation reads hulls' types and needs no compiler
+    from .hull_faces import boundary_loops
+
     group = _coplanar_groups(points[triangles], neighbours, tolerance)
-    is_alone = np.bincount(group)[group] == 1
-    loops: Loops = triangles[is_alone].tolist()
-    together = np.flatnonzero(~is_alone)
-    following: dict[int, dict[int, int]] = {}
-    ends = np.roll(triangles, -1, axis=1)
-    is_border = group[neighbours] != group[:, None]
-    for number in np.unique(group[together]).tolist():
-        following[number] = {}
-    rows, slots = np.nonzero(is_border & ~is_alone[:, None])
-    for number, start, end in zip(
-        group[rows].tolist(), triangles[rows, slots].tolist(), ends[rows, slots].tolist(), strict=True
-    ):
-        if start in following[number]:
-            return None
-        following[number][start] = end
-    for chain_of_corners in following.values():
-        loop = _closed_loop(chain_of_corners)
-        if loop is None:
-            return None
-        loops.append(loop)
-    faces = Faces.of_loops(loops)
+    rows, slots = np.nonzero(group[neighbours] != group[:, None])
+    owners, starts, ends = group[rows], triangles[rows, slots], triangles[rows, (slots + 1) % 3]
+    numbers = owners * len(points) + starts
+    order = np.argsort(numbers, kind="stable")
+    numbers, owners, starts, ends = numbers[order], owners[order], starts[order], ends[order]
+    if not len(numbers) or (numbers[1:] == numbers[:-1]).any():
+        return None
+    wanted = owners * len(points) + ends
+    following = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    following[numbers[following] != wanted] = -1
+    first = np.searchsorted(owners, np.arange(int(group.max()) + 2))
+    ordered = boundary_loops(following, first)
+    if not len(ordered):
+        return None
+    faces = Faces(first, starts[ordered])
     # A vertex of only two faces lies within an edge.
     is_used = (np.bincount(faces.corners, minlength=len(points)) > 2)[faces.corners]
     kept = np.concatenate([[0], np.cumsum(is_used)])[faces.start]
     return Faces(kept, faces.corners[is_used])
-
-
-def _closed_loop(following: dict[int, int]) -> list[int] | None:
-    """The corners of a boundary in their order; None where that is not one closed loop."""
-    if not following:
-        return None
-    start = min(following)
-    loop = [start]
-    while (corner := following[loop[-1]]) != start:
-        loop.append(corner)
-        if len(loop) > len(following):
-            return None
-    return loop if len(loop) == len(following) else None
 
 
 def _coplanar_groups(corners: Array, neighbours: Indices, tolerance: float) -> Indices:
@@ -278,73 +318,15 @@ def _coplanar_groups(corners: Array, neighbours: Indices, tolerance: float) -> I
     The largest triangle that has no group begins one with its plane, and takes the connected triangles whose corners are within
     the tolerance of that plane and whose normals point to its side; slivers have no normal.
     """
+    # validation reads hulls' types and needs no compiler
+    from .hull_faces import coplanar_groups
+
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas = np.linalg.norm(normals, axis=1)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     is_sliver = areas <= tolerance * longest
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unit = normals / areas[:, None]
-    # Most triangles take none of their neighbours, and are found by one comparison of all.
-    takes = np.zeros(neighbours.shape, dtype=bool)
-    for slot in range(neighbours.shape[1]):
-        other = neighbours[:, slot]
-        heights = np.abs(_along(corners[other] - corners[:, None, 0], unit[:, None]))
-        takes[:, slot] = (heights <= tolerance).all(axis=1) & (is_sliver[other] | (_along(normals[other], unit) > 0.0))
-    takes[areas <= 0.0] = False
-    order = np.argsort(-areas, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    growing = order[takes[order].any(axis=1)]
-    if not len(growing):
-        return np.arange(len(order))
-    triangles = _Triangles(corners, unit, normals, is_sliver, neighbours)
-    takes_any, ranks = takes.any(axis=1).tolist(), rank.tolist()
-    group = [-1] * len(order)
-    for seed, taken in zip(growing.tolist(), takes[growing].tolist(), strict=True):
-        if group[seed] >= 0:
-            continue
-        group[seed] = seed
-        sides = triangles.sides[seed]
-        stack = [other for other, is_taken in zip(sides, taken, strict=True) if is_taken]
-        known = {seed, *sides}
-        while stack:
-            current = stack.pop()
-            # a larger triangle that takes none of its neighbours was a group before
-            if group[current] >= 0 or (not takes_any[current] and ranks[current] < ranks[seed]):
-                continue
-            group[current] = seed
-            for other in triangles.sides[current]:
-                if other not in known:
-                    known.add(other)
-                    if triangles.is_coplanar(other, seed, tolerance):
-                        stack.append(other)
-    result = np.array(group, dtype=np.int64)
-    alone = result < 0
-    result[alone] = np.flatnonzero(alone)
-    return np.unique(result, return_inverse=True)[1].reshape(-1)
-
-
-class _Triangles:
-    """Triangles as lists, of which single ones are read faster than of arrays."""
-
-    def __init__(self, corners: Array, unit: Array, normals: Array, is_sliver: NDArray[np.bool_], neighbours: Indices):
-        self._corners = corners.reshape(-1, 9).tolist()
-        self._unit, self._normals, self._is_sliver = unit.tolist(), normals.tolist(), is_sliver.tolist()
-        self.sides = neighbours.tolist()
-
-    def is_coplanar(self, other: int, seed: int, tolerance: float) -> bool:
-        """Whether a triangle lies in the plane of the seed, and its own normal, if it has one, points to the same side."""
-        x, y, z = self._unit[seed]
-        i, j, k = self._corners[seed][:3]
-        a, b, c, d, e, f, g, h, m = self._corners[other]
-        if not (
-            abs((a - i) * x + (b - j) * y + (c - k) * z) <= tolerance
-            and abs((d - i) * x + (e - j) * y + (f - k) * z) <= tolerance
-            and abs((g - i) * x + (h - j) * y + (m - k) * z) <= tolerance
-        ):
-            return False
-        a, b, c = self._normals[other]
-        return self._is_sliver[other] or a * x + b * y + c * z > 0.0
+    groups = coplanar_groups(corners, normals, areas, is_sliver, neighbours, np.argsort(-areas, kind="stable"), tolerance)
+    return np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
 def _along(vectors: Array, direction: Array) -> Array:
@@ -447,27 +429,14 @@ def _planes(points: Array, faces: Faces) -> Array:
 def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
     """How far (f,) the points reach along the normals (f, 3) of the faces of their hull: from a corner of each face uphill over
     edges, for on a convex body every summit is the highest one."""
+    # validation reads hulls' types and needs no compiler
+    from .hull_faces import heights_by_climbing
+
     starts, ends = faces.corners, faces.following
     order = np.argsort(starts, kind="stable")
-    first = np.searchsorted(starts[order], np.arange(len(points) + 1))
-    neighbours = ends[order]
-    best = faces.corners[faces.start[:-1]].copy()
-    height = _along(points[best], normals)
-    climbing = np.arange(len(faces))
-    while len(climbing):
-        here = best[climbing]
-        counts = first[here + 1] - first[here]
-        begin = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        others = neighbours[np.repeat(first[here] - begin, counts) + np.arange(counts.sum())]
-        heights = _along(points[others], np.repeat(normals[climbing], counts, axis=0))
-        top = np.maximum.reduceat(heights, begin)
-        higher = top > height[climbing]
-        is_top = heights == np.repeat(top, counts)
-        # the first of the highest
-        place = np.minimum.reduceat(np.where(is_top, np.arange(len(heights)), len(heights)), begin)
-        climbing, place, top = climbing[higher], place[higher], top[higher]
-        best[climbing], height[climbing] = others[place], top
-    return height
+    begin = np.searchsorted(starts[order], np.arange(len(points) + 1))
+    found: Array = heights_by_climbing(points, begin, ends[order], faces.corners[faces.start[:-1]], normals)
+    return found
 
 
 def _without_faces(points: Array) -> Hull:

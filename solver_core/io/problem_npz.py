@@ -171,6 +171,8 @@ def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
                 raise arrays.wrong(f"{name} must be whole numbers")
             parts[name] = value.astype(np.int64)
         else:
+            if value.dtype.kind not in "iuf":
+                raise arrays.wrong(f"{name} must be real numbers, not {value.dtype}")
             given = value.astype(np.float64)
             if np.isnan(given).any() or (name not in UNBOUNDED and not np.isfinite(given).all()):
                 raise arrays.wrong(f"{name} has something in it that is no finite number")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stopping criteria: every fraction of a tolerance, and every bound on sizes, by which proposals begin and end.
+"""Stopping criteria: the fractions of a tolerance and the sizes of islands by which the cascade begins and ends proposals.
+
+It holds what several proposals share. A number of one method stands in the file of that method, limits of work in `effort.py`.
+The page docs/constants.md has the numbers that decide a result.
 
 A bound on an error has one of four names:
 

@@ -268,12 +268,14 @@ def solve(
 
     Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
     by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
-    its own choice of what to return: where its residuals are above the tolerance the status is UNCONFIRMED.
+    its own result, lines 15 to 17: the friction with the smallest residual (29), and the contact projection for it. If its
+    residuals are above the tolerance, the status is UNCONFIRMED.
     Option of pivot: guess: whether index sets are guessed by Gauss-Seidel and Newton's method, again and again while the answer
-    has (21) of Baraff 1994 but not Coulomb's law; False is the algorithm as it was published. SOLVED claims Baraff's law, which
-    lets friction act across the sliding in three dimensions; `residuals(problem, result).coulomb` shows whether it does.
-    Option of energy: as_published: the algorithm of Faure 1996 as it is, whose law is (1) and (2) of the paper: where Coulomb's
-    law is not within the tolerance its status is UNCONFIRMED.
+    has (21) of Baraff 1994 but not Coulomb's law. False is the published algorithm from empty sets. If it fails for one order
+    of the contacts, it tries other orders, which `stats.restarts` counts. SOLVED claims Baraff's law, which lets friction act
+    across the sliding in three dimensions; `residuals(problem, result).coulomb` shows whether it does.
+    Option of energy: as_published: the algorithm of Faure 1996, whose law is (1) and (2) of the paper, begun with every contact
+    closed (3.2). If Coulomb's law is not within the tolerance, the status is UNCONFIRMED.
     Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
     creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and

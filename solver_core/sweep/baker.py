@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,15 +20,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..process.command_line import ExitStatus
-from ..process.ending import STOPPED
+from ..process.ending import GRACE_SECONDS, STOPPED, WRITING_SECONDS
 from ..process.numeric_libraries import with_fixed_kernels
 
 __all__ = ["Baker", "Bakers"]
 
 PACKAGES = Path(__file__).resolve().parents[2]
 LINES_OF_TROUBLE = 20
-# Longer than a worker takes to end.
-SECONDS_FOR_ITS_END = 8.0
+WORKER = "solver_core.warm_worker"
+# A worker that hears the wish ends within its grace and the time for a record (`process/ending.py`); the rest is for a busy
+# machine. One that has not ended then is killed.
+SECONDS_FOR_ITS_END = GRACE_SECONDS + WRITING_SECONDS + 1.0
 
 
 class Baker:
@@ -41,9 +44,10 @@ class Baker:
         folders = [str(PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**with_fixed_kernels(os.environ), "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        command = [sys.executable, "-s", "-P", "-m", "solver_core.warm_worker"]
+        command = [sys.executable, "-s", "-P", "-m", WORKER]
         self._process = subprocess.Popen(command, **pipes, **alone, env=environment, text=True, encoding="utf-8")
         self._trouble: deque[str] = deque(maxlen=LINES_OF_TROUBLE)
+        self._has_spoken = False
         assert self._process.stderr is not None
         threading.Thread(target=self._collect, args=(self._process.stderr,), daemon=True).start()
 
@@ -66,6 +70,7 @@ class Baker:
             self._process.stdin.write(json.dumps(list(arguments)) + "\n")
             self._process.stdin.flush()
         for line in self._process.stdout:
+            self._has_spoken = True
             try:
                 record = json.loads(line)
             except json.JSONDecodeError:
@@ -77,15 +82,18 @@ class Baker:
         return self._process.wait()
 
     def ask_to_end(self) -> None:
-        """Ask it to end, which keeps the frames so far."""
+        """Ask it to end, which keeps the frames so far. One that has not said anything yet has none, and is killed: it may be
+        loading libraries, and would not hear for long."""
         assert self._process.stdin is not None
+        if not self._has_spoken:
+            self._process.kill()
         with suppress(OSError):
             self._process.stdin.close()
 
-    def wait(self) -> None:
-        """Wait until it has ended."""
+    def wait(self, until: float) -> None:
+        """Wait until it has ended, and kill it at the time `until` of the monotonic clock."""
         try:
-            self._process.wait(SECONDS_FOR_ITS_END)
+            self._process.wait(max(until - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -103,15 +111,22 @@ class Bakers:
         self._lock = threading.Lock()
         self._is_over = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether they were ended."""
+        return self._is_over
+
     def end(self) -> None:
-        """Let all of them end, which keep the frames so far; none bakes from now on."""
+        """End all of them within `SECONDS_FOR_ITS_END`, however many there are; none bakes from now on. They keep the frames so
+        far."""
         with self._lock:
             self._is_over = True
             bakers = list(self._all)
         for baker in bakers:
             baker.ask_to_end()
+        until = time.monotonic() + SECONDS_FOR_ITS_END
         for baker in bakers:
-            baker.wait()
+            baker.wait(until)
 
     def bake(self, arguments: Sequence[str], heard: Callable[[Mapping[str, Any]], None]) -> tuple[int, str]:
         """Bake in a process that is idle, or in a new one; returns its status and the end of its error output."""

@@ -79,7 +79,7 @@ def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") 
         with suppress(FileNotFoundError, CacheError, ContainerError):
             return with_figures(files, spec, name, 0)
         write_snapshot(files.snapshot, spec, settings)
-        wait_for_the_lost(files.cache)
+        wait_for_the_lost(files.cache, bakers)
         return baked(order, files, spec, bakers, Telling(order.key, spec, heard))
     except (OSError, CacheError, ContainerError) as error:
         return Outcome(State.FAILED, name, 0, str(error))
@@ -119,14 +119,21 @@ def name_in(folder: Path, files: VariationFiles) -> str:
     return files.cache.relative_to(folder).as_posix()
 
 
-def wait_for_the_lost(cache: Path) -> None:
-    """Wait for whoever still writes to a cache. Raises CacheError where that takes too long, and OSError."""
+def wait_for_the_lost(cache: Path, bakers: Bakers) -> None:
+    """Wait for another process that still writes to a cache, until it ends or the bakers are ended.
+
+    Raises CacheError if that takes too long, and OSError.
+    """
     if not cache_has_begun(cache):
         return
-    try:
-        FileLock.acquire(cache, SECONDS_FOR_THE_LOST).release()
-    except LockHeld as holder:
-        raise CacheError(f"{cache}: another bake is writing to this cache: {holder}") from None
+    until = time.monotonic() + SECONDS_FOR_THE_LOST
+    while True:
+        try:
+            FileLock.acquire(cache, SECONDS_BETWEEN_WORDS).release()
+            return
+        except LockHeld as holder:
+            if bakers.is_over or time.monotonic() >= until:
+                raise CacheError(f"{cache}: another bake is writing to this cache: {holder}") from None
 
 
 class Telling:

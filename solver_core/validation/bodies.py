@@ -131,14 +131,14 @@ def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool)
         yield "deformation", f"has the shape {np.shape(body.deformation)}; {frames} frames of this mesh need {wanted}"
     elif not is_finite(body.deformation, wanted):
         first = spec.frame_start + int(np.argmin(np.isfinite(body.deformation).all(axis=(1, 2))))
-        yield "deformation", f"a vertex at frame {first} is not finite; check the mesh's modifiers there"
+        yield "deformation", f"a vertex at frame {first} is not finite; check the mesh at that frame"
     elif has_sound_shape:
         triangles = np.asarray(body.shape.triangles)
         widest = triangles[[np.argmax(areas(body.shape.vertices, triangles))]]
         for frame, vertices in enumerate(np.asarray(body.deformation), spec.frame_start):
             # the widest face answers for nearly all frames, however many faces there are
             if not has_area(vertices, widest) and not has_area(vertices, triangles):
-                yield "deformation", f"no face of the mesh has an area at frame {frame}; check the mesh's modifiers there"
+                yield "deformation", f"no face of the mesh has an area at frame {frame}; check the mesh at that frame"
                 return
 
 

@@ -95,7 +95,7 @@ def mesh_findings(one: FieldSpec | AbsorberSpec, start: int, frames: int) -> Fin
         yield "vertices", f"has the shape {vertices.shape}; it must be (n, 3), or ({frames}, n, 3) for {frames} frames"
     elif not is_finite(vertices, vertices.shape):
         where = f" at frame {start + int(np.argmin(np.isfinite(vertices).all(axis=(1, 2))))}" if vertices.ndim > 2 else ""
-        yield "vertices", f"a vertex{where} is not finite; check the mesh and its modifiers"
+        yield "vertices", f"a vertex{where} is not finite; check the mesh"
     if (
         triangles.ndim != 2
         or triangles.shape[1] != 3

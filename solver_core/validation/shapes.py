@@ -50,7 +50,7 @@ def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
         yield "vertices", f"have the shape {vertices.shape}; it must be (n, 3)"
     elif not is_finite(vertices, vertices.shape):
         first = int(np.argmin(np.isfinite(vertices).all(axis=1)))
-        yield "vertices", f"vertex {first} is {describe(vertices[first])}, not finite; check the mesh, its modifiers and scale"
+        yield "vertices", f"vertex {first} is {describe(vertices[first])}, not finite; check the mesh and its scale"
     elif shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE):
         yield from round_findings(shape)
     elif triangles.size and (triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu"):
@@ -90,12 +90,12 @@ def why_no_inside(vertices: Array, triangles: Array, *, bends: bool = False) -> 
     _, faces = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0, return_counts=True)
     if (faces % 2).any() and bends:
         return (
-            "the mesh is open, so a flexible body has no inside to bend; apply a Remesh modifier (Voxel), which makes one "
+            "the mesh is open, so a flexible body has no inside to bend; remesh it by voxels, which makes one "
             "closed surface of all its parts, or switch Flexible off"
         )
     if (faces % 2).any():
         return (
-            "the mesh is open, so an active body has no inside; close it (Fill, or a Solidify modifier with the source Final), "
+            "the mesh is open, so an active body has no inside; fill its holes or give it a thickness, "
             "choose Convex Hull, or make the body Passive"
         )
     thin = 4e3 * TOLERANCE * np.linalg.norm(np.ptp(vertices[triangles.ravel()], axis=0))

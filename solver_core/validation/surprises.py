@@ -160,7 +160,7 @@ def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
         if count > MOST_BENT_TRIANGLES:
             message = (
                 f"its {count:,} triangles are bent anew in every step, which takes most of the time; a few thousand do: make a "
-                "coarse copy flexible, and let this one follow it by a modifier Surface Deform"
+                "coarse copy flexible, and let this mesh follow its surface"
             )
             yield SceneWarning((body.name,), "shape", message)
 

@@ -71,19 +71,28 @@ def intercepted_solves(see: Callable[[System, NDArray[np.float64]], None]) -> It
 
 
 def capture(spec: SceneSpec, steps: tuple[int, ...], *, tolerance: float) -> list[StepProblem]:
-    """Run a scene and keep the largest island of the given steps."""
-    problems: list[StepProblem] = []
-    step = 0
+    """The largest island of the given time steps of a scene.
+
+    A time step without a solve, because nothing touches or all bodies sleep, counts as well, so that this ends for every scene.
+    In its place stands the last problem before it, once; if a time step solves several problems, the first one counts.
+    """
+    found: dict[int, StepProblem] = {}
+    step, last = -1, None
+
+    def count() -> None:
+        nonlocal step
+        step += 1
 
     def see(system: System, impulse: NDArray[np.float64]) -> None:
-        nonlocal step
-        if step in steps:
+        nonlocal last
+        if last is None or last.step < step:
             island, contacts = largest_island(system)
-            problems.append(StepProblem(step, island, impulse[contacts].copy()))
-        step += 1
+            last = StepProblem(step, island, impulse[contacts].copy())
+            found[step] = last
 
     with intercepted_solves(see):
         running = Simulation(spec, tolerance=tolerance)
-        while step <= max(steps):
-            running.advance()
-    return problems
+        while step < max(steps):
+            running.advance(count)
+    met = [max((one for one in found if one <= wanted), default=None) for wanted in steps]
+    return [found[one] for one in dict.fromkeys(met) if one is not None]

@@ -261,7 +261,7 @@ TABLES = {
             "contacts (paper)": pair(number("contacts"), number("paper's contacts")),
             "warm (paper)": pair(number("iterations warm"), text("paper's warm")),
             "cold (paper)": pair(number("iterations cold"), text("paper's cold")),
-            "ms cold (paper)": pair(number("ms a solve cold"), number("paper's ms")),
+            "ms warm (paper)": pair(number("ms a solve warm"), number("paper's ms")),
             "moved, mm": number("moved mm"),
         },
         where=lambda row: float(row["tolerance"]) == 1e-4,

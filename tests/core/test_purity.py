@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,14 @@ def test_reading_a_scene_loads_no_compiler(module):
 def test_every_public_name_can_be_had():
     code = "import solver_core as sc; [getattr(sc, name) for name in sc.__all__]; assert set(sc.__all__) <= set(dir(sc))"
     assert python(code).returncode == 0
+
+
+def test_messages_of_the_library_do_not_mention_blenders_modifiers():
+    """Its users may have no Blender; the add-on and the manual name the modifiers."""
+    found = [
+        f"{source.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for source in (ROOT / "solver_core").rglob("*.py")
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "modifier" in node.value.lower()
+    ]
+    assert not found

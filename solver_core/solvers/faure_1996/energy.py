@@ -96,9 +96,9 @@ def energy(
     """Solve a contact problem by redistributions of energy; friction along given sliding directions is (5), in the matrix.
 
     max_iterations: None for 200. time_limit: s. error_of: the relative Coulomb residual of a result. as_published: figure 3 as
-    it is, which ends when nothing is inconsistent with (1) and (2). The result is the one with the least residual of those on
-    the way, SOLVED where that is within the tolerance; as published it is the last, and SOLVED claims nothing but that the
-    algorithm ended.
+    it is, which begins with every contact closed (3.2) and ends when nothing is inconsistent with (1) and (2). The result is
+    the one with the least residual of those on the way, SOLVED where that is within the tolerance; as published it is the last,
+    and SOLVED claims nothing but that the algorithm ended.
     """
     begin = perf_counter()
     dense = dense_problem(problem)
@@ -106,7 +106,7 @@ def energy(
     contacts = _contacts(dense, problem.system.mu)
     force = np.zeros(dense.b.size) if warm_start is None else forces_from_impulse(problem, dense.layout, warm_start)
     response = _without_rounding(dense, force, times(dense.A, force) + dense.b)
-    assumed = _first(contacts, force, response)
+    assumed = _first(contacts, force, response, as_published)
     most = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
     errors: list[float] = []
     fastest = float(np.abs(dense.b).max(initial=0.0))
@@ -157,9 +157,13 @@ def _contacts(dense: DenseProblem, mu: Floats) -> Contacts:
     return Contacts(layout.normal, static, tangent, mu, np.where(stiffness > 0.0, stiffness, 1.0))
 
 
-def _first(contacts: Contacts, force: Floats, response: Floats) -> Assumptions:
-    """No acceleration at what presses, or would close if nothing did; 3.2, but for gaps that stay open."""
-    closed = (force[contacts.normal] > 0.0) | (response[contacts.normal] < 0.0)
+def _first(contacts: Contacts, force: Floats, response: Floats, as_published: bool) -> Assumptions:
+    """The first set H, in which friction sticks at every closed contact.
+
+    As published (3.2), every contact is closed. Otherwise a contact is closed if it presses or would close without forces.
+    """
+    every = np.ones(len(contacts.normal), dtype=bool)
+    closed = every if as_published else (force[contacts.normal] > 0.0) | (response[contacts.normal] < 0.0)
     still = np.zeros(contacts.tangent.shape)
     return Assumptions(closed, np.zeros(len(contacts.static), dtype=bool), still, still)
 

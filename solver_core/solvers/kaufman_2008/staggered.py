@@ -54,6 +54,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+EXACT = 1e-6  # of the fastest velocity: the error of a projection that counts as none, however loose the tolerance is
 ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: a change of friction that is none
 
 
@@ -234,18 +235,21 @@ def accepts(system, sides, tolerance, effort, state, history):
 def staggered(system, request, effort, state, history):
     """Algorithm 1; returns an `Answer`, SOLVED by (28) alone.
 
-    The system's velocity is line 1. state: impulses of contacts, and of the rows of joints, of which friction is the warm
-    start; and the answer, with its velocities. effort: what it may cost. history: (max_iterations, 3) relative error (28),
-    residual (29) and relative Coulomb residual of each iteration.
+    The system's velocity is line 1. state: in the warm start, the impulses of contacts and of the rows of joints, of which only
+    friction counts; out the impulses and velocities of lines 15 to 17. effort: what it may cost. history: (max_iterations, 3)
+    relative error (28), residual (29) and relative Coulomb residual of each iteration.
     """
     tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
     m, n = impulse.shape[0], v.size
     copy_vector(system.velocity, v)
-    shared = projections(system, sides, relative_target(tolerance, FALSE), ACCEPTABLE * tolerance)
+    # the paper's projections are exact: its tolerance is one on friction alone
+    exact = min(tolerance, EXACT)
+    shared = projections(system, sides, relative_target(exact, FALSE), ACCEPTABLE * exact)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
     into_cones(system, impulse)  # line 2
     answer, best, min_res = State(np.empty((m, 3)), np.empty(n)), State(impulse.copy(), v.copy()), np.inf  # line 3
     done, first_contact, first_friction = 0, 0, 0
+    status = Status.MAX_ITERATIONS
     for i in range(request.max_iterations):  # lines 4 and 13
         now, done = iterate(shared, effort, state, answer), i + 1  # lines 5 to 8
         history[i, 0], history[i, 1], history[i, 2] = now.change, now.residual, now.coulomb
@@ -253,19 +257,20 @@ def staggered(system, request, effort, state, history):
             first_contact, first_friction = now.of_contact, now.of_friction
         if not np.isfinite(now.coulomb):
             return Answer(Status.NOT_FINITE, done, Found.STAGGERING, first_contact, first_friction)
-        if now.change <= tolerance:
-            # f is a fixed point, and the contact projection that goes with it, line 16, is done
-            take(state, answer)
-            found = Found.START if i == 0 and first_contact == 0 else Found.STAGGERING
-            return Answer(Status.SOLVED, done, found, first_contact, first_friction)
-        if spent(effort):
-            break
         if now.residual < min_res:  # lines 9 to 12
             min_res = now.residual
             take(best, state)
+        if now.change <= tolerance:  # line 4
+            status = Status.SOLVED
+            break
+        if spent(effort):
+            break
     take(state, best)  # line 15
     _project(shared, CONTACT, np.zeros(m), effort, state)  # lines 16 and 17
     undo_penetration(shared, tolerance, state)
+    if status == Status.SOLVED:
+        found = Found.START if done == 1 and first_contact == 0 else Found.STAGGERING
+        return Answer(status, done, found, first_contact, first_friction)
     status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
     return Answer(status, done, Found.STAGGERING, first_contact, first_friction)
 

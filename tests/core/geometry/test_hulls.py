@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -156,6 +157,77 @@ def test_a_large_polygon_reaches_as_far_as_its_farthest_corner():
     by_hand = (flat @ outward.T - (flat * outward).sum(axis=1)).max(axis=0)
     supports = hulls._supports(flat, outward) - (flat * outward).sum(axis=1)
     np.testing.assert_allclose(supports, by_hand, rtol=0.0, atol=1e-12)
+
+
+def two_rings(sides, height=1.0):
+    angle = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sides)])
+    return np.concatenate([ring, ring + np.array([0.0, 0.0, height])])
+
+
+def clusters(count):
+    random = np.random.default_rng(6)
+    return on_a_sphere(20)[random.integers(0, 20, count)] + 1e-9 * random.normal(size=(count, 3))
+
+
+LARGE = {
+    "sphere in single precision": lambda n: on_a_sphere(n).astype(np.float32),
+    "cloud": lambda n: np.random.default_rng(5).uniform(-1.0, 1.0, size=(n, 3)),
+    "coplanar: a subdivided cube": lambda n: turned(
+        np.array(list(itertools.product(np.linspace(-1, 1, round(n ** (1 / 3)) + 1), repeat=3))), 3
+    ),
+    "cocircular: a prism": lambda n: turned(two_rings(n // 2 + 1), 1),
+    "coin": lambda n: two_rings(n // 2 + 1, 1e-3),
+    "needle": lambda n: on_a_sphere(n) * [1.0, 1e-4, 1e-4],
+    "a nanometer": lambda n: on_a_sphere(n) * 1e-9,
+    "far away": lambda n: on_a_sphere(n) + 1e6,
+    "near duplicates": clusters,
+    "exact duplicates": lambda n: np.repeat(on_a_sphere(n // 10), 10, axis=0),
+    "bowl": lambda n: (lambda p: np.column_stack([p, p[:, 0] ** 2 + 0.5 * p[:, 1] ** 2]))(
+        np.random.default_rng(7).uniform(-1.0, 1.0, size=(n, 2))
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("points", LARGE.values(), ids=LARGE)
+def test_the_hull_of_5000_points_is_that_of_qhull(points):
+    points = np.asarray(points(5000), dtype=float)
+    hull = convex_hull(points)
+    size = np.linalg.norm(np.ptp(points, axis=0))
+    assert len(hull.vertices) - len(hull.edges) + hull.face_count == 2
+    assert {tuple(p) for p in hull.vertices} <= {tuple(p) for p in points}
+    for plane in hull.planes[:: max(1, hull.face_count // 500)]:
+        assert (points @ plane[:3] - plane[3]).max() <= 1e-6 * size
+    # about the mean, for a volume far from the origin is rounding
+    centred = points - points.mean(axis=0)
+    extents = np.ptp(centred, axis=0)
+    expected = ConvexHull(centred / extents, qhull_options="QJ Pp")
+    found = ConvexHull((hull.vertices - points.mean(axis=0)) / extents, qhull_options="QJ Pp")
+    assert found.volume == pytest.approx(expected.volume, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("points", "faces"),
+    [(turned(two_rings(2049), 1), 2051), (turned(np.array(list(itertools.product(range(17), repeat=3)), dtype=float), 3), 6)],
+    ids=["prism", "cube"],
+)
+def test_a_large_hull_has_the_faces_a_person_would_count(points, faces):
+    assert convex_hull(points).face_count == faces
+
+
+@pytest.mark.slow
+def test_20000_cocircular_points_cost_what_as_many_on_a_sphere_cost():
+    # Qhull's exact hull takes thirty times as long for the prism: its time is quadratic in the corners of a face
+    prism, sphere = two_rings(10_000), on_a_sphere(20_000)
+    assert processor_time(lambda: convex_hull(prism)) < 6.0 * processor_time(lambda: convex_hull(sphere))
+
+
+def processor_time(call):
+    call()
+    start = time.process_time()
+    call()
+    return time.process_time() - start
 
 
 @pytest.mark.slow

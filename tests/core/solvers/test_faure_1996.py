@@ -14,9 +14,9 @@ from solver_core.scenes import jointed as jointed_scenes
 from ..contact_problems import box_on_ground, hard_problems, random_bodies, random_stack
 
 
-def bar(force_at, feet=(-1.5, -0.5, 0.5, 1.5), mass=1.0, force=1.0, mu=0.0):
+def bar(force_at, feet=(-1.5, -0.5, 0.5, 1.5), mass=1.0, force=1.0, mu=0.0, length=4.0):
     """A bar of 4 m on four feet, in the plane, pushed down at a place; degrees of freedom (x, z, angle)."""
-    inertia = mass * 16.0 / 12.0
+    inertia = mass * length**2 / 12.0
     jacobian = np.array([[[0.0, 1.0, x], [-1.0, 0.0, 0.0]] for x in feet])
     push = np.array([0.0, -force / mass, -force * force_at / inertia])
     masses = [np.diag([mass, mass, inertia])]
@@ -39,6 +39,19 @@ def test_a_bar_that_is_pushed_beyond_its_last_foot_pivots_about_it(as_published)
     assert result.status is sc.Status.SOLVED and result.stats.iterations <= 8
     np.testing.assert_allclose(result.impulse[:, 0], [0, 0, 0, approach / (1.0 + 1.5**2 / (16.0 / 12.0))], atol=1e-9)
     assert (result.velocity[:3, 0] > 0.1).all() and abs(result.velocity[3, 0]) < 1e-12
+
+
+def test_as_published_it_begins_with_every_contact_closed():
+    """Section 3.2: a first system with no acceleration at any foot, solved by the smallest forces (2.5), ends in one iteration
+    if none of them pulls, even if a foot would have opened without forces."""
+    feet, at = np.array([-1.0, 0.5, 0.8, 1.0]), 0.4
+    problem = bar(at, feet=feet, length=2.0)
+    assert (problem.free_velocity[:, 0] > 0.0).any()
+    result = sc.solve(problem, "energy", tolerance=1e-10, as_published=True)
+    smallest = np.linalg.lstsq(np.stack([np.ones(4), feet]), [1.0, at], rcond=None)[0]
+    assert result.status is sc.Status.SOLVED and result.stats.iterations == 1
+    np.testing.assert_allclose(result.impulse[:, 0], smallest, rtol=1e-9)
+    np.testing.assert_allclose(smallest, [0.2097, 0.2553, 0.2644, 0.2705], atol=5e-5)
 
 
 def test_rounding_does_not_decide_how_many_redistributions_a_bar_on_four_feet_takes():

@@ -51,6 +51,31 @@ def test_as_published_every_iteration_is_that_of_algorithm_1(seed):
     np.testing.assert_allclose(result.stats.residual, residuals, rtol=2e-3, atol=1e-6 * max(residuals))
 
 
+@pytest.mark.parametrize("tolerance", [0.1, 1e-4])
+@pytest.mark.parametrize("seed", range(6))
+def test_as_published_it_returns_what_lines_15_to_17_of_algorithm_1_return(seed, tolerance):
+    """Algorithm 1 written with quadprog's projections and K = 8: the friction of least residual, then a contact projection."""
+    problem, sides = random_bodies(seed, contacts=4, bodies=3, mu=(0.3, 0.6)), 8
+    G = problem.delassus
+    friction, best, least, change, iterations = np.zeros((4, 3)), np.zeros((4, 3)), np.inf, np.inf, 0
+    while change > tolerance and iterations < 200:
+        v, alpha = quadprog_contact(problem, friction)
+        nexts = polygon_friction(problem, alpha, sides)
+        step, before = (nexts - friction).ravel(), friction.ravel() @ G @ friction.ravel()
+        change = step @ G @ step / before if before > 0.0 else np.inf
+        v = v + problem.inverse_mass @ problem.jacobian.T @ step
+        residual = abs(alpha * (problem.jacobian[::3] @ v + problem.system.bias[:, 0])).sum()
+        if residual < least:
+            least, best = residual, nexts
+        friction, iterations = nexts, iterations + 1
+    _, alpha = quadprog_contact(problem, best)
+    result = sc.solve(problem, tolerance=tolerance, polygon_sides=sides, staggering="published")
+    assert result.stats.iterations == iterations < 200
+    expected = np.column_stack([alpha, best[:, 1:]])
+    # a projection is accurate to a fraction of the tolerance
+    np.testing.assert_allclose(result.impulse, expected, atol=0.03 * tolerance * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("staggering", ["accelerated", "plain"])
 def test_every_iteration_leaves_its_figures_and_the_last_one_meets_the_tolerance(staggering):
     for problem in hard_problems():
