@@ -56,9 +56,7 @@ def fracture_in_process(order: FractureOrder, command: Sequence[str], longest: f
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            message = (
-                f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or reduce its faces"
-            )
+            message = f"was not cut within {longest:g} s, and nothing was changed: ask for fewer pieces, or reduce its faces"
             raise FractureError(message) from None
         if (folder / PROBLEM_FILE).is_file():
             raise FractureError(json.loads((folder / PROBLEM_FILE).read_text(encoding="utf-8")))
