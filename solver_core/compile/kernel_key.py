@@ -18,6 +18,7 @@ Globals of kernels must not change after the first call, which numba requires as
 
 from __future__ import annotations
 
+import ast
 import builtins
 import enum
 import hashlib
@@ -104,15 +105,24 @@ def how_kernels_are_compiled() -> bytes:
 
     digest = hashlib.blake2b()
     for name in COMPILER_FILES:
-        file = Path(__file__).with_name(name)
-        # at this level of optimization Python leaves docstrings out
-        code = compile(file.read_bytes(), name, "exec", dont_inherit=True, optimize=2)
-        digest.update("\n".join(_code_lines(code, None)).encode())
+        digest.update(_statements(Path(__file__).with_name(name).read_text(encoding="utf-8")).encode())
     numpy_version = np.__version__.split(".")[:2]
     settings = [(name, str(vars(config).get(name))) for name in NUMBA_SETTINGS]
     vectorized = os.environ.get("NUMBA_SLP_VECTORIZE")
     digest.update(repr((numba.__version__, llvmlite.__version__, numpy_version, settings, vectorized)).encode())
     return digest.digest()
+
+
+def _statements(source: str) -> str:
+    """The statements of a file without docstrings, comments and line numbers.
+
+    The bytecode of a class has the number of its first line, from Python 3.13 on.
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree)
 
 
 @cache
