@@ -29,8 +29,8 @@ def kernel(x):
 USE = """
 import json, sys, time
 from pathlib import Path
-from solver_core.compile import kernel_lock
-kernel_lock.PACKAGE = Path(sys.argv[2])
+from solver_core.compile import folders, kernel_cache, kernel_lock
+folders.PACKAGE = kernel_cache.PACKAGE = kernel_lock.PACKAGE = Path(sys.argv[2])
 import solver_core.compile.kernel
 import numpy as np
 from numba.core import event
