@@ -39,6 +39,7 @@ GROUPS = {
     "Contact problems": (
         "ContactProblem",
         "ContactProblems",
+        "EllipticProblem",
         "GlobalForm",
         "LocalForm",
         "Friction",
