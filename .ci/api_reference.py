@@ -25,6 +25,7 @@ GROUPS = {
         "ShapeSpec",
         "ShapeKind",
         "MaterialSpec",
+        "Grain",
         "JointSpec",
         "AxisSpec",
         "box",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
     from .scene.first_bodies import box, capsule, ground, sphere
+    from .scene.grain import Grain
     from .scene.joints import AxisSpec, JointSpec
     from .scene.scatter import scattered
     from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings, Staggering
@@ -51,6 +52,7 @@ __all__ = [
     "FrameStatistics",
     "Friction",
     "GlobalForm",
+    "Grain",
     "JointSpec",
     "LcpResult",
     "LocalForm",
@@ -98,6 +100,7 @@ _HOMES = {
     "FrameStatistics": "dynamics.model.frame",
     "Friction": "problem.friction",
     "GlobalForm": "problem.forms",
+    "Grain": "scene.grain",
     "JointSpec": "scene.joints",
     "LcpResult": "solvers.lcp",
     "LocalForm": "problem.forms",
