@@ -134,7 +134,7 @@ def _shown(parameter: inspect.Parameter) -> str:
 
 
 def _text(thing: Any) -> list[str]:
-    """The docstring as Markdown: paragraphs, sections of numpydoc as lists, and what is indented or a table as it stands."""
+    """The docstring as Markdown. Sections of numpydoc become lists; indented text and tables stay unchanged."""
     lines: list[str] = []
     for paragraph in re.split(r"\n\s*\n", inspect.getdoc(thing) or ""):
         rows = paragraph.splitlines()

@@ -65,7 +65,7 @@ def scene() -> dict:
 
 
 def bullet() -> dict:
-    """Let Blender's own rigid bodies play the file as it is, draw and measure it."""
+    """Play the file with Blender's own rigid bodies, then draw and measure it."""
     here = open_scene()
     settings = bullet_settings(here)
     return {"said": f"{settings}, as Blender sets them", **measure_and_draw(here, body_names(here), "bullet")}

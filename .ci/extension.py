@@ -13,7 +13,7 @@ and Pythons the same is done by running this there.
     .ci/extension.py --for-platform --with-kernels    with the wheels of kernels that are in dist/wheels (.ci/wheels.py)
 
 The extensions platform wants code that can be reviewed, no loose machine code, and one zip for each platform: those have the
-wheels of all Pythons that Blender ships, of which Blender takes its own. Kernels are in such a wheel, or in none. It asks for a
+wheels of every Python that Blender ships, and Blender installs its own. Kernels are in such a wheel, or in none. It asks for a
 website and an address, which are of whoever publishes: --website https://... --maintainer "Name <name@example.org>". What goes
 beside them is in docs/platform/.
 """

@@ -64,7 +64,7 @@ class SceneError(ValueError):
 
 
 class Alike(NamedTuple):
-    """A field, what is wrong with it, and the names of all objects of which the same is said."""
+    """A finding that several objects share: the field, the message, and the names of the objects."""
 
     field: str
     message: str

@@ -41,7 +41,7 @@ from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import dot, vec
-from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, of_pairs
+from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, are_among
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
@@ -216,8 +216,7 @@ class Directions:
         """The impacts after which bodies part faster than at `least` m/s; met: their contacts, stated as of the begin."""
         e = restitutions(self._rule, self._restitution, met)
         parts = -e * self._later.normal_speed(met, motion) > least
-        first, second = impacts.bodies[:, 0], impacts.bodies[:, 1]
-        return impacts.chosen(of_pairs(first, second, met.ends[parts], len(self._size)))
+        return impacts.chosen(are_among(impacts.bodies, met.ends[parts], len(self._size)))
 
 
 def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:

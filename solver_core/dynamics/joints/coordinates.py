@@ -96,7 +96,7 @@ def is_steep(angular: tuple[AxisSpec, AxisSpec, AxisSpec]) -> bool:
 def measured(frames, held, position, rotation, near):
     """Measure the coordinates of joints.
 
-    frames: the `Frames` of joints, of which those that are held (j,) are measured. position: (n, 3) m and rotation (n, 3, 3) of
+    frames: the `Frames` of all joints. held: (j,) the joints to measure. position: (n, 3) m and rotation (n, 3, 3) of
     bodies. near: (j, 3) rad, earlier angles, from which angles differ by less than a turn, but for a rotation vector and for
     angles whose limits say which turn is meant. Returns `Coordinates`.
     """

@@ -135,7 +135,7 @@ class ImpactFinder:
         chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
         pairs = self._pairs(motion, chosen)
-        pairs = pairs[of_pairs(self._shapes.body[pairs[:, 0]], self._shapes.body[pairs[:, 1]], bodies, count)]
+        pairs = pairs[are_among(self._shapes.body[pairs], bodies, count)]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
         # of several colliders of two bodies the first to touch counts
         ends = np.sort(found.bodies, axis=1)
@@ -179,21 +179,21 @@ class ImpactFinder:
 
 
 @kernel
-def of_pairs(a, b, bodies, count):
-    """(k,) whether the bodies a (k,) and b (k,), in any order, are one of the pairs (p, 2), which have the lower body first.
+def are_among(ends, pairs, count):
+    """(k,) whether two bodies (k, 2), in any order, are one of the pairs (p, 2).
 
-    count: of all bodies.
+    pairs: each with the lower body first. count: the number of all bodies.
     """
     # the pairs of a lower body are a chain
-    head, following = np.full(count, -1), np.empty(len(bodies), np.int64)
-    for row in range(len(bodies)):
-        following[row] = head[bodies[row, 0]]
-        head[bodies[row, 0]] = row
-    out = np.zeros(a.size, np.bool_)
-    for k in range(a.size):
-        low, high = min(a[k], b[k]), max(a[k], b[k])
+    head, following = np.full(count, -1), np.empty(len(pairs), np.int64)
+    for row in range(len(pairs)):
+        following[row] = head[pairs[row, 0]]
+        head[pairs[row, 0]] = row
+    out = np.zeros(len(ends), np.bool_)
+    for k in range(len(ends)):
+        low, high = min(ends[k, 0], ends[k, 1]), max(ends[k, 0], ends[k, 1])
         row = head[low]
-        while row >= 0 and bodies[row, 1] != high:
+        while row >= 0 and pairs[row, 1] != high:
             row = following[row]
         out[k] = row >= 0
     return out

@@ -39,7 +39,7 @@ from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
-from .impacts import ImpactFinder, Impacts, of_pairs
+from .impacts import ImpactFinder, Impacts, are_among
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
 
@@ -187,21 +187,21 @@ class LaterContacts:
         still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
-        return merged(before.chosen(of_pairs(before.body_a, before.body_b, met.bodies[~clear], len(self._size))), first)
+        return merged(before.chosen(are_among(before.ends, met.bodies[~clear], len(self._size))), first)
 
     def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
         """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
         found, left = NO_CONTACTS, np.ones(len(bodies), np.bool_)
         moves = motion.twist.any(axis=1)
         while left.any():
-            together, time = looked_at_together(bodies, times, left, moves)
+            together, time = placed_together(bodies, times, left, moves)
             left &= ~together
             way = time[:, None] * motion.twist
             position, rotation = motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:]))
             chosen = np.zeros(len(moves), np.bool_)
             chosen[bodies[together]] = True
             contacts = self._contacts(position, rotation, 2.0 * self._rest, chosen)
-            contacts = contacts.chosen(of_pairs(contacts.body_a, contacts.body_b, bodies[together], len(moves)))
+            contacts = contacts.chosen(are_among(contacts.ends, bodies[together], len(moves)))
             at = np.maximum(time[contacts.body_a], time[contacts.body_b])
             found = merged(found, self.stated_at_begin(contacts, at, motion))
         return found
@@ -239,7 +239,7 @@ class LaterContacts:
 
 
 @kernel
-def looked_at_together(bodies, times, left, moves):
+def placed_together(bodies, times, left, moves):
     """(k,) pairs of bodies that can be placed at their times at once, and (n,) s, the times of all bodies, 0 for others.
 
     They are taken in their order, as long as no body that moves (n,) would have two times. bodies: (k, 2). times: (k,) s. left:

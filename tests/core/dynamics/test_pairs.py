@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solver_core.dynamics.look_ahead.impacts import of_pairs
-from solver_core.dynamics.look_ahead.later_contacts import looked_at_together
+from solver_core.dynamics.look_ahead.impacts import are_among
+from solver_core.dynamics.look_ahead.later_contacts import placed_together
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -17,23 +17,23 @@ def test_a_pair_is_found_in_any_order_of_the_two_and_of_the_pairs(seed):
     asked = random.integers(0, count, (40, 2))
     pairs = np.sort(random.integers(0, count, (9, 2)), axis=1)
     expected = [sorted(pair) in pairs.tolist() for pair in asked.tolist()]
-    assert of_pairs(asked[:, 0].copy(), asked[:, 1].copy(), pairs, count).tolist() == expected
+    assert are_among(asked, pairs, count).tolist() == expected
 
 
 def test_no_pair_is_among_none():
-    assert not of_pairs(np.array([0, 1]), np.array([1, 2]), np.zeros((0, 2), np.int64), 3).any()
+    assert not are_among(np.array([[0, 1], [1, 2]]), np.zeros((0, 2), np.int64), 3).any()
 
 
 def test_no_body_that_moves_is_placed_at_two_times():
     bodies, times = np.array([[0, 1], [0, 2], [3, 4], [2, 5]]), np.array([0.1, 0.2, 0.3, 0.1])
-    together, time = looked_at_together(bodies, times, np.ones(4, np.bool_), np.ones(6, np.bool_))
+    together, time = placed_together(bodies, times, np.ones(4, np.bool_), np.ones(6, np.bool_))
     assert together.tolist() == [True, False, True, True]
     assert time.tolist() == [0.1, 0.1, 0.1, 0.3, 0.3, 0.1]
-    rest, time = looked_at_together(bodies, times, ~together, np.ones(6, np.bool_))
+    rest, time = placed_together(bodies, times, ~together, np.ones(6, np.bool_))
     assert rest.tolist() == [False, True, False, False] and time.tolist() == [0.2, 0.0, 0.2, 0.0, 0.0, 0.0]
 
 
 def test_a_body_at_rest_meets_others_at_any_times():
     bodies, times = np.array([[0, 1], [0, 2]]), np.array([0.1, 0.2])
-    together, time = looked_at_together(bodies, times, np.ones(2, np.bool_), np.array([False, True, True]))
+    together, time = placed_together(bodies, times, np.ones(2, np.bool_), np.array([False, True, True]))
     assert together.all() and time.tolist() == [0.0, 0.1, 0.2]
