@@ -11,6 +11,8 @@ PYTHON ?= $(shell for python in .venv/bin/python python3 python3.11 python3.13 p
 RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
+# The tests start some 300 processes, and each would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform wheels clean distclean
 .DEFAULT_GOAL := help
