@@ -86,6 +86,7 @@ bench: environment
 	$(RUN) -m tests.bench.rates --seconds 2
 	$(RUN) -m tests.bench.collision
 	$(RUN) -m tests.bench.collision_against_mujoco
+	$(RUN) -m tests.bench.artists --limit 60
 	$(RUN) -m tests.bench.sleeping
 	$(RUN) -m tests.bench.heaps --limit 60
 	$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
