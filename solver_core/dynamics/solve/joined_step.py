@@ -159,7 +159,7 @@ class JoinedStep:
             contacts = with_inertia(contacts, pulled, inertia)
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
         expected = begin.going_on(self._joints.expected(begin)) + struck
-        # With the bias of an earlier try, islands without new contacts are solved already.
+        # what an earlier try solved, and new contacts leave alone, is solved
         rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
         bonds = self._bonds_of(begin, joints, rows)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
@@ -168,7 +168,7 @@ class JoinedStep:
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         waiting, is_jointed = which[:0], moved_in(problem.system, np.isin(islands, island))
         if self._is_staggered:
-            # Islands without joints are solved once it is known that the joints need no shorter step.
+            # islands without joints wait until it is known that the joints need no shorter step
             waiting, which = np.setdiff1d(which, island), np.unique(island)
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
@@ -196,8 +196,7 @@ class JoinedStep:
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
-            # A joint that turns by an angle in the step drifts less by about that factor each time. Shorter steps would take
-            # as many solves each.
+            # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
             again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
             drift = found
@@ -219,7 +218,7 @@ class JoinedStep:
         gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
-        # Bodies that stay where they are satisfy all joints without driven ends, so a shorter step helps.
+        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
             return Joined((problem, v, totals, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
@@ -227,7 +226,7 @@ class JoinedStep:
         anew = np.arange(count), problem.system.velocity.copy(), out
         v, totals = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         totals = after(factorisations, totals)
-        # A shorter step would have less time to correct the drift that the step starts with.
+        # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
         return Joined((problem, v, totals, may_cut and not contradict), islands, out)
 
