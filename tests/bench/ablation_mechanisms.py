@@ -18,8 +18,8 @@ NEWTON = "solvers/coulomb/newton.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
-FEW = "solvers/coulomb/few_contacts.py"
-SOLVE = "solvers/solve.py"
+FEW = "laboratory/few_contacts.py"
+SOLVE = "laboratory/solve.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
 SYSTEM_SOLVER = "dynamics/solve/system_solver.py"
 JOINED_STEP = "dynamics/solve/joined_step.py"
@@ -72,7 +72,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),), ("any friction",)
     ),
     "proposals for matrices": Mechanism(
-        (Edit(CASCADE, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
+        (Edit("laboratory/solve.py", "not is_large(system) and is_matrix(system)", "False"),),
         ("matrices",),
     ),
     "pivoting of frictionless matrices": Mechanism(
@@ -139,7 +139,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
     "kicks": Mechanism(
-        (Edit(SYSTEM_SOLVER, "            if is_start:", "            if is_start or self._threads:"),),
+        (Edit(SYSTEM_SOLVER, "        if is_start:", "        if is_start or self._threads:"),),
         ("Voronoi pieces",),
     ),
     "bounded rows from softer ones": Mechanism(

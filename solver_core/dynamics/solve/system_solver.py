@@ -30,11 +30,10 @@ from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.build import StepProblem
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
-from .energy_step import solve_islands_by_energy
 from .islands import Again, Requests, Totals, solve_islands, totals
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
-from .pivot_step import sliding_directions, solve_islands_by_pivoting
+from .step_methods import StepInput, step_method
 
 __all__ = ["SystemSolver"]
 
@@ -68,6 +67,7 @@ class SystemSolver:
         """has_grain: whether any friction differs with direction. see: is called with each system and its initial impulses."""
         self._settings, self._has_grain, self._threads, self._see = settings, has_grain, threads, see
         self.is_staggered = settings.method is ContactMethod.STAGGERED
+        self._published = None if self.is_staggered else step_method(settings.method)
         self.moments: Moments | None = None
         self.fall = 0.0
         self._effort = effort_of_a_step()
@@ -192,13 +192,10 @@ class SystemSolver:
         settings = self._settings
         if self._see is not None:
             self._see(system, impulse)
-        if self.is_staggered:
-            requests = Requests(*asked, *self._options)
-            if is_start:
-                return solve_islands(system, impulse, requests, self._effort, self._threads, again)
-            return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
-        limits = settings.tolerance, settings.max_iterations
-        if settings.method is ContactMethod.PIVOT:
-            direction = sliding_directions(system, now, self.fall)
-            return solve_islands_by_pivoting(system, direction, impulse, *limits, self._deadline)
-        return solve_islands_by_energy(system, impulse, *limits, self._deadline)
+        if self._published is not None:
+            limits = settings.tolerance, settings.max_iterations, self._deadline
+            return self._published(system, impulse, StepInput(now, self.fall, *limits))
+        requests = Requests(*asked, *self._options)
+        if is_start:
+            return solve_islands(system, impulse, requests, self._effort, self._threads, again)
+        return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)

@@ -12,9 +12,9 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.solve import system_solver
+from solver_core.laboratory import solve as solve_module
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.scene import parts
-from solver_core.solvers import solve as solve_module
 from solver_core.solvers.effort import LEAST, MOST, MULTIPLICATIONS, OVERDUE, WORK, allow, effort_of_a_step, is_worked_off
 
 from ...bench.heap_scenes import heap_of_cubes

@@ -197,7 +197,7 @@ def test_many_bodies_are_solved_to_the_last_digits(tolerance):
 def test_all_that_a_solve_tries_shares_its_time(monkeypatch):
     """A matrix without friction is pivoted first: the projections have what time that leaves, and not the whole of it again."""
     nothing = sc.solve(sc.ContactProblem.from_delassus(np.eye(60), np.zeros(60), mu=0.0))
-    module = importlib.import_module("solver_core.solvers.solve")
+    module = importlib.import_module("solver_core.laboratory.solve")
     rest, clock, given = module._staggered_contacts, [100.0], []
 
     def pivoted(problem, tolerance, time_limit):

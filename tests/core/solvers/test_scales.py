@@ -12,8 +12,8 @@ import solver_core as sc
 from solver_core.dynamics.solve import system_solver
 from solver_core.problem.residuals import fastest_velocity
 from solver_core.problem.subsystem import subsystem
+from solver_core.published.joints_as_contacts import joints_as_contacts
 from solver_core.solvers.bilateral import without_bilateral
-from solver_core.solvers.joints_as_contacts import joints_as_contacts
 
 from ..contact_problems import GRAVITY_STEP, box_on_ground, random_bodies
 from ..dolls import doll
