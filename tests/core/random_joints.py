@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
 from solver_core.dynamics.solve.islands import Again
 from solver_core.problem.system import relative_velocities
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
@@ -85,7 +85,7 @@ def answers_seen(see: Callable[[sc.ContactProblem, sc.Result], None]) -> Iterato
 
     Islands without joints are solved last. The problem is not shown while they wait.
     """
-    solve_islands = step_solver.solve_islands
+    solve_islands = system_solver.solve_islands
 
     def shown(system, impulse, *rest):
         v, totals = solve_islands(system, impulse, *rest)
@@ -97,8 +97,8 @@ def answers_seen(see: Callable[[sc.ContactProblem, sc.Result], None]) -> Iterato
         see(problem, sc.Result(sc.Status(totals.status), *answer, stats, "staggered"))
         return v, totals
 
-    step_solver.solve_islands = shown
+    system_solver.solve_islands = shown
     try:
         yield
     finally:
-        step_solver.solve_islands = solve_islands
+        system_solver.solve_islands = solve_islands

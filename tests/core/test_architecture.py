@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -97,3 +99,71 @@ def test_no_constant_has_two_values():
             values[name].setdefault(value, source.relative_to(CORE).as_posix())
     assert len(values) > 150
     assert {name: different for name, different in values.items() if len(different) > 1} == {}
+
+
+# Programs that bake, play, settle and check scenes: the engine. Programs that compile kernels or solve files may use all wings.
+ENGINE_PROGRAMS = (
+    "worker.py",
+    "warm_worker.py",
+    "live.py",
+    "settle_file.py",
+    "check.py",
+    "certificate.py",
+    "dynamics/simulation.py",
+)
+WINGS = ("published", "laboratory")
+
+
+def reached(sources: set[Path]) -> set[Path]:
+    """The files that some files import, directly or not. The front door of the package loads by name, so it ends here."""
+    found, left = set(), list(sources)
+    while left:
+        source = left.pop()
+        if source not in found and source != CORE / "__init__.py":
+            found.add(source)
+            left += imports(source)
+    return found
+
+
+def wing_of(source: Path) -> str:
+    """The folder of the core that a file is in."""
+    return source.relative_to(CORE).parts[0]
+
+
+def test_the_engine_imports_no_published_method_and_no_laboratory():
+    engine = reached({CORE / program for program in ENGINE_PROGRAMS})
+    assert CORE / "solvers" / "coulomb" / "cascade.py" in engine
+    assert {str(source.relative_to(CORE)) for source in engine if wing_of(source) in WINGS} == set()
+
+
+def test_published_methods_do_without_the_laboratory():
+    published = reached(set((CORE / "published").rglob("*.py")))
+    assert {str(source.relative_to(CORE)) for source in published if wing_of(source) == "laboratory"} == set()
+
+
+def test_every_registered_method_of_a_step_is_loaded_by_its_name():
+    from solver_core.dynamics.solve.step_methods import STEP_METHODS, step_method
+    from solver_core.scene.spec import ContactMethod
+
+    assert set(STEP_METHODS) == set(ContactMethod) - {ContactMethod.STAGGERED}
+    assert all(callable(step_method(method)) for method in STEP_METHODS)
+
+
+LOADED_BY_A_BAKE = """
+import sys
+from solver_core.scenes.plain import slope
+from solver_core.dynamics.simulation import Simulation
+import solver_core.worker
+Simulation(slope(), method=sys.argv[1]).advance()
+print(*sorted(name for name in sys.modules if name.startswith("solver_core.")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "wings"), [("staggered", set()), ("pivot", {"published"})])
+def test_a_simulation_loads_the_wing_of_its_method_alone(method, wings):
+    command = [sys.executable, "-c", LOADED_BY_A_BAKE, method]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[1] for name in run.stdout.split()}
+    assert "dynamics" in loaded
+    assert loaded & set(WINGS) == wings

@@ -37,7 +37,18 @@ from .infeasible_islands import mark_infeasible
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = ["Again", "Error", "Requests", "Totals", "island_of_each", "islands_of", "not_begun", "solve_islands", "totals"]
+__all__ = [
+    "Again",
+    "Error",
+    "Requests",
+    "Totals",
+    "after",
+    "island_of_each",
+    "islands_of",
+    "not_begun",
+    "solve_islands",
+    "totals",
+]
 
 SOLVED = Status.SOLVED  # of enumerations Python is slow to find a member
 OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
@@ -338,3 +349,8 @@ def totals(out):
             elif out.errors[i, j] > errors[j] or np.isnan(out.errors[i, j]):
                 errors[j] = out.errors[i, j]
     return Totals(status, out.status.size, iterations, factorisations, worst_contact, found, errors)
+
+
+def after(factorisations: int, totals: Totals) -> Totals:
+    """Return the totals of a solve with the factorisations of earlier solves added."""
+    return totals._replace(factorisations=totals.factorisations + factorisations) if factorisations else totals

@@ -80,7 +80,7 @@ def is_large(system: System) -> bool:
 def propose_beforehand(
     system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: NDArray[np.float64], threads: int
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) of a system that is large or given as a matrix; returns the factorisations, and what found them.
+    """Improve impulses (m, 3) of a large system; returns the factorisations, and what found the impulses.
 
     variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
     systems are begun in; no answer depends on their number.
@@ -94,9 +94,7 @@ def propose_beforehand(
         if not request.tumbles and request.tolerance < COARSE and together:
             return begin_standing(system, criteria_at(request.tolerance, scale), effort, state)
         return begin_large(system, criteria_at(max(request.tolerance, COARSE), scale), effort, state, threads)
-    from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
-
-    return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)
+    return 0, Found.START
 
 
 @leaf_kernel

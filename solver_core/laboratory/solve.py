@@ -3,25 +3,26 @@
 
 A problem goes through these, one within the other; most problems meet only the first or the last two:
 
-| what                                                    | where                        |
-| ------------------------------------------------------- | ---------------------------- |
-| few contacts, and nothing else                          | `coulomb/few_contacts.py`    |
-| a matrix that was rounded, and mended: corrected        | `rounded.py`                 |
-| mu = inf: coefficients that rise                        | `no_slip.py`                 |
-| a sparse matrix with an island too wide to be dense     | `coulomb/given_as_matrix.py` |
-| a dense matrix: island by island                        | `by_islands.py`              |
-| the method, in `METHODS`                                | a folder a paper             |
-| of staggered: bilateral constraints eliminated          | `bilateral.py`               |
-| of staggered: a matrix without friction is pivoted      | `frictionless.py`            |
-| of staggered: the cascade, again at tighter tolerances  | `coulomb/cascade.py`         |
-| outside measure, and proofs that there is no solution   | `_confirmed`, `infeasible.py` |
+| what                                                    | where                               |
+| ------------------------------------------------------- | ----------------------------------- |
+| few contacts, and nothing else                          | `laboratory/few_contacts.py`        |
+| a rounded matrix that was repaired: corrected           | `laboratory/rounded.py`             |
+| mu = inf: coefficients that rise                        | `laboratory/no_slip.py`             |
+| a sparse matrix with an island too wide to be dense     | `laboratory/given_as_matrix.py`     |
+| a dense matrix: island by island                        | `laboratory/by_islands.py`          |
+| a published method                                      | `published/methods.py`              |
+| staggered: bilateral constraints eliminated             | `solvers/bilateral.py`              |
+| staggered: a matrix without friction is pivoted         | `laboratory/frictionless.py`        |
+| staggered: proposals for a matrix                       | `laboratory/given_as_matrix.py`     |
+| staggered: the cascade, again at tighter tolerances     | `solvers/coulomb/cascade.py`        |
+| outside measure, and proofs that there is no solution   | `confirm`, `solvers/infeasible.py`  |
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -31,46 +32,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..compile.announce import announcer
 from ..problem.accuracy import coulomb_error, residuals
-from ..problem.arguments import require_limits, require_truth, require_whole
+from ..problem.arguments import require_limits, require_whole
 from ..problem.contact_problem import ContactProblem
 from ..problem.given_arrays import finite_array
 from ..problem.result import Found, Result, Statistics, Status, together
-from ..problem.system import relative_velocities
-from .baraff_1991.creep import creep_problem
-from .baraff_1991.dynamic_friction import dynamic_friction
-from .baraff_1991.signs import sign_guessing
-from .baraff_1994.contacts import pivot
-from .bilateral import without_bilateral
+from ..problem.system import System, relative_velocities
+from ..published.methods import LARGEST_IMPULSE, Limits, confirm, solve_energy, solve_lemke, solve_pivot
+from ..solvers.bilateral import without_bilateral
+from ..solvers.coulomb.cascade import ACCELERATED, VARIANTS, Request, is_large, propose_beforehand, solve_system
+from ..solvers.effort import DONE, deadline_timer, effort_of_a_step
+from ..solvers.infeasible import proved_infeasible
+from ..solvers.kaufman_2008.staggered import into_cones
 from .by_islands import apart, solve_apart
-from .coulomb.cascade import ACCELERATED, VARIANTS, Request, propose_beforehand, solve_system
-from .coulomb.few_contacts import answer_few, is_few
-from .coulomb.given_as_matrix import solve_sparse
-from .effort import DONE, deadline_timer, effort_of_a_step
-from .faure_1996.energy import energy
+from .few_contacts import answer_few, is_few
 from .frictionless import is_frictionless_matrix, without_friction
-from .infeasible import proved_infeasible
-from .joints_as_contacts import joints_as_contacts
-from .kaufman_2008.staggered import into_cones
+from .given_as_matrix import is_matrix, propose_for_matrix, solve_sparse
 from .no_slip import MOST_PIVOTED, has_ties, solve_ties
 from .rounded import solve_rounded
 
-__all__ = ["METHODS", "Limits", "solve"]
+__all__ = ["METHODS", "solve"]
 
 Floats = NDArray[np.float64]
 
 STAGGERED_ITERATIONS = 200
-LARGEST_IMPULSE = 1e150  # N s: the square of a larger one is not finite
 TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances: what is missed at one may be solved on the way to another
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits of every solver: what to reach, when to stop (time_limit in s), and impulses (m, dim) to start from."""
-
-    tolerance: float
-    max_iterations: int | None
-    time_limit: float
-    warm_start: Floats | None
 
 
 def _require_options(problem: ContactProblem, polygon_sides: int, staggering: str) -> None:
@@ -101,7 +86,7 @@ def _solve_staggered(
         if problem.bilateral_constraints:
             held = free.bilateral(result.impulse)
             result = replace(result, bilateral=held, body_velocity=problem.velocity_after(result.impulse, held))
-        return _confirmed(result, coulomb_error(problem, result, int(polygon_sides)), within)
+        return confirm(result, coulomb_error(problem, result, int(polygon_sides)), within)
 
     def attempt(tolerance: float) -> Result:
         within = replace(limits, tolerance=tolerance, time_limit=left())
@@ -170,7 +155,7 @@ def _staggered_contacts(
     begin = perf_counter()
     request = Request(limits.tolerance, False, max_iterations, int(polygon_sides))
     with deadline_timer(effort, limits.time_limit):
-        factorisations, proposed = propose_beforehand(system, request, variant, effort, impulse, 1)
+        factorisations, proposed = _propose(system, request, variant, effort, impulse)
         answer = solve_system(system, request, variant, effort, impulse, v, history)
     seconds = perf_counter() - begin
     velocity = relative_velocities(system, v)[:, :dim]
@@ -194,56 +179,19 @@ def _staggered_contacts(
     )
 
 
-def _solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
-    require_truth("guess", guess)
-    joined = joints_as_contacts(problem)
-    bounds = limits.tolerance, limits.max_iterations, limits.time_limit
-    result = joined.result(pivot(joined.problem, *bounds, joined.start(limits.warm_start), bool(guess)))
-    return _confirmed(result, residuals(problem, result).static_friction, limits)
-
-
-def _solve_energy(problem: ContactProblem, limits: Limits, *, as_published: bool = False) -> Result:
-    require_truth("as_published", as_published)
-    joined = joints_as_contacts(problem)
-
-    def error_of(result: Result) -> float:
-        return residuals(problem, joined.result(result)).coulomb
-
-    bounds = limits.tolerance, limits.max_iterations, limits.time_limit
-    result = joined.result(energy(joined.problem, *bounds, joined.start(limits.warm_start), error_of, bool(as_published)))
-    return _confirmed(result, residuals(problem, result).coulomb, limits)
-
-
-def _solve_lemke(
-    problem: ContactProblem,
-    limits: Limits,
-    *,
-    static_friction: str | None = None,
-    creep_speed: float | None = None,
-    tangential_velocity: ArrayLike | None = None,
-) -> Result:
-    if problem.joints:
-        raise ValueError("problem has joints, which the method lemke does not know: choose staggered or pivot")
-    if static_friction not in (None, "creep", "signs"):
-        raise ValueError(f"static_friction must be None, 'creep' or 'signs', not {static_friction!r}")
-    if static_friction == "creep":
-        if creep_speed is None:
-            raise ValueError("static_friction='creep' needs creep_speed: the speed in m/s below which friction fades")
-        problem = creep_problem(problem, creep_speed, tangential_velocity)
-    else:
-        for name, value in (("creep_speed", creep_speed), ("tangential_velocity", tangential_velocity)):
-            if value is not None:
-                raise ValueError(f"{name} is for static_friction='creep' only, not for {static_friction!r}")
-    algorithm, box = (sign_guessing, True) if static_friction == "signs" else (dynamic_friction, False)
-    result = algorithm(problem, limits.tolerance, limits.max_iterations, limits.time_limit, limits.warm_start)
-    return _confirmed(result, residuals(problem, result, box=box).coulomb, limits)
+def _propose(system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: Floats) -> tuple[int, Found]:
+    """Improve impulses (m, 3) before the cascade, of a large system or a matrix; returns factorisations and what found them."""
+    is_accelerated = variant == ACCELERATED and request.sides == 0 and len(impulse) > 0
+    if is_accelerated and not is_large(system) and is_matrix(system):
+        return propose_for_matrix(system, impulse, request.tolerance, effort)
+    return propose_beforehand(system, request, variant, effort, impulse, 1)
 
 
 METHODS: dict[str, Callable[..., Result]] = {
     "staggered": _solve_staggered,
-    "pivot": _solve_pivot,
-    "energy": _solve_energy,
-    "lemke": _solve_lemke,
+    "pivot": solve_pivot,
+    "energy": solve_energy,
+    "lemke": solve_lemke,
 }
 
 
@@ -281,8 +229,8 @@ def solve(
     they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
     `residuals(problem, result)` measures how far from Coulomb's the answer is.
 
-    Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`solvers/rounded.py`).
-    Contacts with mu = inf are for staggered (`solvers/no_slip.py`).
+    Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`laboratory/rounded.py`).
+    Contacts with mu = inf are for staggered (`laboratory/no_slip.py`).
     A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
     The first call on a machine compiles, and says so on standard error after two seconds.
     Raises ValueError that names the argument.
@@ -338,7 +286,7 @@ def _solve_tied(problem: ContactProblem, method: str, limits: Limits, options: d
 
     def pivoted(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
         within = Limits(limits.tolerance, None, time_limit, start)
-        return proved_infeasible(bounded, _solve_pivot(bounded, within), limits.tolerance)
+        return proved_infeasible(bounded, solve_pivot(bounded, within), limits.tolerance)
 
     def measured(result: Result) -> float:
         return coulomb_error(problem, result, options.get("polygon_sides", 0))
@@ -389,14 +337,3 @@ def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
     impulse[:, : problem.dim] = array
     into_cones(problem.system, impulse)
     return impulse[:, : problem.dim]
-
-
-def _confirmed(result: Result, measured: float, limits: Limits) -> Result:
-    """The result, its status withdrawn where the outside measure of its own law does not bear it out."""
-    numbers = np.abs(result.impulse).max(initial=0.0), np.abs(result.velocity).max(initial=0.0)
-    if not all(number <= LARGEST_IMPULSE for number in numbers):
-        # residuals relative to the square of a number that has none are 0 whatever the answer is
-        return replace(result, status=Status.NOT_FINITE, stats=replace(result.stats, found=None))
-    if result.status == Status.SOLVED and not measured <= limits.tolerance:
-        return replace(result, status=Status.UNCONFIRMED, stats=replace(result.stats, found=None))
-    return result

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..problem.arguments import require_limits
 from ..problem.given_arrays import finite_array
 from ..problem.result import Statistics, Status
-from .baraff_1991.lemke import lemke
-from .baraff_1994.lcp import pivot_lcp
-from .complementarity import LcpEnd, checked, lcp_residual, most_pivots
+from ..published.baraff_1991.lemke import lemke
+from ..published.baraff_1994.lcp import pivot_lcp
+from ..published.complementarity import LcpEnd, checked, lcp_residual, most_pivots
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 

@@ -15,12 +15,12 @@ from ..compile.kernel import kernel
 from ..problem.accuracy import coulomb_error
 from ..problem.arguments import require_limits
 from ..problem.given_arrays import finite_array
-from ..problem.many_problems import ContactProblems
 from ..problem.result import Results, Status
 from ..problem.subsystem import subsystem
-from .coulomb.few_contacts import MOST_FEW, solve_few
-from .effort import effort_of_a_step
-from .kaufman_2008.staggered import into_cones
+from ..solvers.effort import effort_of_a_step
+from ..solvers.kaufman_2008.staggered import into_cones
+from .few_contacts import MOST_FEW, solve_few
+from .many_problems import ContactProblems
 from .solve import solve
 
 __all__ = ["solve_many"]

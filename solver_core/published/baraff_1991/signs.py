@@ -42,7 +42,7 @@ from ...compile.kernel import kernel
 from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Statistics, Status
-from ..bilateral import without_bilateral
+from ...solvers.bilateral import without_bilateral
 from ..dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of
 from .lemke import lemke
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dynamics.solve.islands import Error, Totals, islands_of, not_begun, totals
 from ...problem.accuracy import Residual, Residuals, residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Found, Result
 from ...problem.subsystem import subsystem
 from ...problem.system import System
-from .islands import Error, Totals, islands_of, not_begun, totals
 
 __all__ = ["BARAFF", "COULOMB", "Law", "solve_one_by_one"]
 

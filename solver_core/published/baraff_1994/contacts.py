@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Status
+from ...solvers.coulomb.dense_newton import SOFTEST
+from ...solvers.criteria import TARGET
+from ...solvers.infeasible import contradiction
 from ..complementarity import is_ray, without_rounding
-from ..coulomb.dense_newton import SOFTEST
-from ..criteria import TARGET
 from ..dense import DenseProblem, Layout, dense_problem, forces_from_impulse, impulse_from_forces, result_of
-from ..infeasible import contradiction
 from . import attempts
 from .attempts import Guess, Outcome
 from .coulomb_guess import coulomb_forces

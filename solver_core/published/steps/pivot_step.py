@@ -15,18 +15,19 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dynamics.solve.islands import Totals
+from ...dynamics.solve.step_methods import StepInput
 from ...linalg.in_order import length
 from ...linalg.small_dense import times
 from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Found, Result, Status
 from ...problem.system import System, relative_velocities
-from ...solvers.baraff_1994.contacts import pivot
-from ...solvers.joints_as_contacts import joints_as_contacts
-from .islands import Totals
+from ..baraff_1994.contacts import pivot
+from ..joints_as_contacts import joints_as_contacts
 from .one_by_one import BARAFF, solve_one_by_one
 
-__all__ = ["sliding_directions", "solve_islands_by_pivoting", "solve_step"]
+__all__ = ["sliding_directions", "solve_islands", "solve_step"]
 
 Floats = NDArray[np.float64]
 
@@ -133,15 +134,15 @@ def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
     return (scale[first] * result.ray, first) if np.isfinite(scale[first]) else (np.zeros_like(result.ray), -1)
 
 
-def solve_islands_by_pivoting(
-    system: System, direction: Floats, impulse: Floats, tolerance: float, max_iterations: int, deadline: float
-) -> tuple[Floats, Totals]:
-    """Solve every island, as `solve_one_by_one` says; direction, deadline: as in `solve_step`. Dissipation is the worse of
-    opposition and saturation (see `residuals`)."""
+def solve_islands(system: System, impulse: Floats, step: StepInput) -> tuple[Floats, Totals]:
+    """Solve every island by pivoting; a `StepMethod` (see `solve_one_by_one`). Dissipation is the worse of opposition and
+    saturation (see `residuals`)."""
+    direction = sliding_directions(system, step.velocities, step.gravity_speed)
+    limits = step.tolerance, step.max_iterations, step.deadline
 
     def solve(part: System, chosen: NDArray[np.int64], warm_start: Floats) -> tuple[ContactProblem, Result]:
         if len(part.box):
-            return _solve_joined(part, warm_start, tolerance, max_iterations, deadline)
-        return solve_step(part, direction[chosen], warm_start, tolerance, max_iterations, deadline)
+            return _solve_joined(part, warm_start, *limits)
+        return solve_step(part, direction[chosen], warm_start, *limits)
 
     return solve_one_by_one(system, impulse, solve, BARAFF, Found.PIVOTING)

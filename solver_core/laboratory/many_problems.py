@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from .contact_problem import ContactProblem
-from .friction import Friction
-from .given_arrays import coefficients, finite_array, per_contact
-from .rounding import Rounding, rounding_named
-from .small_matrices import small_systems
-from .subsystem import subsystem
-from .system import System
+from ..problem.contact_problem import ContactProblem
+from ..problem.friction import Friction
+from ..problem.given_arrays import coefficients, finite_array, per_contact
+from ..problem.rounding import Rounding, rounding_named
+from ..problem.small_matrices import small_systems
+from ..problem.subsystem import subsystem
+from ..problem.system import System
 
 __all__ = ["ContactProblems"]
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coulomb.dense_newton import MAX_FACTORISATIONS, SOFTEST, continuation, island_of
-from ..criteria import OF_A_GUESS
+from ...solvers.coulomb.dense_newton import MAX_FACTORISATIONS, SOFTEST, continuation, island_of
+from ...solvers.criteria import OF_A_GUESS
+from ...solvers.effort import effort_of_a_step
 from ..dense import DenseProblem
-from ..effort import effort_of_a_step
 
 __all__ = ["coulomb_forces"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Status
-from ..bilateral import without_bilateral
+from ...solvers.bilateral import without_bilateral
 from ..complementarity import checked, most_pivots
 from ..dense import dense_problem, impulse_from_forces, result_of
 from .lemke import lemke

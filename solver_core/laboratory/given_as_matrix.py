@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ...problem.accuracy import coulomb_error, masses_of
-from ...problem.contact_problem import ContactProblem
-from ...problem.coulomb import project_onto_cones
-from ...problem.residuals import fastest_velocity
-from ...problem.result import Found, Result, Statistics, Status
-from ...problem.system import System, relative_velocities
-from ..by_islands import WIDE
-from ..criteria import ACCEPTABLE, COARSE, HALVED, TIGHTER_A_TRY
-from ..effort import OVERDUE, deadline_timer, effort_of_a_step
-from .admm import ADMM_PENALTY, ITERATIONS_A_CHECK
-from .dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
-from .splitting import RELAXATION
+from ..problem.accuracy import coulomb_error, masses_of
+from ..problem.contact_problem import ContactProblem
+from ..problem.coulomb import project_onto_cones
+from ..problem.residuals import fastest_velocity
+from ..problem.result import Found, Result, Statistics, Status
+from ..problem.system import System, relative_velocities
+from ..solvers.coulomb.admm import ADMM_PENALTY, ITERATIONS_A_CHECK
+from ..solvers.coulomb.dense_newton import Island, continuation, island_of, natural_map, solver, with_diagonal
+from ..solvers.coulomb.splitting import RELAXATION
+from ..solvers.criteria import ACCEPTABLE, COARSE, HALVED, TIGHTER_A_TRY
+from ..solvers.effort import OVERDUE, deadline_timer, effort_of_a_step
+from .by_islands import WIDE
 
 __all__ = ["is_matrix", "propose_for_matrix", "solve_matrix_island", "solve_sparse"]
 

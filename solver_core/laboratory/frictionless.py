@@ -44,7 +44,7 @@ def without_friction(problem: ContactProblem, tolerance: float, time_limit: floa
 def _complementary_impulses(problem: ContactProblem, tolerance: float, time_limit: float) -> NDArray[np.float64]:
     """Normal impulses (m,) of a problem without friction that is given as a matrix, by section 4 of Baraff 1994: island by
     island a linear complementarity problem; zero where the answer breaks down."""
-    from .baraff_1994.lcp import pivot_lcp
+    from ..published.baraff_1994.lcp import pivot_lcp
 
     system, deadline = problem.system, perf_counter() + time_limit
     impulse = np.zeros(problem.contacts)

@@ -19,7 +19,7 @@ import numpy as np
 from ..problem.contact_problem import ContactProblem
 from ..problem.result import Result, Status, together
 from ..problem.system import relative_velocities, transpose_product
-from .criteria import OF_MENDED
+from ..solvers.criteria import OF_MENDED
 
 __all__ = ["solve_rounded"]
 

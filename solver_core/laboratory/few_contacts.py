@@ -22,19 +22,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
-from ...linalg.copying import copy_rows, copy_vector
-from ...problem.contact_problem import ContactProblem
-from ...problem.coulomb import respond
-from ...problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
-from ...problem.result import Found, Result, Statistics, Status
-from ...problem.system import effective_inverse_mass, relative_velocities
-from ..block_operator import State, update_velocities
-from ..criteria import ACCEPTABLE, DESCENT, SHORTEST_STEP, relative_target
-from ..effort import DONE, effort_of_a_step
-from ..kaufman_2008.projection import DISK
-from ..kaufman_2008.staggered import accepts
-from .gauss_seidel import delassus_blocks, sweep
+from ..compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
+from ..linalg.copying import copy_rows, copy_vector
+from ..problem.contact_problem import ContactProblem
+from ..problem.coulomb import respond
+from ..problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
+from ..problem.result import Found, Result, Statistics, Status
+from ..problem.system import effective_inverse_mass, relative_velocities
+from ..solvers.block_operator import State, update_velocities
+from ..solvers.coulomb.gauss_seidel import delassus_blocks, sweep
+from ..solvers.criteria import ACCEPTABLE, DESCENT, SHORTEST_STEP, relative_target
+from ..solvers.effort import DONE, effort_of_a_step
+from ..solvers.kaufman_2008.projection import DISK
+from ..solvers.kaufman_2008.staggered import accepts
 
 __all__ = ["MOST_FEW", "FewAnswer", "answer_few", "is_few", "solve_few"]
 
