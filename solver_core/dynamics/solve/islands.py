@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel
 from ...problem.residuals import (
     COMPLEMENTARITY,
     CONE_EXCESS,
@@ -28,7 +28,7 @@ from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, effective_inverse_mass, relative_velocities
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
-from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
+from ...solvers.criteria import LARGE, good_enough
 from ...solvers.effort import DONE, OVERDUE, WORK
 from ...solvers.kaufman_2008.staggered import residual
 from ...threads.side_by_side import ends_of_runs, side_by_side
@@ -166,13 +166,6 @@ def measure_island(system, impulse, sides, relative):
     return worst, index[which if worst > 0.0 else PENETRATION], natural
 
 
-@leaf_kernel
-def _good_enough(tolerance, tumbles):
-    """Relative residuals of impulses given that `solve_island` would leave as they are: an iteration from there, which takes
-    what projections need first, ends where it begins."""
-    return ACCEPTABLE * tolerance if tumbles else LEFT_STANDING * relative_target(tolerance, tumbles)
-
-
 @kernel
 def _solve_each(system, islands, requests, which, effort, impulse, v, out):
     """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
@@ -186,7 +179,7 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         some = impulse[chosen]
         velocity, relative = np.empty(part.velocity.size), np.empty(3)
         worst, contact, natural = measure_island(part, some, sides, relative)
-        if variant == ACCELERATED and worst <= _good_enough(tolerance[i], tumbles[i]):
+        if variant == ACCELERATED and worst <= good_enough(tolerance[i], tumbles[i]):
             update_velocities(part, State(some, velocity))
             out.status[i], out.iterations[i], out.factorisations[i], out.found[i] = Status.SOLVED, 1, 0, Found.START
             out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, residual(part, some, velocity)

@@ -7,6 +7,7 @@ and from far away not at all. So impulses are proposed, in this order:
 | proposal                       | for what                                            | until                           |
 | ------------------------------ | --------------------------------------------------- | ------------------------------- |
 | impulses given                 | all                                                 | acceptable                      |
+| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts   | the target                      |
 | first order, region by region  | more than `LARGE` bodies                            | acceptable, or at `COARSE`      |
 | continuation in a compliance   | a matrix of more than `WIDE` degrees of freedom     | acceptable                      |
 | first order: sweeps, then ADMM | what tumbles or has many bodies, not mostly joints  | acceptable, or few at `COARSE`  |
@@ -55,6 +56,7 @@ from ..kaufman_2008.staggered import (
     take,
     undo_penetration,
 )
+from .elimination import can_eliminate, propose_elimination
 from .first_order import propose
 from .newton import FIRST_PENALTIES, newton
 from .subdomains import MOST_TOGETHER, begin_large, begin_standing
@@ -234,7 +236,13 @@ def solve_system(system, request, variant, effort, impulse, v, history):
     if system.body_a.size == 0:
         copy_vector(system.velocity, v)
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
-    state = State(impulse, v)
+    state, before = State(impulse, v), 0
     if variant == PUBLISHED:
         return staggered(system, request, effort, state, history)
-    return solve_island(system, request, variant == ACCELERATED, effort, state, history)
+    if variant == ACCELERATED and effort[OVERDUE] == 0 and can_eliminate(system, request.sides):
+        if propose_elimination(system, request, effort, state, history):
+            return Answer(Status.SOLVED, 1, Found.ELIMINATION, 0, 0)
+        before = effort[DONE]
+    answer = solve_island(system, request, variant == ACCELERATED, effort, state, history)
+    effort[DONE] += before
+    return answer
