@@ -17,7 +17,7 @@ from ...problem.ellipse import Disks
 from ...problem.result import Status
 from ...problem.system import System
 from ...scene.spec import ContactMethod, SceneSpec, SolverSettings
-from ...solvers.coulomb.cascade import VARIANTS
+from ...solvers.coulomb.cascade import ACCELERATED, VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.bent import with_modes
 from ..contact.build import NO_TURNING, Beyond, StepProblem, build_system
@@ -37,6 +37,7 @@ from .bond_graph import BondGraph
 from .clusters import Bonds, Clustered
 from .energy_step import solve_islands_by_energy
 from .islands import Again, Error, Outcomes, Requests, Totals, island_of_each, not_begun, solve_islands, totals
+from .joined_islands import Corrected, Corrections, solve_corrected
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments, lengths_of, moments_of_step, of_some, recall_moments, remembered_moments
 from .outcome import Solution
@@ -53,6 +54,7 @@ MOST_CORRECTIONS = 6  # the same where joints are loose after that, but come nea
 JOINT_DRIFT = 1e-6  # of a joint's length: what it may be off at a step's end, or the step is solved once more
 JOINT_LOOSE = 1e-4  # of it: what it may be off after that, or the step is too long
 JOINT_OFF = 1e-3  # of it: the same where a shorter step may be none, or an end is driven, which could ask for what cannot be
+CORRECTED = Corrections(JOINT_DRIFT, JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
 LOWERED_FURTHER = 1e-6  # of a rebound: by how much it is lowered at first beyond what its energy asks for; then ten times more
 LOWERINGS = 6  # times that bounces which give too much are lowered; the last time to none
 MOST_GAIN = 3e-2  # of the energy of motion: what joints, which do no work, may give in a step, or it is too long
@@ -385,7 +387,8 @@ class StepSolver:
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
         expected = begin.going_on(self._joints.expected(begin)) + struck
         # what an earlier try solved, and new contacts leave alone, is solved
-        rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
+        at_end = moved(expected)
+        rows = joints.rows(at_end, expected, *limits) if about is None else joints.biased_rows(about, *limits)
         bonds = self._bonds_of(begin, joints, rows)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
@@ -398,8 +401,9 @@ class StepSolver:
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
         if before is not None:
-            (solved, v, totals, _), out = before[0].solved, before[0].outcomes
-            which, waiting, factorisations = before[1], waiting[:0], totals.factorisations
+            (solved, v, of_all, _), out = before[0].solved, before[0].outcomes
+            which, waiting, factorisations = before[1], waiting[:0], of_all.factorisations
+            out.factorisations[:] = 0
             kept, first = ~np.isin(islands, which), len(contacts.mu)
             bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
             problem.impulse[kept] = solved.impulse[kept]
@@ -409,14 +413,20 @@ class StepSolver:
                 of_softer = rows, asked, (which, v, out), bonds
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
-        asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
-        while True:
-            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
-            if exactly is not asked and totals.status != Status.SOLVED:
-                factorisations += totals.factorisations
-                v, totals = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
-            totals = after(factorisations, totals)
-            factorisations, rows_before = totals.factorisations, rows
+        # all islands with joints and their corrections at once; the loop has what that leaves over
+        of_step = begin, None if before is not None or bonds is not None else joints, at_end
+        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
+        is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
+        rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
+        asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
+        factorisations = of_all.factorisations
+        while which.size:
+            v, of_all = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
+            if exactly is not asked and of_all.status != Status.SOLVED:
+                factorisations += of_all.factorisations
+                v, of_all = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
+            of_all = after(factorisations, of_all)
+            factorisations, rows_before = of_all.factorisations, rows
             change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
@@ -424,36 +434,66 @@ class StepSolver:
             # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
             again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
-            drift = found
+            drift = np.where(is_solved, drift, found)
             if not again.any():
                 break
             which = np.flatnonzero(again)
             rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
+        change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         of_joints = problem.impulse[len(contacts.mu) :]
         is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
-        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(totals, len(contacts.mu)):
-            return Joined((problem, v, totals, True), islands, out)
+        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(of_all, len(contacts.mu)):
+            return Joined((problem, v, of_all, True), islands, out)
         if waiting.size:
-            v, totals = self._solve_islands(begin, problem, asked, (waiting, v, out))
-            totals = after(factorisations, totals)
+            v, of_all = self._solve_islands(begin, problem, asked, (waiting, v, out))
+            of_all = after(factorisations, of_all)
         straight = joints.straight_rows(*limits)
         gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
-            return Joined((problem, v, totals, is_loose), islands, out)
+            return Joined((problem, v, of_all, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
         out = not_begun(count)
         anew = np.arange(count), problem.system.velocity.copy(), out
-        v, totals = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
-        totals = after(factorisations, totals)
+        v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
+        of_all = after(factorisations, of_all)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
-        return Joined((problem, v, totals, may_cut and not contradict), islands, out)
+        return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
+
+    def _solve_corrected(
+        self,
+        problem: StepProblem,
+        rows: JointRows,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        of_step: tuple[Begin, JointStep | None, State],
+        again: Again,
+    ) -> tuple[Corrected, StepProblem]:
+        """`solve_corrected`, of a problem as it is built: with the disk, without grain and moments of contacts; else nothing is
+        solved. Returns the problem with the bias of joints with which it is solved, too.
+
+        rows: of the joints. of_step: the step, its joints, None where these are not to be eliminated, and the state at its end
+        of bodies that the solver does not move. Else the parameters are those of `_solve_islands`.
+        """
+        begin, joints, at_end = of_step
+        _, sides, variant = self._options
+        is_plain = self._rules.grains.are_none and (self._moments is None or not len(self._moments.contact))
+        followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
+        if followed is None or not (self._is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
+            count = len(again[2].status)
+            return Corrected(np.zeros(count, np.bool_), np.full(count, np.inf), rows.bias), problem
+        system = problem.system
+        if self._see is not None:
+            self._see(system, problem.impulse)
+        requests, of_kernel = Requests(*asked, *self._options), (begin, followed, at_end, CORRECTED)
+        corrected = solve_corrected(system, problem.impulse, requests, of_kernel, self._effort, again)
+        bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
+        return corrected, problem._replace(system=system._replace(bias=bias))
 
     def _can_be_cut(self, totals: Totals, contacts: int) -> bool:
         """Whether a step of so many contacts that came out like this may come out better if it is shorter."""

@@ -361,10 +361,10 @@ def solve_eliminated(system, one, target, effort, state):
     """Solve a system, whose matrix that of an `Elimination` is, by Newton's method on its dense rows.
 
     target: m/s, of the natural map. effort: what it costs is counted in. state: impulses (m, 3), warm start and answer, and
-    velocities (n,), answer. Returns the steps of Newton's method; -1 where there are more rows than room, and no answer. How
-    good an answer is, is for the caller to measure.
+    velocities (n,), answer. Returns the steps of Newton's method, and whether it reached the target: not where there are more
+    rows than room. How good the answer is as a whole is for the caller to measure.
     """
-    impulse, n, done, contacts = state.impulse, state.v.size, 0, system.mu.size
+    impulse, n, done, is_near, contacts = state.impulse, state.v.size, 0, True, system.mu.size
     free, lam = np.empty(n), np.empty(3 * contacts + one.taken[0])
     _free_velocity(system, one, free)
     _gather(system, one, impulse, lam)
@@ -372,7 +372,7 @@ def solve_eliminated(system, one, target, effort, state):
     for turn in range(ROUNDS):
         taken = _take_in(system, one, state.v, impulse)
         if taken < 0:
-            return -1
+            return done, False
         if taken == 0 and turn > 0:
             break
         law = _law_of(system, one, free)
@@ -394,7 +394,7 @@ def solve_eliminated(system, one, target, effort, state):
             break
     _impulses_of_linear(system, one, state.v, impulse)
     _refine(system, one, target, state)
-    return done
+    return done, is_near
 
 
 @inner_kernel
@@ -422,10 +422,10 @@ def propose_elimination(system, request, effort, state, history):
     into_cones(system, state.impulse)
     given = State(state.impulse.copy(), np.empty(state.v.size))
     target = relative_target(request.tolerance, request.tumbles) * fastest
-    steps = solve_eliminated(system, one, target, effort, state)
-    effort[DONE] += max(steps, 0)
+    steps, is_near = solve_eliminated(system, one, target, effort, state)
+    effort[DONE] += steps
     worst = np.inf
-    if steps >= 0:
+    if is_near:
         into_cones(system, state.impulse)
         update_velocities(system, state)
         worst = _worst_of(system, kappa, fastest, state)
