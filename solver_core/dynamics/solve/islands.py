@@ -148,16 +148,24 @@ def has_large_island(system):
 
 @inner_kernel
 def measure_island(system, impulse, sides, relative):
+    """`measure_given`, with the masses and the scale of a system."""
+    masses = effective_masses(effective_inverse_mass(system)), fastest_velocity(system)
+    return measure_given(system, impulse, masses, sides, relative)
+
+
+@inner_kernel
+def measure_given(system, impulse, masses, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
-    Returns (largest of these, the relative penetration and the natural map, the contact it is at, the natural map).
+    masses: (m,) kg, the effective masses, and m/s, the fastest velocity. Returns (largest of these, the relative penetration
+    and the natural map, the contact it is at, the natural map).
     """
+    kappa, fastest = masses
     state = State(impulse, np.empty(system.velocity.size))
     update_velocities(system, state)
     velocity = relative_velocities(system, state.v)
-    kappa = effective_masses(effective_inverse_mass(system))
     value, index = np.empty(5), np.empty(5, np.int64)
-    fastest, largest = fastest_velocity(system), largest_impulse(system, impulse)
+    largest = largest_impulse(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
     relative[0] = value[CONE_EXCESS] / largest if value[CONE_EXCESS] > 0.0 else 0.0
     relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0

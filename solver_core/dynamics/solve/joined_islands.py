@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
-from ...problem.residuals import fastest_velocity
+from ...problem.residuals import effective_masses, fastest_velocity
 from ...problem.result import Found, Status
 from ...problem.subsystem import subsystem
-from ...problem.system import System
+from ...problem.system import System, effective_inverse_mass
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, solve_eliminated
 from ...solvers.criteria import good_enough, relative_target
@@ -32,7 +32,7 @@ from ..joints.rows import Followed, largest_changes
 from ..model import bodies as model_bodies
 from ..model.integrate import integrate
 from ..model.predict import Begin
-from .islands import Again, Error, Requests, asked_of, measure_island
+from .islands import Again, Error, Requests, asked_of, measure_given
 
 __all__ = ["Corrected", "Corrections", "solve_corrected"]
 
@@ -78,12 +78,13 @@ class _Motion(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """An island with joints: its system, its bodies and triples of rows in the whole one, its state, and what is asked of it:
-    the tolerance, and whether it tumbles."""
+    """An island with joints: its system, its bodies and triples of rows in the whole one, kappa (m,) effective masses, its
+    state, and what is asked of it: the tolerance, and whether it tumbles."""
 
     system: System
     bodies: NDArray[np.int64]
     rows: NDArray[np.int64]
+    kappa: Floats
     state: State
     tolerance: float
     tumbles: bool
@@ -91,13 +92,15 @@ class _Piece(NamedTuple):
 
 class _Progress(NamedTuple):
     """How far pieces (p,) are: todo, which are solved again; kept, which are not left to the cascade; steps of Newton's method;
-    number: of the elimination of each, -1 where it has none; drift: lengths, what joints are off."""
+    number: of the elimination of each, -1 where it has none; drift: lengths, what joints are off; fastest: m/s, the scale of
+    errors with the bias that each has."""
 
     todo: Bools
     kept: Bools
     steps: NDArray[np.int64]
     number: NDArray[np.int64]
     drift: Floats
+    fastest: Floats
 
 
 @inner_kernel
@@ -108,7 +111,9 @@ def _pieces_of(system, requests, which, impulse):
     for i in which:
         rows = islands.contacts[islands.start[i] : islands.start[i + 1]]
         part, bodies = subsystem(system, rows, islands.number)
-        pieces.append(_Piece(part, bodies, rows, State(impulse[rows], np.empty(part.velocity.size)), tolerance[i], tumbles[i]))
+        kappa = effective_masses(effective_inverse_mass(part))
+        state = State(impulse[rows], np.empty(part.velocity.size))
+        pieces.append(_Piece(part, bodies, rows, kappa, state, tolerance[i], tumbles[i]))
     return pieces
 
 
@@ -152,18 +157,18 @@ def _scatter(system, piece, v):
 
 
 @inner_kernel
-def _solve_piece(piece, one, effort):
+def _solve_piece(piece, one, fastest, effort):
     """Solve a piece, of an `Elimination`, with the bias that it has; the steps of Newton's method, and whether it is solved."""
     into_cones(piece.system, piece.state.impulse)
-    target = relative_target(piece.tolerance, piece.tumbles) * fastest_velocity(piece.system)
+    target = relative_target(piece.tolerance, piece.tumbles) * fastest
     steps, is_solved = solve_eliminated(piece.system, one, target, effort, piece.state)
     return steps, is_solved and effort[OVERDUE] == 0
 
 
 @inner_kernel
-def _begin_piece(piece, sides):
+def _begin_piece(piece, fastest, sides):
     """Whether a piece is as good as solved by the impulses that are given; its velocities."""
-    worst, _, _ = measure_island(piece.system, piece.state.impulse, sides, np.empty(3))
+    worst, _, _ = measure_given(piece.system, piece.state.impulse, (piece.kappa, fastest), sides, np.empty(3))
     update_velocities(piece.system, piece.state)
     return worst <= good_enough(piece.tolerance, piece.tumbles)
 
@@ -181,11 +186,16 @@ def _go_on(progress, found, h, solves, corrections):
 
 
 @inner_kernel
-def _take_over(piece, sides, island, is_eliminated, steps, out):
-    """Whether a piece is accepted, and if so what became of its island, in `out`. Velocities are brought up to date."""
+def _take_over(piece, sides, island, of_piece, out):
+    """Whether a piece is accepted, and if so what became of its island, in `out`. Velocities are brought up to date.
+
+    of_piece: whether it was eliminated, the steps of Newton's method, and m/s, the fastest velocity.
+    """
+    is_eliminated, steps, fastest = of_piece
     into_cones(piece.system, piece.state.impulse)
     relative = np.empty(3)
-    worst, contact, natural = measure_island(piece.system, piece.state.impulse, sides, relative)
+    masses = piece.kappa, fastest
+    worst, contact, natural = measure_given(piece.system, piece.state.impulse, masses, sides, relative)
     if not worst <= good_enough(piece.tolerance, piece.tumbles):
         return False
     update_velocities(piece.system, piece.state)
@@ -218,13 +228,14 @@ def _solve_once(system, pieces, begun, progress, is_first, sides, effort, v):
     for p in range(len(pieces)):
         if not progress.todo[p]:
             continue
-        if not (is_first and _begin_piece(pieces[p], sides)):
+        progress.fastest[p] = fastest_velocity(pieces[p].system)
+        if not (is_first and _begin_piece(pieces[p], progress.fastest[p], sides)):
             if progress.number[p] < 0:
                 progress.number[p] = len(begun)
                 begun.append(begin_elimination(pieces[p].system, effort))
             one, is_solved = begun[progress.number[p]]
             if is_solved:
-                steps, is_solved = _solve_piece(pieces[p], one, effort)
+                steps, is_solved = _solve_piece(pieces[p], one, progress.fastest[p], effort)
                 progress.steps[p] += steps
             progress.kept[p] = progress.todo[p] = is_solved
         if progress.todo[p]:
@@ -243,8 +254,8 @@ def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v)
     for p in range(count):
         todo[p] = can_eliminate(pieces[p].system, sides)
         _fill_owners(contacts, pieces[p], p, of_triple, of_body)
-    drift = np.full(count, np.inf)
-    progress = _Progress(todo[:count], todo[:count].copy(), np.zeros(count, np.int64), number, drift)
+    kept, steps, drift = todo[:count].copy(), np.zeros(count, np.int64), np.full(count, np.inf)
+    progress = _Progress(todo[:count], kept, steps, number, drift, np.zeros(count))
     while todo.any():
         _solve_once(system, pieces, begun, progress, solves == 0, sides, effort, v)
         solves += 1
@@ -267,8 +278,9 @@ def _solve_corrected(system, requests, joints, motion, corrections, effort, agai
     drift[which] = np.inf
     bias = system.bias[contacts:].copy()
     for p in range(which.size):
-        i, piece, is_eliminated = which[p], pieces[p], progress.number[p] >= 0
-        if not (progress.kept[p] and _take_over(piece, requests.sides, i, is_eliminated, progress.steps[p], out)):
+        i, piece = which[p], pieces[p]
+        of_piece = progress.number[p] >= 0, progress.steps[p], progress.fastest[p]
+        if not (progress.kept[p] and _take_over(piece, requests.sides, i, of_piece, out)):
             continue
         is_solved[i], drift[i] = True, progress.drift[p]
         _scatter(system, piece, v)

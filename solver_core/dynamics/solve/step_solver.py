@@ -485,8 +485,9 @@ class StepSolver:
         is_plain = self._rules.grains.are_none and (self._moments is None or not len(self._moments.contact))
         followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
         if followed is None or not (self._is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
-            count = len(again[2].status)
-            return Corrected(np.zeros(count, np.bool_), np.full(count, np.inf), rows.bias), problem
+            drift = np.zeros(len(again[2].status))
+            drift[again[0]] = np.inf
+            return Corrected(np.zeros(len(drift), np.bool_), drift, rows.bias), problem
         system = problem.system
         if self._see is not None:
             self._see(system, problem.impulse)

@@ -13,8 +13,9 @@ and from far away not at all. So impulses are proposed, in this order:
 | first order: sweeps, then ADMM | what tumbles or has many bodies, not mostly joints  | acceptable, or few at `COARSE`  |
 | Newton's method                | what is not solved, before each further iteration   | the target                      |
 
-Bounds on the natural map are those of `criteria.py`. The first three are made by `propose_beforehand`, in Python, the others
-in `solve_island`; there is the place for another one. After each there is an iteration of Algorithm 1
+Bounds on the natural map are those of `criteria.py`. Joints are eliminated in `solve_system`. What is large or a matrix is
+begun by `propose_beforehand`, in Python, and all else is proposed in `solve_island`; there is the place for another one. What
+is eliminated is accepted like impulses that are given. After each other proposal there is an iteration of Algorithm 1
 (`kaufman_2008/staggered.py`), and it alone decides: impulses are solved where it leaves them as they are, the fixed point (26),
 by the relative error (28), and where their Coulomb residuals are within the tolerance. Else the next iteration begins with its
 friction. Where nothing is accepted, the iterate with the best `score` is the answer, and is not called solved.
@@ -236,13 +237,15 @@ def solve_system(system, request, variant, effort, impulse, v, history):
     if system.body_a.size == 0:
         copy_vector(system.velocity, v)
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
-    state, before = State(impulse, v), 0
+    state, is_better, before = State(impulse, v), False, 0
     if variant == PUBLISHED:
         return staggered(system, request, effort, state, history)
     if variant == ACCELERATED and effort[OVERDUE] == 0 and can_eliminate(system, request.sides):
-        if propose_elimination(system, request, effort, state, history):
+        is_accepted, is_better = propose_elimination(system, request, effort, state, history)
+        if is_accepted:
             return Answer(Status.SOLVED, 1, Found.ELIMINATION, 0, 0)
         before = effort[DONE]
     answer = solve_island(system, request, variant == ACCELERATED, effort, state, history)
     effort[DONE] += before
-    return answer
+    found = Found.ELIMINATION if is_better and answer.found == Found.START else answer.found
+    return Answer(answer.status, answer.iterations, found, answer.first_contact, answer.first_friction)

@@ -30,8 +30,8 @@ from ...linalg.block_cholesky import factorise
 from ...linalg.block_triangular import solve_in_place
 from ...linalg.copying import copy_rows, copy_vector
 from ...problem.residuals import effective_masses, fastest_velocity, relative_coulomb
-from ...problem.system import System, apply_mass, effective_inverse_mass, relative_velocities
-from ..block_operator import Operator, State, assemble, operator_of, update_velocities
+from ...problem.system import apply_mass, effective_inverse_mass, relative_velocities
+from ..block_operator import Operator, State, assemble, operator_of_joints, update_velocities
 from ..criteria import MOST_BESIDE_JOINTS, MOST_DENSE_ROWS, good_enough, relative_target
 from ..effort import DONE, allow, count_factorisation, count_products
 from ..kaufman_2008.staggered import into_cones, residual
@@ -129,28 +129,6 @@ def can_eliminate(system, sides):
     return linear > 0 and rows <= MOST_DENSE_ROWS
 
 
-@inner_kernel
-def _joints_alone(system):
-    """The system without its contacts."""
-    c = system.mu.size
-    return System(
-        system.offset,
-        system.block_start,
-        system.mass,
-        system.inverse_mass,
-        system.velocity,
-        system.body_a[c:],
-        system.body_b[c:],
-        system.jacobian_a[c:],
-        system.jacobian_b[c:],
-        system.bias[c:],
-        system.slack[:0],
-        system.mu[:0],
-        system.box,
-        system.least_scale,
-    )
-
-
 @leaf_kernel
 def _fill_stiffness(system, stiffness, derivative):
     """stiffness (j, 3) := 1 / gamma of the linear rows; derivative (j, 3, 3): the same on its diagonal. Returns how many rows
@@ -216,7 +194,7 @@ def _take_in(system, one, v, impulse):
 def begin_elimination(system, effort):
     """The `Elimination` of a system, its contacts taken in, and whether A has a factor. effort: what it costs is counted in."""
     contacts, joints, n = system.mu.size, system.box.shape[0], system.velocity.size
-    operator = operator_of(_joints_alone(system))
+    operator = operator_of_joints(system)
     stiffness, derivative = np.zeros((joints, 3)), np.zeros((joints, 3, 3))
     rows = min(3 * contacts + _fill_stiffness(system, stiffness, derivative), MOST_DENSE_ROWS)
     assemble(operator, derivative, TRUE)
@@ -407,18 +385,19 @@ def _worst_of(system, kappa, fastest, state):
 
 @kernel
 def propose_elimination(system, request, effort, state, history):
-    """Solve a system that `can_eliminate`; whether its impulses are accepted.
+    """Solve a system that `can_eliminate`; whether its impulses are accepted, and whether the state has them.
 
     They are accepted like impulses that are given: if an iteration of Algorithm 1 would leave them as they are. Otherwise the
-    state has them where they are better than what was given. request: as of `solve_island`. effort: what it costs. state:
-    impulses (m, 3), warm start and answer, and velocities (n,), answer. history: as of `solve_island`.
+    state has them where they are better than what was given, for the cascade to go on from. request: as of `solve_island`.
+    effort: what it costs. state: impulses (m, 3), warm start and answer, and velocities (n,), answer. history: as of
+    `solve_island`.
     """
     kappa, fastest = effective_masses(effective_inverse_mass(system)), fastest_velocity(system)
     allow(effort, request.max_iterations, 0, kappa.size)
     one, is_factored = begin_elimination(system, effort)
     count_factorisation(effort)
     if not is_factored:
-        return False
+        return False, False
     into_cones(system, state.impulse)
     given = State(state.impulse.copy(), np.empty(state.v.size))
     target = relative_target(request.tolerance, request.tumbles) * fastest
@@ -431,8 +410,9 @@ def propose_elimination(system, request, effort, state, history):
         worst = _worst_of(system, kappa, fastest, state)
     if worst <= good_enough(request.tolerance, request.tumbles):
         history[0, 0], history[0, 1], history[0, 2] = 0.0, residual(system, state.impulse, state.v), worst
-        return True
+        return True, True
     update_velocities(system, given)
-    if not worst < _worst_of(system, kappa, fastest, given):
-        copy_rows(given.impulse, state.impulse)
-    return False
+    if worst < _worst_of(system, kappa, fastest, given):
+        return False, True
+    copy_rows(given.impulse, state.impulse)
+    return False, False
