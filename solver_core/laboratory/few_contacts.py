@@ -6,12 +6,8 @@ calls once and `sc.solve_many` for each of many problems. What it does not accep
 nothing had been tried. So the kernel has the iteration alone and nothing else of the cascade, and compiles in a fraction of the
 time.
 
-Newton's method is that of `dense_newton.py`, on contacts that press: with lam = y(lam - kappa u) the law and D = dy/dw
-
-    (1 - D + kappa D G + c D) dlam = y - lam,
-
-where c, a compliance over what a contact gives way by itself, holds back impulses that redundant contacts hand to each other: a
-proximal point step (Rockafellar 1976). Where this fails c begins at one, where each contact answers to itself, and falls.
+Newton's method is that of `newton_in_impulses.py`, with a compliance of next to nothing. Where it fails the compliance begins
+at one, where each contact answers to itself, and falls.
 """
 
 from __future__ import annotations
@@ -23,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import FALSE, inlined_kernel, kernel, kernel_part, leaf_kernel
-from ..linalg.copying import copy_rows, copy_vector
+from ..linalg.copying import copy_vector
 from ..problem.contact_problem import ContactProblem
-from ..problem.coulomb import respond
 from ..problem.residuals import effective_masses, fastest_velocity, law_of_impulses, natural_error
 from ..problem.result import Found, Result, Statistics, Status
 from ..problem.system import effective_inverse_mass, relative_velocities
 from ..solvers.block_operator import State, update_velocities
 from ..solvers.coulomb.gauss_seidel import delassus_blocks, sweep
-from ..solvers.criteria import ACCEPTABLE, DESCENT, SHORTEST_STEP, relative_target
+from ..solvers.coulomb.newton_in_impulses import DenseLaw, newton_in_impulses
+from ..solvers.criteria import ACCEPTABLE, relative_target
 from ..solvers.effort import DONE, effort_of_a_step
 from ..solvers.kaufman_2008.projection import DISK
 from ..solvers.kaufman_2008.staggered import accepts
@@ -42,10 +38,8 @@ Floats = NDArray[np.float64]
 
 MOST_FEW = 16  # contacts: of more, a factorisation takes longer than the way to the methods for many
 SWEEPS_OF_FEW = (4, 20)  # before Newton's method, and before it is tried once more
-STEPS_OF_FEW = 12
 # compliances, over what contacts give way by themselves, in turn: the last, and where that comes to nothing all
 EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
-LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
 # numpy's: a Python literal triggers its own specialisation
 ROUND: Any = DISK
 
@@ -138,149 +132,14 @@ def _delassus(system, blocks):
     return G
 
 
-@leaf_kernel
-def _look(system, kappa, soft, state, velocity, y, slope, off):
-    """What impulses lack of those that their velocities ask for, off (m, 3), and how much that is; slope: (m, 3, 3) D. soft: a
-    compliance, and the impulses (m, 3) about which contacts give way by it."""
-    compliance, about = soft
-    total, w = 0.0, off[off.shape[0] - 1]
-    for k in range(kappa.size):
-        for r in range(3):
-            slack = system.slack[k] if r == 0 else 0.0
-            given = compliance * (state.impulse[k, r] - about[k, r])
-            w[r] = state.impulse[k, r] - kappa[k] * (velocity[k, r] + slack) - given
-        respond(system.mu[k], 0, 1.0, w, y, slope[k])
-        for r in range(3):
-            off[k, r] = y[r] - state.impulse[k, r]
-            if kappa[k] > 0.0:
-                total += off[k, r] * off[k, r] / kappa[k]
-    return np.sqrt(total)
-
-
-@kernel_part
-def _eliminate(A, n):
-    """Solve A x = b for b in column n, x in its place; False where A is singular."""
-    for i in range(n):
-        best, pivot = i, abs(A[i, i])
-        for j in range(i + 1, n):
-            if abs(A[j, i]) > pivot:
-                best, pivot = j, abs(A[j, i])
-        if not pivot > LEAST_PIVOT:
-            return False
-        if best != i:
-            for j in range(i, n + 1):
-                A[i, j], A[best, j] = A[best, j], A[i, j]
-        over, row = 1.0 / A[i, i], A[i]
-        for j in range(i + 1, n):
-            f = A[j, i] * over
-            if f != 0.0:
-                other = A[j]
-                for c in range(i + 1, n + 1):
-                    other[c] -= f * row[c]
-    for i in range(n - 1, -1, -1):
-        total = A[i, n]
-        for j in range(i + 1, n):
-            total -= A[i, j] * A[j, n]
-        A[i, n] = total / A[i, i]
-    return True
-
-
-@kernel_part
-def _fill_rows(G, kappa, compliance, law, A, chosen, i, step):
-    """The three rows of A that belong to the contact chosen[i], their right side in the last column."""
-    (slope, off), k, n = law, chosen[i], 3 * chosen.size
-    first, second, third = G[3 * k], G[3 * k + 1], G[3 * k + 2]
-    for r in range(3):
-        row, d, right = A[3 * i + r], slope[k, r], off[k, r]
-        d0, d1, d2 = kappa[k] * d[0], kappa[k] * d[1], kappa[k] * d[2]
-        for c in range(step.size):
-            if step[c] != 0.0:
-                right -= (d0 * first[c] + d1 * second[c] + d2 * third[c]) * step[c]
-        for j in range(chosen.size):
-            at = 3 * chosen[j]
-            for s in range(3):
-                row[3 * j + s] = d0 * first[at + s] + d1 * second[at + s] + d2 * third[at + s]
-        for s in range(3):
-            row[3 * i + s] += (compliance - 1.0) * d[s]
-        row[3 * i + r] += 1.0
-        row[n] = right
-
-
-@leaf_kernel
-def _step(G, kappa, compliance, slope, off, A, chosen, step):
-    """The Newton step, (3 m,), in which what does not press loses its impulse; False where there is none."""
-    count = 0
-    for k in range(kappa.size):
-        presses = slope[k, 0, 0] > 0.0
-        for r in range(3):
-            step[3 * k + r] = 0.0 if presses else off[k, r]
-        if presses:
-            chosen[count] = k
-            count += 1
-    for i in range(count):
-        _fill_rows(G, kappa, compliance, (slope, off), A, chosen[:count], i, step)
-    if not _eliminate(A, 3 * count):
-        return False
-    for i in range(count):
-        for r in range(3):
-            step[3 * chosen[i] + r] = A[3 * i + r, 3 * count]
-    return True
-
-
-@leaf_kernel
-def _velocities(G, free, state, velocity):
-    """velocity (m, 3) := G lam + g, g being `free`."""
-    for i in range(G.shape[0]):
-        row, total = G[i], free[i // 3, i % 3]
-        for k in range(state.impulse.shape[0]):
-            for r in range(3):
-                total += row[3 * k + r] * state.impulse[k, r]
-        velocity[i // 3, i % 3] = total
-
-
 @kernel_part
 def _newton(system, G, kappa, compliances, target, state):
     """Newton's method with each of some compliances in turn, from and to the impulses of a state; its factorisations."""
-    m, done = kappa.size, 0
-    free, velocity = relative_velocities(system, system.velocity), np.empty((m, 3))
-    slope, off, y = np.empty((m, 3, 3)), np.empty((m + 1, 3)), np.empty(3)
-    A, chosen, step = np.empty((3 * m, 3 * m + 1)), np.empty(m, np.int64), np.empty(3 * m)
-    before, about = np.empty((m, 3)), np.empty((m, 3))
-    for compliance in compliances:
-        copy_rows(state.impulse, about)
-        soft = compliance, about
-        _velocities(G, free, state, velocity)
-        now = _look(system, kappa, soft, state, velocity, y, slope, off)
-        for _ in range(STEPS_OF_FEW):
-            if _is_near(off, kappa, target):
-                break
-            done += 1
-            if not _step(G, kappa, compliance, slope, off, A, chosen, step):
-                break
-            copy_rows(state.impulse, before)
-            t, after = 1.0, np.inf
-            while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
-                for k in range(m):
-                    for r in range(3):
-                        state.impulse[k, r] = before[k, r] + t * step[3 * k + r]
-                _velocities(G, free, state, velocity)
-                after = _look(system, kappa, soft, state, velocity, y, slope, off)
-                t *= 0.5
-            if not np.isfinite(after):
-                copy_rows(before, state.impulse)
-                break
-            now = after
-    return done
-
-
-@leaf_kernel
-def _is_near(off, kappa, target):
-    """Whether no contact is off by more than the impulse that a velocity `target` is worth there."""
+    free = relative_velocities(system, system.velocity)
     for k in range(kappa.size):
-        for r in range(3):
-            if not abs(off[k, r]) <= target * kappa[k]:
-                return False
-    return True
+        free[k, 0] += system.slack[k]
+    law = DenseLaw(G, free.reshape(3 * kappa.size), system.mu, np.empty((0, 2)), kappa)
+    return newton_in_impulses(law, compliances, target, state.impulse.reshape(3 * kappa.size))[0]
 
 
 @kernel_part

@@ -32,6 +32,8 @@ __all__ = [
     "LARGE",
     "LEFT_STANDING",
     "MAX_CHECKS",
+    "MOST_BESIDE_JOINTS",
+    "MOST_DENSE_ROWS",
     "NEAR_FOR_NEWTON",
     "OF_A_GUESS",
     "OF_FEW",
@@ -47,6 +49,7 @@ __all__ = [
     "Request",
     "StoppingCriteria",
     "criteria_at",
+    "good_enough",
     "is_converged",
     "is_held",
     "relative_target",
@@ -54,6 +57,9 @@ __all__ = [
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
 CROWDED = 12  # contacts a body: of more of them than degrees of freedom, too, Newton's method is the quicker one
+# Beside joints that are eliminated: contacts, and rows of the dense problem that is left. A dense step takes the cube of the
+# rows that press; beyond these a sparse factorization of contacts and joints together is the quicker one.
+MOST_BESIDE_JOINTS, MOST_DENSE_ROWS = 40, 160
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it
@@ -117,6 +123,13 @@ def criteria_at(tolerance: float, scale: float, max_unconverged: int = 0) -> Sto
 def relative_target(tolerance, tumbles):
     """What projections and Newton's method aim at, relative to the fastest velocity."""
     return (TARGET_OF_TUMBLING if tumbles else TARGET) * max(min(tolerance, MOST_AIMED), LEAST_AIMED)
+
+
+@leaf_kernel
+def good_enough(tolerance, tumbles):
+    """The largest relative residual of impulses that need no iteration of Algorithm 1: one from there, which takes what
+    projections need first, ends where it begins."""
+    return ACCEPTABLE * tolerance if tumbles else LEFT_STANDING * relative_target(tolerance, tumbles)
 
 
 @leaf_kernel

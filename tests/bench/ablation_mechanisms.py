@@ -15,6 +15,7 @@ __all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
 
 CASCADE = "solvers/coulomb/cascade.py"
 NEWTON = "solvers/coulomb/newton.py"
+ELIMINATION = "solvers/coulomb/elimination.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
@@ -98,6 +99,21 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(CASCADE, "if not tumbles and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
     ),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
+    "joints eliminated": Mechanism(
+        (
+            Edit(ELIMINATION, "if joints == 0 or contacts > MOST_BESIDE_JOINTS or sides > 0:", "if contacts >= 0:"),
+            Edit(STEP_SOLVER, "if followed is None or not (self._is_staggered", "if begin or not (self._is_staggered"),
+        ),
+        ("dolls", "drawbridge"),
+    ),
+    "joints corrected in one kernel": Mechanism(
+        (Edit(STEP_SOLVER, "if followed is None or not (self._is_staggered", "if begin or not (self._is_staggered"),),
+        ("dolls", "drawbridge"),
+    ),
+    "limits taken in late": Mechanism(
+        (Edit(ELIMINATION, "(law[0] < 0.0 and u > 0.0) or impulse[k, r] != 0.0)", "(law[0] < 0.0 and u > 0.0) or True)"),),
+        ("dolls",),
+    ),
     # many bodies
     "sweeps": Mechanism(
         (

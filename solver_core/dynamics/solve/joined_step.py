@@ -25,7 +25,8 @@ from ..model.predict import Begin
 from .bent_further import Solved
 from .bond_graph import BondGraph
 from .clusters import Bonds
-from .islands import Again, Outcomes, after, island_of_each, not_begun
+from .islands import Again, Outcomes, after, island_of_each, not_begun, totals
+from .joined_islands import Corrections
 from .system_solver import SystemSolver
 
 __all__ = ["JoinedStep", "Known", "Moved"]
@@ -37,6 +38,7 @@ MOST_CORRECTIONS = 6  # the same while joints are loose and their drift decrease
 JOINT_DRIFT = 1e-6  # of a joint's length: drift at the end of the step that is accepted without another solve
 JOINT_LOOSE = 1e-4  # of a joint's length: larger drift after the last solve means that the step is too long
 JOINT_OFF = 1e-3  # of a joint's length: the same if the step may not be cut, or an end is driven and may ask for the impossible
+CORRECTED = Corrections(JOINT_DRIFT, JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
 MOST_GAIN = 3e-2  # of the kinetic energy: joints do no work; if they add more than that, the step is too long
 MOST_BOUNDED = 6  # solves with bounds on rows of joints: one, and more for coordinates with several rows
 # Factors on the compliance of bounded rows, in turn. Which rows of stiff joints yield is hard to find at once; softer rows give
@@ -63,7 +65,8 @@ class JoinedStep:
 
     def __init__(self, settings: SolverSettings, joints: Joints, island_motion: IslandMotion, systems: SystemSolver) -> None:
         self._settings, self._joints, self._island_motion = settings, joints, island_motion
-        self._solve_islands, self._can_be_cut, self._is_staggered = systems.solve, systems.can_be_cut, systems.is_staggered
+        self._solve_islands, self._solve_corrected = systems.solve, systems.solve_corrected
+        self._can_be_cut, self._is_staggered = systems.can_be_cut, systems.is_staggered
         self.breaks = np.zeros(len(joints), np.bool_)
 
     def start(self) -> None:
@@ -160,7 +163,8 @@ class JoinedStep:
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
         expected = begin.going_on(self._joints.expected(begin)) + struck
         # what an earlier try solved, and new contacts leave alone, is solved
-        rows = joints.rows(moved(expected), expected, *limits) if about is None else joints.biased_rows(about, *limits)
+        at_end = moved(expected)
+        rows = joints.rows(at_end, expected, *limits) if about is None else joints.biased_rows(about, *limits)
         bonds = self._bonds_of(begin, joints, rows)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
@@ -173,8 +177,9 @@ class JoinedStep:
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
         if before is not None:
-            (solved, v, totals, _), out = before[0].solved, before[0].outcomes
-            which, waiting, factorisations = before[1], waiting[:0], totals.factorisations
+            (solved, v, of_all, _), out = before[0].solved, before[0].outcomes
+            which, waiting, factorisations = before[1], waiting[:0], of_all.factorisations
+            out.factorisations[:] = 0
             kept, first = ~np.isin(islands, which), len(contacts.mu)
             bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
             problem.impulse[kept] = solved.impulse[kept]
@@ -184,14 +189,20 @@ class JoinedStep:
                 of_softer = rows, asked, (which, v, out), bonds
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
-        asked_for, drift, change, solves = np.isin(np.arange(count), which), np.full(count, np.inf), np.inf, 0
-        while True:
-            v, totals = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
-            if exactly is not asked and totals.status != Status.SOLVED:
-                factorisations += totals.factorisations
-                v, totals = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
-            totals = after(factorisations, totals)
-            factorisations, rows_before = totals.factorisations, rows
+        # all islands with joints and their corrections at once; the loop has what that leaves over
+        of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
+        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
+        is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
+        rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
+        asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
+        factorisations = of_all.factorisations
+        while which.size:
+            v, of_all = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
+            if exactly is not asked and of_all.status != Status.SOLVED:
+                factorisations += of_all.factorisations
+                v, of_all = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
+            of_all = after(factorisations, of_all)
+            factorisations, rows_before = of_all.factorisations, rows
             change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
@@ -199,36 +210,37 @@ class JoinedStep:
             # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
             again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
-            drift = found
+            drift = np.where(is_solved, drift, found)
             if not again.any():
                 break
             which = np.flatnonzero(again)
             rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
+        change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         of_joints = problem.impulse[len(contacts.mu) :]
         is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
-        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(totals, len(contacts.mu)):
-            return Joined((problem, v, totals, True), islands, out)
+        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(of_all, len(contacts.mu)):
+            return Joined((problem, v, of_all, True), islands, out)
         if waiting.size:
-            v, totals = self._solve_islands(begin, problem, asked, (waiting, v, out))
-            totals = after(factorisations, totals)
+            v, of_all = self._solve_islands(begin, problem, asked, (waiting, v, out))
+            of_all = after(factorisations, of_all)
         straight = joints.straight_rows(*limits)
         gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
         if not is_loose or (may_cut and not joints.are_driven):
-            return Joined((problem, v, totals, is_loose), islands, out)
+            return Joined((problem, v, of_all, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
         out = not_begun(count)
         anew = np.arange(count), problem.system.velocity.copy(), out
-        v, totals = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
-        totals = after(factorisations, totals)
+        v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
+        of_all = after(factorisations, of_all)
         # what is off already, a shorter step would have to make good in less time
         contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
-        return Joined((problem, v, totals, may_cut and not contradict), islands, out)
+        return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
 
     def _soften(
         self,

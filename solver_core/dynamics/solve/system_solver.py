@@ -25,12 +25,15 @@ from ...problem.ellipse import Disks
 from ...problem.result import Status
 from ...problem.system import System
 from ...scene.spec import ContactMethod, SolverSettings
-from ...solvers.coulomb.cascade import VARIANTS
+from ...solvers.coulomb.cascade import ACCELERATED, VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.build import StepProblem
+from ..joints.rows import JointRows, JointStep
+from ..model.bodies import State
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
 from .islands import Again, Requests, Totals, solve_islands, totals
+from .joined_islands import Corrected, Corrections, solve_corrected
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
 from .step_methods import StepInput, step_method
@@ -125,6 +128,46 @@ class SystemSolver:
         v, totals = self._solve_clusters(disks.system, impulse, of_solve, bonds)
         problem.impulse[:] = disks.undone(impulse)
         return v, totals
+
+    def solve_corrected(
+        self,
+        problem: StepProblem,
+        rows: JointRows,
+        asked: tuple[Floats, NDArray[np.bool_]],
+        of_step: tuple[Begin, JointStep | None, State, Corrections],
+        again: Again,
+    ) -> tuple[Corrected, StepProblem]:
+        """Solve islands with joints in one kernel, with their corrections (`joined_islands.py`).
+
+        Nothing is solved with a friction polygon, grain, moments of contacts, or another method than Staggered Projections.
+
+        Parameters
+        ----------
+        problem : its impulses are the warm start and are overwritten by the solution
+        rows : of the joints
+        asked, again : as for `solve`
+        of_step : the step, its joints (None if they are not to be eliminated), the state at its end of bodies that the solver
+            does not move, and how joints are corrected
+
+        Returns
+        -------
+        the outcome of the islands, and the problem with the bias of joints that it was solved with
+        """
+        begin, joints, at_end, corrections = of_step
+        _, sides, variant = self._options
+        is_plain = not self._has_grain and (self.moments is None or not len(self.moments.contact))
+        followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
+        if followed is None or not (self.is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
+            drift = np.zeros(len(again[2].status))
+            drift[again[0]] = np.inf
+            return Corrected(np.zeros(len(drift), np.bool_), drift, rows.bias), problem
+        system = problem.system
+        if self._see is not None:
+            self._see(system, problem.impulse)
+        requests, of_kernel = Requests(*asked, *self._options), (begin, followed, at_end, corrections)
+        corrected = solve_corrected(system, problem.impulse, requests, of_kernel, self._effort, again)
+        bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
+        return corrected, problem._replace(system=system._replace(bias=bias))
 
     def _solve_clusters(self, system: System, impulse: Floats, begun: Begun, bonds: Bonds | None) -> tuple[Floats, Totals]:
         """Solve a system with isotropic friction; impulse (m, 3) is the warm start and is overwritten. See `solve`."""

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Islands with joints, solved in one kernel together with the corrections that make their joints hold where the step ends.
+
+A step with joints is solved, its bodies are moved to where the velocities lead, the bias of the joints is taken there, and
+islands in which it changed are solved again (`dynamics/joints/rows.py`). Only the bias changes between these solves: the factor
+of the joints, the columns of the dense rows and their operator G are made once an island (`solvers/coulomb/elimination.py`),
+and a correction is a pair of triangular solves and a step or two of a small dense Newton's method.
+
+An island whose given impulses are good enough is not eliminated. What is not accepted here keeps its impulses and its bias, and
+is left to the cascade.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
+from ...problem.residuals import effective_masses, fastest_velocity
+from ...problem.result import Found, Status
+from ...problem.subsystem import subsystem
+from ...problem.system import System, effective_inverse_mass
+from ...solvers.block_operator import State, update_velocities
+from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, solve_eliminated
+from ...solvers.criteria import good_enough, relative_target
+from ...solvers.effort import OVERDUE
+from ...solvers.kaufman_2008.staggered import into_cones, residual
+from ..joints.laws import laws_about
+from ..joints.rows import Followed, largest_changes
+from ..model import bodies as model_bodies
+from ..model.integrate import integrate
+from ..model.predict import Begin
+from .islands import Again, Error, Requests, asked_of, measure_given
+
+__all__ = ["Corrected", "Corrections", "solve_corrected"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Corrections(NamedTuple):
+    """How joints are corrected about the velocities that come out.
+
+    drift: lengths, what a joint may be off, or its island is solved again; loose: lengths, what makes an island loose. few,
+    most: how often an island is solved, and how often where it is loose.
+    """
+
+    drift: float
+    loose: float
+    few: int
+    most: int
+
+
+class Corrected(NamedTuple):
+    """Islands with joints as they were solved: is_solved (islands,) which are; drift: (islands,) lengths, what their joints are
+    off, infinite where they are not solved; bias: (t, 3) of the rows of joints."""
+
+    is_solved: Bools
+    drift: Floats
+    bias: Floats
+
+
+class _Motion(NamedTuple):
+    """What moves bodies on: model, state and bodies as of `integrate`, offset as in a `System`; position (n, 3) and orientation
+    (n, 4), as the step ends, of bodies that the solver does not move."""
+
+    dof: NDArray[np.int64]
+    lock: Bools
+    axes: Floats
+    moments: Floats
+    state: tuple[Floats, Floats, Floats, Floats]
+    bodies: tuple[Floats, Floats, Floats]
+    offset: NDArray[np.int64]
+    position: Floats
+    orientation: Floats
+
+
+class _Piece(NamedTuple):
+    """An island with joints: its system, its bodies and triples of rows in the whole one, kappa (m,) effective masses, its
+    state, and what is asked of it: the tolerance, and whether it tumbles."""
+
+    system: System
+    bodies: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    kappa: Floats
+    state: State
+    tolerance: float
+    tumbles: bool
+
+
+class _Progress(NamedTuple):
+    """How far pieces (p,) are: todo, which are solved again; kept, which are not left to the cascade; steps of Newton's method;
+    number: of the elimination of each, -1 where it has none; drift: lengths, what joints are off; fastest: m/s, the scale of
+    errors with the bias that each has."""
+
+    todo: Bools
+    kept: Bools
+    steps: NDArray[np.int64]
+    number: NDArray[np.int64]
+    drift: Floats
+    fastest: Floats
+
+
+@inner_kernel
+def _pieces_of(system, requests, which, impulse):
+    """The islands, by their indices, as pieces."""
+    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
+    pieces = []
+    for i in which:
+        rows = islands.contacts[islands.start[i] : islands.start[i + 1]]
+        part, bodies = subsystem(system, rows, islands.number)
+        kappa = effective_masses(effective_inverse_mass(part))
+        state = State(impulse[rows], np.empty(part.velocity.size))
+        pieces.append(_Piece(part, bodies, rows, kappa, state, tolerance[i], tumbles[i]))
+    return pieces
+
+
+@leaf_kernel
+def _fill_owners(contacts, piece, p, of_triple, of_body):
+    """p, as the piece of its triples of rows of joints (t,) and of its bodies (moving,)."""
+    for k in piece.rows:
+        if k >= contacts:
+            of_triple[k - contacts] = p
+    for body in piece.bodies:
+        of_body[body] = p
+
+
+@inner_kernel
+def _bias_about(joints, motion, of_triple, of_body, todo, v):
+    """The bias (t, 3) of the joints of some pieces (p,) about velocities v (dof,). That of others is not set."""
+    dof, held = np.full(motion.dof.size, -1, np.int64), np.zeros(joints.held.size, np.bool_)
+    for b in range(dof.size):
+        if motion.dof[b] >= 0 and of_body[motion.dof[b]] >= 0 and todo[of_body[motion.dof[b]]]:
+            dof[b] = motion.dof[b]
+    for r in range(joints.rows.joint.size):
+        if todo[of_triple[joints.rows.triple[r]]]:
+            held[joints.rows.joint[r]] = joints.held[joints.rows.joint[r]]
+    model, still = (dof, motion.lock, motion.axes, motion.moments), np.zeros(v.size)
+    position, orientation, _, _ = integrate(model, motion.state, motion.bodies, motion.offset, v, still, joints.times[0])
+    for b in range(dof.size):
+        if motion.dof[b] < 0:
+            position[b], orientation[b] = motion.position[b], motion.orientation[b]
+    where, moved = (joints.frames, held, joints.angle), (v, motion.offset, position, orientation)
+    bias, _ = laws_about(joints.rows, joints.fixed, where, moved, joints.times, joints.recovery_speed)
+    return bias
+
+
+@leaf_kernel
+def _scatter(system, piece, v):
+    """The velocities of the bodies of a piece, in v (dof,)."""
+    for b in range(piece.bodies.size):
+        first = system.offset[piece.bodies[b]]
+        for d in range(piece.system.offset[b + 1] - piece.system.offset[b]):
+            v[first + d] = piece.state.v[piece.system.offset[b] + d]
+
+
+@inner_kernel
+def _solve_piece(piece, one, fastest, effort):
+    """Solve a piece, of an `Elimination`, with the bias that it has; the steps of Newton's method, and whether it is solved."""
+    into_cones(piece.system, piece.state.impulse)
+    target = relative_target(piece.tolerance, piece.tumbles) * fastest
+    steps, is_solved = solve_eliminated(piece.system, one, target, effort, piece.state)
+    return steps, is_solved and effort[OVERDUE] == 0
+
+
+@inner_kernel
+def _begin_piece(piece, fastest, sides):
+    """Whether a piece is as good as solved by the impulses that are given; its velocities."""
+    worst, _, _ = measure_given(piece.system, piece.state.impulse, (piece.kappa, fastest), sides, np.empty(3))
+    update_velocities(piece.system, piece.state)
+    return worst <= good_enough(piece.tolerance, piece.tumbles)
+
+
+@leaf_kernel
+def _go_on(progress, found, h, solves, corrections):
+    """Which pieces are solved again, of those that were just now. found: (p + 1,) lengths a second that joints are off."""
+    for p in range(progress.todo.size):
+        if not progress.todo[p]:
+            continue
+        off = found[p] * h
+        most = corrections.few if off <= corrections.loose else corrections.most
+        progress.todo[p] = off > corrections.drift and solves < most and off < progress.drift[p]
+        progress.drift[p] = off
+
+
+@inner_kernel
+def _take_over(piece, sides, island, of_piece, out):
+    """Whether a piece is accepted, and if so what became of its island, in `out`. Velocities are brought up to date.
+
+    of_piece: whether it was eliminated, the steps of Newton's method, and m/s, the fastest velocity.
+    """
+    is_eliminated, steps, fastest = of_piece
+    into_cones(piece.system, piece.state.impulse)
+    relative = np.empty(3)
+    masses = piece.kappa, fastest
+    worst, contact, natural = measure_given(piece.system, piece.state.impulse, masses, sides, relative)
+    if not worst <= good_enough(piece.tolerance, piece.tumbles):
+        return False
+    update_velocities(piece.system, piece.state)
+    out.status[island], out.iterations[island] = Status.SOLVED, 1
+    out.factorisations[island] = steps + 1 if is_eliminated else 0
+    out.found[island] = Found.ELIMINATION if is_eliminated else Found.START
+    out.errors[island, Error.CHANGE] = 0.0
+    out.errors[island, Error.RESIDUAL] = residual(piece.system, piece.state.impulse, piece.state.v)
+    for j in range(relative.size):
+        out.errors[island, Error.CONE + j] = relative[j]
+    out.errors[island, Error.WORST], out.errors[island, Error.NATURAL_MAP] = worst, natural
+    out.worst_contact[island] = piece.rows[contact] if contact >= 0 else -1
+    return True
+
+
+@leaf_kernel
+def _take_bias(piece, contacts, about, bias):
+    """The bias (t, 3) of the whole system, `about`, in the rows of joints of a piece and in those rows of `bias` (t, 3)."""
+    for a in range(piece.rows.size):
+        t = piece.rows[a] - contacts
+        if t >= 0:
+            for r in range(3):
+                bias[t, r] = piece.system.bias[a, r] = about[t, r]
+
+
+@kernel_part
+def _solve_once(system, pieces, begun, progress, is_first, sides, effort, v):
+    """Solve the pieces that are to be, with the bias that they have. begun: the eliminations so far, to which are added those
+    of pieces that have none. v (dof,): their velocities."""
+    for p in range(len(pieces)):
+        if not progress.todo[p]:
+            continue
+        progress.fastest[p] = fastest_velocity(pieces[p].system)
+        if not (is_first and _begin_piece(pieces[p], progress.fastest[p], sides)):
+            if progress.number[p] < 0:
+                progress.number[p] = len(begun)
+                begun.append(begin_elimination(pieces[p].system, effort))
+            one, is_solved = begun[progress.number[p]]
+            if is_solved:
+                steps, is_solved = _solve_piece(pieces[p], one, progress.fastest[p], effort)
+                progress.steps[p] += steps
+            progress.kept[p] = progress.todo[p] = is_solved
+        if progress.todo[p]:
+            _scatter(system, pieces[p], v)
+
+
+@inner_kernel
+def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v):
+    """Solve pieces, and correct their joints; their `_Progress`. v (dof,): their velocities."""
+    contacts, count, solves = system.mu.size, len(pieces), 0
+    # empty, but of a type that the compiler can see
+    begun = [begin_elimination(pieces[p].system, effort) for p in range(solves)]
+    todo, of_triple = np.zeros(count + 1, np.bool_), np.full(system.box.shape[0], count, np.int64)
+    of_body, number = np.full(system.offset.size - 1, -1, np.int64), np.full(count, -1, np.int64)
+    bias = system.bias[contacts:].copy()
+    for p in range(count):
+        todo[p] = can_eliminate(pieces[p].system, sides)
+        _fill_owners(contacts, pieces[p], p, of_triple, of_body)
+    kept, steps, drift = todo[:count].copy(), np.zeros(count, np.int64), np.full(count, np.inf)
+    progress = _Progress(todo[:count], kept, steps, number, drift, np.zeros(count))
+    while todo.any():
+        _solve_once(system, pieces, begun, progress, solves == 0, sides, effort, v)
+        solves += 1
+        about, found = _bias_about(joints, motion, of_triple, of_body, todo, v), np.zeros(count + 1)
+        largest_changes(joints.rows, joints.fixed, bias, about, of_triple, found)
+        _go_on(progress, found, joints.times[0], solves, corrections)
+        for p in range(count):
+            if todo[p]:
+                _take_bias(pieces[p], contacts, about, bias)
+    return progress
+
+
+@kernel
+def _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse):
+    """`solve_corrected`, of arrays; `Corrected`."""
+    which, v, out = again
+    contacts, pieces = system.mu.size, _pieces_of(system, requests, which, impulse)
+    progress = _solve_pieces(system, pieces, requests.sides, joints, motion, corrections, effort, v)
+    is_solved, drift = np.zeros(out.status.size, np.bool_), np.zeros(out.status.size)
+    drift[which] = np.inf
+    bias = system.bias[contacts:].copy()
+    for p in range(which.size):
+        i, piece = which[p], pieces[p]
+        of_piece = progress.number[p] >= 0, progress.steps[p], progress.fastest[p]
+        if not (progress.kept[p] and _take_over(piece, requests.sides, i, of_piece, out)):
+            continue
+        is_solved[i], drift[i] = True, progress.drift[p]
+        _scatter(system, piece, v)
+        for a in range(piece.rows.size):
+            k = piece.rows[a]
+            for r in range(3):
+                impulse[k, r] = piece.state.impulse[a, r]
+                if k >= contacts:
+                    bias[k - contacts, r] = piece.system.bias[a, r]
+    return Corrected(is_solved, drift, bias)
+
+
+def solve_corrected(
+    system: System,
+    impulse: Floats,
+    requests: Requests,
+    of_step: tuple[Begin, Followed, model_bodies.State, Corrections],
+    effort: NDArray[np.int64],
+    again: Again,
+) -> Corrected:
+    """Solve islands with joints, and correct their joints about the velocities that come out.
+
+    system: with the rows of joints. impulse: (m, 3) warm start, and the answer in the islands that are solved. requests: of
+    each body. of_step: the step, its joints, the state at its end of bodies that the solver does not move, and how joints are
+    corrected. effort: (5,) in which work is counted, and which ends this when it is overdue. again: which islands these are,
+    and velocities (dof,) and outcomes of all, which are brought up to date. The state as the step begins is that of the joints.
+    """
+    begin, joints, at_end, corrections = of_step
+    model, predicted = begin.model, begin.bodies
+    motion = _Motion(
+        model.dof,
+        model.lock,
+        model.axes,
+        model.moments,
+        tuple(joints.state[:4]),
+        (predicted.predicted, predicted.end_momentum, predicted.mass),
+        begin.offset,
+        at_end.position,
+        at_end.orientation,
+    )
+    return _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse)
