@@ -185,7 +185,7 @@ class StepSolver:
             box = joints.holding(box)
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = self._effort, problem.parting
-        in_motion = self._island_motion.members
+        in_motion = self._island_motion.keeps_distance
         if is_loose and self._can_be_cut(totals, len(contacts)):
             # nothing of it will be kept
             apart, parting = np.zeros(len(v)), np.zeros(len(contacts))
