@@ -37,7 +37,7 @@ MAY_LACK = ("takeovers", "joint_attached", "moving_members", "settled", "calm", 
 # What an earlier version had, by what it is called now, None for what is not needed any more.
 FORMER_ARRAYS = {
     "crowd_members": "moving_members",
-    **dict.fromkeys(("pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
+    **dict.fromkeys(("asked", "pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
 }
 
 

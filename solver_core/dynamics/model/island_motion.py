@@ -9,7 +9,7 @@ its bodies do until they sleep or come to rest. While they are many they are an 
 open by what is left of an error: islands in motion that are joined are asked for a tenth of it.
 
 An answer at the tolerance in motion lets a wall of twenty courses creep at a few of its errors for ever, too fast for sleep. So
-an island settles when its contacts have been slow for a second: its tolerance is halved in each step, until it is that of the
+an island settles when its contacts have been slow for a third of a second: its tolerance is halved in each step, until it is that of the
 scene. Then the island stands. Its bodies keep the distances that they came to in motion, half a rest offset and more: bricks that
 are locked in a wall cannot all be parted, and each try sets them in motion again.
 
@@ -41,7 +41,7 @@ JOINED = 0.1  # of the tolerance in motion: what is asked of islands with no few
 STANDS = 10.0  # times what Newton's method aims at: errors add up from the ground to the top of what stands
 AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
 CALM = 0.1  # of the speed that gravity gives in a step: an island whose contacts are all slower may be at rest
-CALM_FOR = 1.0  # s: an island that has been calm for so long settles; heaps mostly fall asleep within that time
+CALM_FOR = 1.0 / 3.0  # s: an island that has been calm for so long settles
 TIGHTENED = 0.5  # the tolerance of one step over that of the step before, of an island that settles
 
 
@@ -59,7 +59,6 @@ class IslandMotion:
         count, self._radius = len(radius), radius
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.settled = np.zeros(count, dtype=bool)
-        self._asked = np.full(count, settings.tolerance)
         # s, for how long the island of each body has been calm as the step begins, and as it ends
         self._calm, self._calm_after = np.zeros(count), np.zeros(count)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
@@ -75,7 +74,7 @@ class IslandMotion:
         if not self._accelerated:
             return np.full(moving, self._tolerance), np.zeros(moving, dtype=bool)
         flags, times = (self.tumbling, self.members, self.settled), (self._calm, self._calm_after)
-        of_bodies, steps = (*flags, self._asked, *times), (begin.gravity_speed, begin.h, begin.single)
+        of_bodies, steps = (*flags, *times), (begin.gravity_speed, begin.h, begin.single)
         return who_tumbles(system, begin.model.dof, begin.velocities, steps, self._tolerances, of_bodies)
 
     def advance(self) -> None:
@@ -95,25 +94,26 @@ class IslandMotion:
     def rest(self) -> None:
         """Know of a step in which the solver moves nobody."""
         self.members[:] = self.tumbling[:] = False
-        self._asked[:] = self._tolerance
         self._calm[:] = self._calm_after[:] = 0.0
 
-    def still(self) -> Floats:
-        """(n,) what bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed
-        that gravity gives in a step."""
-        return AT_REST * self._asked
+    @property
+    def still(self) -> float:
+        """What bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed that
+        gravity gives in a step.
+
+        It is the tolerance of the scene: within that in motion, a body that is about to fall is as slow as the others.
+        """
+        return AT_REST * self._tolerance
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""
         own = {"moving_members": self.members, "tumbling": self.tumbling, "settled": self.settled}
-        own |= {"asked": self._asked, "calm": self._calm}
-        return {name: array.copy() for name, array in own.items()}
+        return {name: array.copy() for name, array in own.items()} | {"calm": self._calm.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Go on from a checkpoint, also of a version that had one tolerance for all, or in which islands did not settle."""
         self.members = np.array(checkpoint.get("moving_members", np.zeros_like(self.members)))
         self.tumbling = np.array(checkpoint.get("tumbling", self.members))
-        self._asked = np.array(checkpoint.get("asked", np.where(self.members, self._in_motion, self._tolerance)))
         self.settled = np.array(checkpoint.get("settled", np.zeros_like(self.members)))
         self._calm = np.array(checkpoint.get("calm", np.zeros(len(self.members))))
         self._calm_after = self._calm.copy()
@@ -148,11 +148,11 @@ def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
 
     dof: (n,) of a `Model`. steps: m/s that gravity gives in the step; s, of the step, and of a whole one of the scene.
     tolerances: of what is in no large island in motion, of those with joints, and of the others. of_bodies: (n,) which tumble,
-    which are in one, which have settled, and the tolerance of each, all of which is brought up to date; s, for how long the
-    island of each has been calm as the step begins, and as it ends, of which the second is written.
+    which are in one, and which have settled, all of which is brought up to date; s, for how long the island of each has been
+    calm as the step begins, and as it ends, of which the second is written.
     """
     (speed, h, single), (tolerance, of_joined, in_motion) = steps, tolerances
-    tumbling, members, settled, asked_of, calm, calm_after = of_bodies
+    tumbling, members, settled, calm, calm_after = of_bodies
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, calm_for = np.zeros(bodies, np.bool_), np.full(bodies, np.inf)
@@ -162,7 +162,7 @@ def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
     _look_at_islands(system, dof, now, (tumbling, calm), parent, (size, fastest, stirred, calm_for, contacts, joints))
     for i in range(dof.size):
         b = dof[i]
-        tumbling[i], members[i], asked_of[i], calm_after[i] = False, False, tolerance, 0.0
+        tumbling[i], members[i], calm_after[i] = False, False, 0.0
         if b < 0:
             continue
         first = root(parent, b)
@@ -181,7 +181,7 @@ def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
             calm_after[i] = calm_for[first] + h
             if not members[i] and calm_for[first] >= CALM_FOR:
                 tumbling[i], together[b], calm_after[i] = False, False, 0.0
-        asked[b] = asked_of[i] = wanted
+        asked[b] = wanted
     return asked, together
 
 

@@ -136,15 +136,18 @@ def chain_of_contacts(bodies, velocity):
     )
 
 
-def asked_of(system, tumbling):
-    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s."""
+def asked_of(system, tumbling, calm=0.0):
+    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s a step.
+
+    calm: s, for how long all bodies have been calm.
+    """
     count = len(tumbling)
-    tumbled, member, asked = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count)
-    tolerance, tumbles = who_tumbles(
-        system, np.arange(count), system.velocity, 0.05, (1e-6, 1e-4, 1e-3), (tumbled, member, asked)
-    )
-    np.testing.assert_array_equal(tolerance, asked)
+    tumbled, member, settled = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    of_bodies = tumbled, member, settled, np.full(count, calm), np.zeros(count)
+    steps, tolerances = (0.05, 1.0 / 240.0, 1.0 / 240.0), (1e-6, 1e-4, 1e-3)
+    tolerance, tumbles = who_tumbles(system, np.arange(count), system.velocity, steps, tolerances, of_bodies)
     np.testing.assert_array_equal(tumbles, tumbled)
+    assert not (settled & (tumbled | member)).any()
     return tumbles, member, tolerance
 
 
