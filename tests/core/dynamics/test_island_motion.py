@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.island_motion import who_tumbles
+from solver_core.dynamics.model.island_motion import CALM, CALM_FOR, TIGHTENED, who_tumbles
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.system import System
 
@@ -182,3 +182,42 @@ def test_an_island_in_motion_with_no_fewer_joints_than_contacts_is_asked_for_a_t
     rows = {name: np.concatenate([array := getattr(system, name), array[more]]) for name in ROWS}
     joined = system._replace(**rows, box=np.tile([-np.inf, np.inf, 0.0], (triples, 3, 1)))
     np.testing.assert_array_equal(asked_of(joined, np.zeros(80, dtype=bool))[2], asked)
+
+
+@pytest.mark.parametrize(("steps", "asked"), [(0, 1e-3), (1, 1e-3 * TIGHTENED), (5, 1e-3 * TIGHTENED**5)])
+def test_an_island_that_has_been_calm_is_asked_for_more_digits_in_each_step(steps, asked):
+    calm = np.zeros(80)
+    calm[40:] = 0.5 * CALM * 0.05
+    everybody = np.ones(80, dtype=bool)
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + steps / 240.0)
+    assert tumbling.all() and member.all()
+    np.testing.assert_allclose(tolerance, asked, rtol=1e-9)
+
+
+def test_an_island_stands_once_it_has_the_tolerance_of_the_scene_unless_it_is_stirred():
+    everybody, calm = np.ones(80, dtype=bool), np.zeros(80)
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + 10.0 / 240.0)
+    assert not tumbling.any() and not member.any()
+    np.testing.assert_array_equal(tolerance, 1e-6)
+    calm[40:] = 2.0 * CALM * 0.05
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + 10.0 / 240.0)
+    assert tumbling.all() and member.all()
+    np.testing.assert_array_equal(tolerance, 1e-3)
+
+
+def test_a_few_bodies_stand_as_soon_as_they_have_been_calm():
+    for calm, expected in ((0.5 * CALM_FOR, True), (CALM_FOR, False)):
+        tumbling, member, tolerance = asked_of(chain_of_contacts(20, np.zeros(20)), np.ones(20, dtype=bool), calm)
+        assert (tumbling == expected).all()
+        assert not member.any()
+        np.testing.assert_array_equal(tolerance, 1e-6)
+
+
+def test_a_bake_goes_on_with_the_time_that_islands_have_been_calm():
+    whole = sc.Simulation(pushed_pile())
+    whole.run(12)
+    assert whole.checkpoint()["calm"].any()
+    other = sc.Simulation(pushed_pile())
+    other.restore(13, whole.checkpoint())
+    for _ in range(6):
+        np.testing.assert_array_equal(other.advance().poses, whole.advance().poses)

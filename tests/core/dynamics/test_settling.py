@@ -11,7 +11,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.model.island_motion import MANY
-from solver_core.scene.parts import axis_angle, box, box_shape, pair_material
+from solver_core.scene.parts import axis_angle, box, box_shape, pair_material, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
 from ..piles import ROUGH
@@ -61,20 +61,21 @@ def was_in_motion(frames: list) -> bool:
 
 @pytest.mark.slow
 def test_a_wall_that_was_hit_comes_to_rest_and_sleeps():
-    """Within a second of its last visible motion it stands to a micrometer, and a second later all of it sleeps."""
-    wall = sc.scenes.wall(courses=6, bricks=7)
-    ball = BodySpec("Ball", BodyKind.ACTIVE, ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.1), mass=4.0, material=pair_material(0.6))
+    """A ball knocks a wall of sixteen courses: a second later no brick moves by a micrometer, and in the next all fall asleep.
+
+    At the tolerance in motion they crept by up to 0.1 mm in a quarter of a second, for seconds.
+    """
+    wall = sc.scenes.wall(courses=16, bricks=3)
     middle = np.mean([body.position for body in wall.bodies[1:]], axis=0)
-    ball = replace(ball, position=middle - np.array([0.0, 0.6, 0.0]), velocity=np.array([0.0, 4.0, 0.0]))
-    frames = sc.Simulation(replace(wall, bodies=(*wall.bodies, ball), fps=FPS)).run(6 * FPS)
+    ball = BodySpec("Ball", BodyKind.ACTIVE, sphere_shape(0.1), mass=4.0, material=pair_material(0.6))
+    ball = replace(ball, position=middle - np.array([0.0, 0.4, 0.0]), velocity=np.array([0.0, 1.5, 0.0]))
+    frames = sc.Simulation(replace(wall, bodies=(*wall.bodies, ball), fps=FPS)).run(2 * FPS)
     assert was_in_motion(frames)
     assert not any(frame.statistics.status.any() for frame in frames[1:])
     bricks = np.array([frame.poses[1:-1, :3] for frame in frames])
-    moved = np.abs(np.diff(bricks, axis=0)).max(axis=(1, 2))
-    last = int(np.flatnonzero(moved > 1e-4)[-1])
-    assert np.abs(bricks[last + FPS] - bricks[-1]).max() <= 1e-6
-    asleep = np.array([frame.statistics.asleep[-1] for frame in frames[1:]])
-    assert asleep[last + 2 * FPS] >= len(wall.bodies) - 1
+    assert np.abs(bricks[5] - bricks[0]).max() >= 1e-3
+    assert np.abs(bricks[FPS + 6 :] - bricks[-1]).max() <= 1e-6
+    assert frames[-1].statistics.asleep[-1] == len(wall.bodies) - 1
 
 
 @pytest.mark.slow
