@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bodies stand still, which tumble, and large islands in motion, which are solved to a tolerance of their own.
+"""Which bodies stand still, which tumble, and which are in a large island in motion, with a tolerance of its own.
 
-What stands keeps what its steps leave over, so a wall is asked for all the digits of the tolerance, and has them for nothing:
-the impulses of the step before are the answer. In a heap that tumbles few of them hold for a step, the last digits cost ten
-times what the first three do, and a settled one drifts by a hundredth of a millimetre in ten seconds without them. So an
-island tumbles from the step on in which anything in it slides, rolls or parts faster than gravity makes it within a step, and
-its bodies do until they sleep or come to rest. While they are many they are an island in motion, and asked for the tolerance in motion. Joints
-open by what is left of an error: islands in motion that are joined are asked for a tenth of it.
+A wall that stands has the digits of the scene's tolerance at no cost: the impulses of the last step are the answer. In a heap
+that tumbles few of them hold for a step, and the last digits cost ten times what the first three do. So an island tumbles from
+the step on in which a contact of it slides, rolls or parts faster than gravity makes it in a step. If it has many bodies, it is
+an island in motion, and is solved to the tolerance in motion. Joints open by the error, so islands in motion with many joints
+are solved to a tenth of that.
 
-An answer at the tolerance in motion lets a wall of twenty courses creep at a few of its errors for ever, too fast for sleep. So
-an island settles when its contacts have been slow for a third of a second: its tolerance is halved in each step, until it is that of the
-scene. Then the island stands. Its bodies keep the distances that they came to in motion, half a rest offset and more: bricks that
-are locked in a wall cannot all be parted, and each try sets them in motion again.
+At the tolerance in motion a wall of twenty courses creeps at a few of its errors, which add up, and never sleeps. So an island
+settles when all its contacts have been slow for a third of a second: its tolerance is halved in each step until it is that of
+the scene. Then the island stands. Its bodies keep the distances that they came to in motion, half a rest offset or more. Bricks
+that are locked in a wall cannot all be parted further, and each try would set them in motion again.
 
-An answer is off by what the solver aims at, and it is a choice whether its velocities are, or its momenta. What rests moves by
-that much in the one case, is stopped in the next step by impulses of no equilibrium, and these are the wrong ones a step later.
-So what is no faster stands still: its impulses hold it as nearly as any that would be found, and they do so in every step.
+A solver's answer is off by what it aims at, in velocities or in momenta. If velocities are off, bodies at rest move by the
+error, the next step stops them with impulses of no equilibrium, and these are wrong a step later. So an island that is no faster
+than the error stands still: its impulses hold it as nearly as any others would, and they do so in every step.
 """
 
 from __future__ import annotations
