@@ -115,14 +115,14 @@ class Sleep:
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
-        still: Callable[[], Floats],
+        still: float,
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
         """After the time step `number`, let islands at rest fall asleep; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
-        still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of
-        some bodies (n,) would be woken by others at once, were they to sleep; they wait for them.
+        still: what the tolerance lets bodies at rest move at, of the speed that gravity gives in a step. met: returns which of
+        some bodies (n,) others would wake at once if they slept; those bodies wait for the others.
         """
         if not self._enabled or (number + 1) // self._window == number // self._window:
             return memory
@@ -132,9 +132,7 @@ class Sleep:
         fastest, before = np.zeros(n), np.zeros(n)
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
-        limit = np.full(n, STILL)
-        np.maximum.at(limit, island, still())
-        limit *= self._gravity_speed
+        limit = max(STILL, still) * self._gravity_speed
         rests = (fastest <= limit) & (before <= limit)
         rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * STILL * self._gravity_speed)
         rests[island[driven]] = False

@@ -396,6 +396,7 @@ class Stepper:
         chosen = chosen_normals(self.bodies.shapes, *poses, solution.contacts, bears)
         position = self.state.position
         self.state, self.last_step = best.moved, begin.h
+        self.island_motion.advance()
         bending = self.deformation.bending_speed()
         self.follow_modes()
         self._predicted = begin.bodies.predicted

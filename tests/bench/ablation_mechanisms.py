@@ -170,6 +170,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "tolerance in motion": Mechanism(
         (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
+    "large islands settle": Mechanism(
+        (Edit(ISLAND_MOTION, "CALM_FOR = 1.0 / 3.0", "CALM_FOR = np.inf"),), scenes=("wall 60, comes to rest", "cubes 125")
+    ),
     "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),

@@ -158,7 +158,7 @@ class StepSolver:
         # Stage 5: overlaps are separated.
         speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
         means = systems.effort, problem.parting
-        in_motion = self._island_motion.members
+        in_motion = self._island_motion.keeps_distance
         if is_loose and systems.can_be_cut(totals, len(contacts)):
             # The caller discards this solution.
             apart, parting = np.zeros(len(v)), np.zeros(len(contacts))
