@@ -19,6 +19,15 @@ force, T the torsion, and a capacity in each denominator, it breaks when one of 
 Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself. Bonds are
 brittle: of those that are connected by bonds, the one with the largest sum breaks first, transmits its load reduced to its
 strength, and the others are loaded anew.
+
+The strength of a bond is a force, and a blow between rigid bodies is an impulse: its force over a time step would be larger the
+shorter the step is. In a structure the force of a blow J grows no faster than the structure gives way: a mass on a spring that
+swings with omega is loaded with J omega at most. So the force is the mean over a time tau = 1 / omega, `BLOW_TIME`, that does not
+depend on the step. With f the impulse of a step of h seconds,
+
+    c = f + (1 - h / tau) c,    C = F tau    (h <= tau),
+
+which forgets as the mean does, and is f = F h for a steady force F. In a longer step C = F h and nothing is remembered.
 """
 
 from __future__ import annotations
@@ -30,12 +39,13 @@ from numpy.typing import NDArray
 
 from .table import Rows
 
-__all__ = ["Thresholds", "bounds_of_rows", "exceeding", "most_loaded", "scaled_to_thresholds", "transmitted_by_bonds", "within"]
+__all__ = ["BLOW_TIME", "Thresholds", "bounds_of_rows", "exceeding", "left_of", "most_loaded", "scaled_to_thresholds", "transmitted_by_bonds", "within"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+BLOW_TIME = 1.0 / 240.0  # s: walls, floors and beams of some meters swing at 10 to 60 Hz, so 1 / omega is 3 to 16 ms
 SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
 AS_LOADED = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
@@ -50,6 +60,11 @@ class Thresholds:
     capacity: Floats
     is_bond: Flags
     load: Floats
+
+
+def left_of(recent: Floats, h: float) -> Floats:
+    """What of the impulses (j, 6) of the last `BLOW_TIME` still counts in a step of h s, (j, 6)."""
+    return recent * max(1.0 - h / BLOW_TIME, 0.0)
 
 
 def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
