@@ -104,10 +104,14 @@ class Activation:
                 out[waiting] = True
                 continue
             for zone, carrier in zip(one.zones, carriers, strict=True):
-                out[waiting] |= self._reached(zone, carrier, waiting[~out[waiting]], (frame, 1.0 / substeps, step), state)[waiting]
+                out[waiting] |= self._reached(zone, carrier, waiting[~out[waiting]], (frame, 1.0 / substeps, step), state)[
+                    waiting
+                ]
         return out
 
-    def _reached(self, zone: ZoneSpec, carrier: int, waiting: NDArray[np.int64], time: tuple[float, float, float], state: State) -> Flags:
+    def _reached(
+        self, zone: ZoneSpec, carrier: int, waiting: NDArray[np.int64], time: tuple[float, float, float], state: State
+    ) -> Flags:
         """(n,) which of the bodies that wait (k,) a zone reaches up to a time.
 
         carrier: the body that moves it, -1 for none. time: the frame, the frames and the seconds of a step.

@@ -326,7 +326,9 @@ class Stepper:
         contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
         if 0 < len(bounces) <= cuts - KEPT_CUTS:
             return bounces.first()
-        blows = self._blows.find(begin, contacts, self._later.normal_speed(contacts, self._motion(begin, begin.bodies.predicted)))
+        blows = self._blows.find(
+            begin, contacts, self._later.normal_speed(contacts, self._motion(begin, begin.bodies.predicted))
+        )
         if len(blows) and cuts > KEPT_CUTS:
             return blows.first()
         distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h)

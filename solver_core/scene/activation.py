@@ -18,9 +18,9 @@ class ZoneSpec:
     """A region that wakes the bodies that it reaches.
 
     name: of the object that it is read from. vertices: (n, 3) m, and triangles: (t, 3) its surface; without triangles the zone
-    is its points. transforms: (frames, 3, 4) rotation, scale and translation that take the vertices into the world at each frame of
-    the scene's range, or (1, 3, 4) where nothing moves them; between frames the vertices move on straight lines. body: name of a
-    body whose frame the vertices are in instead, empty for none; then there are no transforms. is_volume: whether what is
+    is its points. transforms: (frames, 3, 4) rotation and scale, and translation, that take the vertices into the world at each
+    frame of the scene's range, or (1, 3, 4) where nothing moves them. Between frames the vertices move on straight lines. body:
+    name of a body whose frame the vertices are in, empty for none; the transforms then do not count. is_volume: whether what is
     inside of the closed surface is reached as well. distance: m, within which a body is reached.
     """
 

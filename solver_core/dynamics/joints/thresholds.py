@@ -20,10 +20,10 @@ Pressure is negative tension. So it relieves the section of tension from bending
 brittle: of those that are connected by bonds, the one with the largest sum breaks first, transmits its load reduced to its
 strength, and the others are loaded anew.
 
-The strength of a bond is a force, and a blow between rigid bodies is an impulse: its force over a time step would be larger the
-shorter the step is. In a structure the force of a blow J grows no faster than the structure gives way: a mass on a spring that
-swings with omega is loaded with J omega at most. So the force is the mean over a time tau = 1 / omega, `BLOW_TIME`, that does not
-depend on the step. With f the impulse of a step of h seconds,
+The strength of a bond is a force, and a blow between rigid bodies is an impulse. Its force over a time step would be larger the
+shorter the step is. A real structure gives way: a blow J loads a mass on a spring that swings with omega by J omega at most. So
+the force is taken as a mean over a time tau = 1 / omega, `BLOW_TIME`, whatever the step. With f the impulse of a step of h
+seconds,
 
     c = f + (1 - h / tau) c,    C = F tau    (h <= tau),
 
@@ -39,7 +39,17 @@ from numpy.typing import NDArray
 
 from .table import Rows
 
-__all__ = ["BLOW_TIME", "Thresholds", "bounds_of_rows", "exceeding", "left_of", "most_loaded", "scaled_to_thresholds", "transmitted_by_bonds", "within"]
+__all__ = [
+    "BLOW_TIME",
+    "Thresholds",
+    "bounds_of_rows",
+    "exceeding",
+    "left_of",
+    "most_loaded",
+    "scaled_to_thresholds",
+    "transmitted_by_bonds",
+    "within",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

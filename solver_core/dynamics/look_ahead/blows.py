@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Blows on what may break: a time step ends where such bodies are hit, so that the blow is in one time step.
 
-A contact that is open as a step begins only keeps its bodies from overlapping as the step ends. Two bodies that approach each
-other in the middle of a step so lose a part of their speed in this step, and the rest in the next one. The motion is the same.
-But joints break by what they transmit within one time step, and bodies wake by the impulse of one, so that half of a blow may
-break nothing. Therefore the step is cut at the time at which they touch, and the whole impulse comes after it. In long steps the
-part that begins with a blow lasts as long as the mean by which the strength of bonds is measured (`joints/thresholds.py`).
+A contact that is open as a step begins only keeps its bodies from overlapping as the step ends. Two bodies that meet in the
+middle of a step lose a part of their speed in this step, and the rest in the next one. The motion is the same. But joints break
+by what they transmit within one time step, and bodies wake by the impulse of one, so half of a blow may break nothing.
+Therefore the step is cut at the time at which they touch, and the whole impulse comes after it. In long steps the part that
+begins with a blow lasts as long as the mean by which the strength of bonds is measured (`joints/thresholds.py`).
 
 Only blows that could break something count. An impact transmits at most the momentum of the lighter side, 2 m u, to the other
 one. Where that is a small share of the weakest joint there, or of the impulse that wakes a body, the step is left as it is.
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HARMLESS = 0.01  # of the weakest joint: a lever of a few lengths makes its bending that much larger than its shear
-SLIVER = 0.01  # of a time step: no part that a blow ends, or that follows it, is shorter
+SLIVER = 1e-3  # of a time step: no part that a blow ends, or that follows it, is shorter
 
 
 class Blows:
