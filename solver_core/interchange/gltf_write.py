@@ -320,6 +320,8 @@ def write_motion(document: Document, nodes: dict[str, int]) -> None:
 
 
 def say_left_out(spec: SceneSpec, found: Found) -> None:
+    for activation in spec.activations:
+        found.odd(activation.name, "activation", "glTF has no place for what wakes bodies; they move from the begin there")
     for one in spec.fields:
         found.odd(one.name, "field", "force fields have no place in glTF; it is left out")
     for pair in spec.pairs:

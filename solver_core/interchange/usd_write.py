@@ -239,6 +239,10 @@ def write_filters(
 
 
 def say_what_is_left_out(spec: SceneSpec, found: Found) -> None:
+    for activation in spec.activations:
+        found.odd(
+            activation.name, "activation", "UsdPhysics has no place for what wakes bodies; they move from the begin there"
+        )
     for one in spec.fields:
         found.odd(one.name, "field", "force fields have no place in UsdPhysics; it is left out")
     for body in spec.bodies:
