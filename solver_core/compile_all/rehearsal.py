@@ -29,9 +29,9 @@ from ..linalg.small_dense import inverse, is_positive_definite, least_norm, solv
 from ..problem.contact_problem import ContactProblem
 from ..problem.many_problems import ContactProblems
 from ..problem.system import System, one_body
+from ..scene.activation import ActivationSpec, ZoneSpec
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
-from ..scene.activation import ActivationSpec, ZoneSpec
 from ..scene.joints import FREE_AXIS, LOCKED, BondStrength, JointSpec
 from ..scene.parts import BOX_TRIANGLES, box, box_shape, cone_shape, cylinder_shape, ground
 from ..scene.spec import BodyKind, BodySpec, ChildSpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec, Staggering
@@ -268,7 +268,7 @@ def windy() -> SceneSpec:
 
 
 def bonded() -> SceneSpec:
-    """Three cubes on the ground in a row with bonds, one of which breaks, and a fourth that a volume beside it does not wake."""
+    """Three cubes on the ground in a row with bonds, one of which breaks; a fourth one waits beside a volume."""
     material = card_house(levels=1).bodies[0].material
     cubes = [box(f"Cube {i}", (0.1, 0.1, 0.1), (0.1 * i, 0.0, 0.05), material) for i in range(3)]
     cubes[2] = replace(cubes[2], velocity=np.array([0.0, 0.0, FAST]))

@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("measured", "rivals", "contact-problems", "flexible", "everyday")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("measured", "rivals", "contact-problems", "flexible", "everyday", "destruction")
+    ),
 )
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
