@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bonded bodies: the loads at which they break against beam theory, hits at several steps a second, and 400 pieces beside Bullet.
+"""Bonded bodies: the loads at which they break against beam theory, hits at several rates, and 400 pieces beside Bullet.
 
     python -m tests.bench.breaking [loads] [hits] [pieces]
 
 loads: a bar that hangs, a cantilever and a beam on two supports, of 4 to 60 blocks, at 60 to 960 steps a second. The load at
 which a bond breaks first is found by bisection of the strength, and is 1 where it is that of theory.
 hits: a free wall of bonded bricks hit by a ball, at as many steps; how many bonds break, and how many steps were not solved.
-pieces: a wall of 400 concrete blocks that stands, is hit by a ball and comes to rest, here and in Blender's own simulation, where
-constraints of the same shear strength take the place of bonds. Times are of one thread, in processor seconds a frame.
+pieces: a wall of 400 concrete blocks that stands, is hit by a ball and comes to rest, here and in Blender's own simulation,
+where constraints of the same shear strength take the place of bonds. Times are of one thread, in processor seconds a frame.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def hits() -> list[dict[str, object]]:
 
 
 def phases_of(seconds: Sequence[float], asleep: Sequence[int]) -> dict[str, float]:
-    """Processor seconds a frame before the hit, in the second after it, and in the last second; and how many sleep at the end."""
+    """Processor seconds a frame before the hit, in the second after it and in the last one; how many sleep at the end."""
     return {
         "before s": float(np.mean(seconds[:12])),
         "hit s": float(np.max(seconds)),
