@@ -172,7 +172,8 @@ def phases_of(seconds: Sequence[float], asleep: Sequence[int]) -> dict[str, floa
 def pieces(frames: int) -> list[dict[str, object]]:
     bricks = wall(20, 20)
     spec = replace(hit_wall(bricks, 2.9e6, 9.0, 2.0), fps=24.0, frame_end=frames + 1)
-    simulation, seconds, asleep = sc.Simulation(spec, substeps=10), [], []
+    simulation, seconds, asleep = sc.Simulation(spec, substeps=10), list[float](), list[int]()
+    frame = simulation.first_frame()
     for _ in range(frames):
         begin = time.process_time()
         frame = simulation.advance()
@@ -181,7 +182,8 @@ def pieces(frames: int) -> list[dict[str, object]]:
         print(
             "Stiction", frame.frame, f"{seconds[-1]:.2f} s", asleep[-1], "asleep", int(frame.broken.sum()), "broken", flush=True
         )
-    row = {"part": "pieces", "scene": "wall of 400 blocks", "pieces": len(bricks), "by": "Stiction", "bonds": len(spec.joints)}
+    row: dict[str, object] = {"part": "pieces", "scene": "wall of 400 blocks", "pieces": len(bricks), "by": "Stiction"}
+    row |= {"bonds": len(spec.joints)}
     return [row | {"broken": int(frame.broken.sum())} | phases_of(seconds, asleep), *by_bullet(spec, frames)]
 
 
@@ -194,7 +196,6 @@ def by_bullet(spec: SceneSpec, frames: int) -> list[dict[str, object]]:
 
     import stiction.addon
     from stiction.addon.demos.demo_scene import build_scene
-    from stiction.solver_core.scene import spec as of_addon  # noqa: F401 (the extension has modules of its own)
 
     stiction.addon.register()
     rows = []

@@ -65,6 +65,7 @@ def properties_of(owner: str) -> dict[str, bpy.types.Property]:
             "ObjectStiction": bpy.types.Object.bl_rna.properties["stiction"].fixed_type,
             "SceneStiction": bpy.types.Scene.bl_rna.properties["stiction"].fixed_type,
             "SceneDisplay": bpy.types.Scene.bl_rna.properties["stiction_display"].fixed_type,
+            "CollectionActivation": bpy.types.Collection.bl_rna.properties["stiction_activation"].fixed_type,
             "CollectionBonds": bpy.types.Collection.bl_rna.properties["stiction_bonds"].fixed_type,
             "SceneWedge": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type,
             "WedgeAxis": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type.properties["axes"].fixed_type,
