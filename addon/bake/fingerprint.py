@@ -134,15 +134,15 @@ def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple
     used = [
         ob
         for switch, ob in (
-            (own.use_volume, own.volume),
-            (own.use_proximity, own.proximity),
+            (own.use_volume, own.volume_object),
+            (own.use_proximity, own.near_object),
             (own.use_value, own.value_object),
         )
         if switch and ob is not None
     ]
     objects = [(place_of(ob, animated_paths(ob)), animation_of(ob, set()), mesh_as_seen(ob, meshes)) for ob in used]
     value = own.value_object.get(own.value_name) if own.use_value and own.value_object is not None else None
-    pointers = ("volume", "proximity", "value_object")
+    pointers = ("volume_object", "near_object", "value_object")
     return (
         plain_values(own, "", pointers),
         [ob.name for ob in members],

@@ -33,13 +33,13 @@ class STICTION_PT_collection_activation(Panel):
         column = layout.column()
         column.prop(own, "use_hold")
         column.prop(own, "use_release")
-        chosen(layout, own, "use_frame").prop(own, "frame", text="")
-        chosen(layout, own, "use_volume").prop(own, "volume", text="")
-        chosen(layout, own, "use_proximity").prop(own, "proximity", text="")
+        chosen(layout, own, "use_frame").prop(own, "wake_frame", text="")
+        chosen(layout, own, "use_volume").prop(own, "volume_object", text="")
+        chosen(layout, own, "use_proximity").prop(own, "near_object", text="")
         row = layout.row()
         row.active = own.use_proximity
         row.prop(own, "distance")
-        chosen(layout, own, "use_impulse").prop(own, "impulse", text="")
+        chosen(layout, own, "use_impulse").prop(own, "least_impulse", text="")
         chosen(layout, own, "use_value").prop(own, "value_object", text="")
         row = layout.row()
         row.active = own.use_value

@@ -122,8 +122,8 @@ def read_activations(context: Context, simulated: Names[str], start: int) -> Act
         one = ActivationSpec(
             name=collection.name_full,
             bodies=names,
-            frame=max(own.frame - start, 0) if own.use_frame else None,
-            impulse=own.impulse if own.use_impulse else None,
+            frame=max(own.wake_frame - start, 0) if own.use_frame else None,
+            impulse=own.least_impulse if own.use_impulse else None,
             holds=own.use_hold,
             releases=own.use_release,
         )
@@ -140,10 +140,10 @@ def sources_of(
     simulated: the names of the bodies that the solver moves.
     """
     own = collection.stiction_activation
-    for switch, pointer, label in (("use_volume", "volume", "Volume"), ("use_proximity", "proximity", "Proximity")):
+    for switch, pointer, label in (("use_volume", "volume_object", "Volume"), ("use_proximity", "near_object", "Proximity")):
         if not getattr(own, switch):
             continue
-        ob, is_volume = getattr(own, pointer), pointer == "volume"
+        ob, is_volume = getattr(own, pointer), pointer == "volume_object"
         problem = missing(ob, label, context.scene)
         if problem:
             problems.append(SceneProblem(collection.name_full, pointer, problem))

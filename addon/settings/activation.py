@@ -29,15 +29,15 @@ class CollectionActivation(PropertyGroup):
     )
     use_release: BoolProperty(name="Release Bonds", description="Release the bonds of a body when it wakes", default=True)
     use_frame: BoolProperty(name="Frame", description="Wake all bodies at a frame")
-    frame: IntProperty(name="Frame", description="Frame at which all bodies wake", default=24)
+    wake_frame: IntProperty(name="Frame", description="Frame at which all bodies wake", default=24)
     use_volume: BoolProperty(
         name="Volume", description="Wake the bodies that are inside of an object, or that its moving surface reaches"
     )
-    volume: PointerProperty(
+    volume_object: PointerProperty(
         name="Volume", description="Object with a closed mesh that wakes the bodies that it reaches", type=Object, poll=has_mesh
     )
     use_proximity: BoolProperty(name="Proximity", description="Wake the bodies that are near an object")
-    proximity: PointerProperty(
+    near_object: PointerProperty(
         name="Object",
         description="Object that wakes the bodies near its surface, or near its origin if it has none",
         type=Object,
@@ -52,7 +52,7 @@ class CollectionActivation(PropertyGroup):
         unit="LENGTH",
     )
     use_impulse: BoolProperty(name="Impact", description="Wake a body that is hit hard enough")
-    impulse: FloatProperty(
+    least_impulse: FloatProperty(
         name="Impulse", description="Impulse in N s above which an impact wakes a body", default=10.0, min=1e-6, soft_max=1000.0
     )
     use_value: BoolProperty(name="Value", description="Wake all bodies when a custom property of an object is above 0")

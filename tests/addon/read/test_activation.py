@@ -43,10 +43,10 @@ def problem(where):
 
 def test_all_conditions_are_read(wall, box):
     own = wall.stiction_activation
-    own.use_frame, own.frame = True, 5
-    own.use_volume, own.volume = True, box
-    own.use_proximity, own.proximity, own.distance = True, bpy.data.objects["Ball"], 0.25
-    own.use_impulse, own.impulse = True, 30.0
+    own.use_frame, own.wake_frame = True, 5
+    own.use_volume, own.volume_object = True, box
+    own.use_proximity, own.near_object, own.distance = True, bpy.data.objects["Ball"], 0.25
+    own.use_impulse, own.least_impulse = True, 30.0
     box["wake"] = 0.0
     box.keyframe_insert('["wake"]', frame=3)
     box["wake"] = 1.0
@@ -69,7 +69,7 @@ def test_an_empty_counts_as_a_point(wall, scene):
     scene.collection.objects.link(empty)
     empty.location = (1.0, 2.0, 3.0)
     own = wall.stiction_activation
-    own.use_proximity, own.proximity = True, empty
+    own.use_proximity, own.near_object = True, empty
     bpy.context.view_layer.update()
     ((zone,),) = [one.zones for one in read().spec.activations]
     assert zone.transforms.shape == (1, 3, 4)
@@ -102,7 +102,7 @@ def test_what_is_animated_goes_on_with_its_speed_in_a_simulation(wall):
     for curve in curves(ob):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
-    wall.stiction_activation.use_frame, wall.stiction_activation.frame = True, 6
+    wall.stiction_activation.use_frame, wall.stiction_activation.wake_frame = True, 6
     found = read()
     frames = Simulation(found.spec, found.settings).run(10)
     fps = found.spec.fps
@@ -119,7 +119,7 @@ def curves(ob):
 
 
 @pytest.mark.parametrize(
-    ("switch", "pointer"), [("use_volume", "volume"), ("use_proximity", "proximity"), ("use_value", "value_object")]
+    ("switch", "pointer"), [("use_volume", "volume_object"), ("use_proximity", "near_object"), ("use_value", "value_object")]
 )
 def test_a_condition_without_an_object_is_refused(wall, switch, pointer):
     setattr(wall.stiction_activation, switch, True)
@@ -128,17 +128,17 @@ def test_a_condition_without_an_object_is_refused(wall, switch, pointer):
 
 def test_an_object_that_was_deleted_is_refused(wall, box, scene):
     own = wall.stiction_activation
-    own.use_volume, own.volume = True, box
+    own.use_volume, own.volume_object = True, box
     scene.collection.objects.unlink(box)
-    assert "not in the scene" in problem("volume")
+    assert "not in the scene" in problem("volume_object")
 
 
 def test_a_volume_without_a_mesh_is_refused(wall, scene):
     empty = bpy.data.objects.new("Empty", None)
     scene.collection.objects.link(empty)
     own = wall.stiction_activation
-    own.use_volume, own.volume = True, empty
-    assert "Empty" in problem("volume")
+    own.use_volume, own.volume_object = True, empty
+    assert "Empty" in problem("volume_object")
 
 
 def test_an_open_volume_and_one_without_size_are_refused(wall, scene):
@@ -147,7 +147,7 @@ def test_an_open_volume_and_one_without_size_are_refused(wall, scene):
     ob = bpy.data.objects.new("Open", open_mesh)
     scene.collection.objects.link(ob)
     own = wall.stiction_activation
-    own.use_volume, own.volume = True, ob
+    own.use_volume, own.volume_object = True, ob
     assert "is open" in problems_of(read)["Open", "triangles"]
     ob.data = box_mesh("Whole", (1.0, 1.0, 1.0))
     ob.scale = (0.0, 0.0, 0.0)
@@ -156,7 +156,7 @@ def test_an_open_volume_and_one_without_size_are_refused(wall, scene):
 
 def test_a_body_that_would_wake_itself_is_refused(wall):
     own = wall.stiction_activation
-    own.use_proximity, own.proximity = True, bpy.data.objects["A"]
+    own.use_proximity, own.near_object = True, bpy.data.objects["A"]
     assert "would wake itself" in problems_of(read)["A", "activation"]
 
 
@@ -177,7 +177,7 @@ def test_settings_and_objects_of_an_activation_make_a_bake_outdated(wall, box, s
     from stiction.addon.bake.fingerprint import changes_since, made_from, written
 
     own = wall.stiction_activation
-    own.use_volume, own.volume = True, box
+    own.use_volume, own.volume_object = True, box
     before = written(made_from(scene))
     assert not changes_since(before, made_from(scene))
     box.location.x = 3.0
