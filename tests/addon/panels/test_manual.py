@@ -20,6 +20,7 @@ NO_SETTINGS = {
     "PairFriction": {"name"},
     "SceneDisplay": {"name", "points_object", "pieces_object", "pieces", "hidden_bodies"},
     "WedgeAxis": {"name"},
+    "CollectionActivation": {"name"},
     "CollectionBonds": {"name"},
     "SceneWedge": {"name", "axes", "axis_index"},
     "STICTION_OT_bake_to_keyframes": set(),
