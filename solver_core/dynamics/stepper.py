@@ -33,6 +33,7 @@ from .fields.fields import Fields
 from .fields.pull import Pull
 from .joints.joints import Joints
 from .joints.rows import JointStep
+from .joints.thresholds import BLOW_TIME
 from .kept_contacts import KeptContacts
 from .look_ahead.blows import Blows
 from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
@@ -132,7 +133,7 @@ class Stepper:
         rolling = Rolling(self.bodies, self._impacts, self.deformation, self.island_motion, self.bending.bends)
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
-        self._blows = Blows(np.where(movable, self.bodies.model.mass, np.inf))
+        self._blows = Blows(np.where(movable, self.bodies.model.mass, np.inf), BLOW_TIME)
         self.follow_blows()
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet
 from ...linalg.disjoint_sets import connected
-from ..joints.thresholds import BLOW_TIME
 from ..model.predict import Begin
 from .impacts import NO_IMPACTS, Impacts
 
@@ -38,9 +37,10 @@ class Blows:
     of all that is joined to a body; infinite where that includes a body that the solver does not move.
     """
 
-    def __init__(self, mass: Floats) -> None:
-        """mass: (n,) kg, of the bodies; infinite for those that the solver does not move."""
-        self._own = mass
+    def __init__(self, mass: Floats, lasting: float) -> None:
+        """mass: (n,) kg, of the bodies; infinite for those that the solver does not move. lasting: s, for which the part of a
+        step that begins with a blow lasts at the most."""
+        self._own, self._lasting = mass, lasting
         self.mass, self.borne = mass, np.full(len(mass), np.inf)
 
     def follow(self, joined: Ints, least: Floats, waking: Floats) -> None:
@@ -76,7 +76,7 @@ class Blows:
         is_blow = (contacts.gap + begin.h * speed < 0.0) & (-speed > 2.0 * begin.least_bounce)
         is_blow &= 2.0 * np.where(np.isfinite(lighter), lighter, 0.0) * -speed > HARMLESS * borne
         # a blow that begins now is over after the time over which its force is a mean
-        time = np.where(touches, BLOW_TIME, contacts.gap / np.where(is_blow, -speed, 1.0))
+        time = np.where(touches, self._lasting, contacts.gap / np.where(is_blow, -speed, 1.0))
         # what touches all but as a part of the step begins or ends is left as it is: so short a part is another problem
         is_blow &= (time >= SLIVER * begin.single) & (begin.h - time >= SLIVER * begin.single)
         if not is_blow.any():
