@@ -11,6 +11,7 @@ from scipy.spatial import ConvexHull
 
 import solver_core as sc
 from solver_core.fracture.bonds import Stresses, bonds_of_bodies
+from solver_core.io.continuation import frames_that_hold
 from solver_core.io.snapshot import read_snapshot, write_snapshot
 from solver_core.scene import parts
 from solver_core.scene.activation import ActivationSpec, ZoneSpec
@@ -232,6 +233,24 @@ def test_a_bake_that_is_resumed_has_the_same_bits(tmp_path):
         for other, _ in found[begin + 1 :]:
             assert again.advance().poses.tobytes() == other.poses.tobytes()
     assert (found[-1][0].velocities[:, 2] < -0.3).all()
+
+
+def test_frames_of_a_bake_hold_up_to_where_a_zone_or_a_value_becomes_another_one():
+    grows = scaled(np.linspace(0.1, 1.0, 10))
+    later = grows.copy()
+    later[6:] *= 2.0
+    values, sooner = np.zeros(10), np.zeros(10)
+    sooner[4] = 1.0
+
+    def content(transforms, values, frame_end=10):
+        wakes = ActivationSpec("Wake", ("Brick",), zones=(ball_zone(transforms, is_volume=True),), values=values)
+        return SceneSpec(bodies=(brick("Brick", 0.0),), frame_end=frame_end, activations=(wakes,)), SolverSettings()
+
+    before = content(grows, values)
+    assert frames_that_hold(before, content(grows, values)) == 10
+    assert frames_that_hold(before, content(later, values)) == 6
+    assert frames_that_hold(before, content(grows, sooner)) == 4
+    assert frames_that_hold(before, content(np.vstack([grows, grows[-1:]]), np.zeros(11), 11)) == 10
 
 
 def test_half_of_a_blow_breaks_as_little_as_none_would_and_a_whole_one_breaks_at_any_time_of_a_step():
