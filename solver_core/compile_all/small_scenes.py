@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..dynamics.simulation import Simulation
+from ..scene.activation import ActivationSpec, ZoneSpec
 from ..scene.deformable import DeformableSpec, Elasticity
 from ..scene.fields import FieldKind, FieldSpec
 from ..scene.joints import FREE_AXIS, LOCKED, BondStrength, JointSpec
@@ -133,7 +134,7 @@ def windy() -> SceneSpec:
 
 
 def bonded() -> SceneSpec:
-    """Three cubes on the ground in a row with bonds, one of which breaks."""
+    """Three cubes on the ground in a row with bonds, one of which breaks; a fourth one waits beside a volume."""
     material = card_house(levels=1).bodies[0].material
     cubes = [box(f"Cube {i}", (0.1, 0.1, 0.1), (0.1 * i, 0.0, 0.05), material) for i in range(3)]
     cubes[2] = replace(cubes[2], velocity=np.array([0.0, 0.0, FAST]))
@@ -142,7 +143,11 @@ def bonded() -> SceneSpec:
         JointSpec(f"Bond {i}", f"Cube {i}", f"Cube {i + 1}", np.array([0.1 * i + 0.05, 0.0, 0.05]), strength=strength)
         for i, strength in enumerate((strong, weak))
     ]
-    return SceneSpec((ground(material), *cubes), joints=tuple(joints))
+    waits, surface = box("Waits", (0.1, 0.1, 0.1), (0.5, 0.0, 0.05), material), box_shape((0.1, 0.1, 0.1))
+    beside = np.column_stack([np.eye(3), [0.61, 0.0, 0.05]])[None]
+    volume = ZoneSpec("Volume", surface.vertices, surface.triangles, beside, is_volume=True)
+    activation = ActivationSpec("Wake", ("Waits",), zones=(volume,), impulse=1.0)
+    return SceneSpec((ground(material), *cubes, waits), joints=tuple(joints), activations=(activation,))
 
 
 def whole(scene: Callable[[], SceneSpec], **settings) -> None:
@@ -168,7 +173,7 @@ def load_kernels_of(spec: SceneSpec) -> None:
         whole(rounds if not has_meshes else rounds_on_meshes if has_rounds else meshes)
     if spec.joints:
         whole(chain)
-    if any(joint.strength is not None for joint in spec.joints):
+    if spec.activations or any(joint.strength is not None for joint in spec.joints):
         whole(bonded)
     if spec.fields:
         whole(windy)

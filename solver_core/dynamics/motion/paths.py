@@ -169,6 +169,25 @@ class GivenPath:
         later = self._starts[self._starts > frame]
         return self._poses[frame : later[0] if len(later) else len(self._poses)]
 
+    def twist(self, frame: float) -> Floats:
+        """(6,) linear and angular velocity, a frame, with which the motion comes to a frame.
+
+        Two steps of the piece before a frame say what it is; where there are fewer, those after it count as well. It is 0 after
+        the last pose, and where a body jumps to a pose and away from it.
+        """
+        whole, last = round(frame), len(self._poses) - 1
+        if frame > last + SAME_MOMENT:
+            return np.zeros(6)
+        if abs(frame - whole) <= SAME_MOMENT:
+            before, after = self.piece_to(whole), self.piece_from(whole)
+            if len(before) > 2 or (len(before) > 1 and len(after) == 1):
+                return end_twist(before)
+            if len(before) == 1:
+                return begin_twist(after) if len(after) > 1 else np.zeros(6)
+        just_before, just_after = (self._in_piece_of(frame, frame + k * JUST_BEFORE) for k in (-1, 1))
+        turned = rotation_vector(just_before[3:], just_after[3:])
+        return np.append(just_after[:3] - just_before[:3], turned) / (2.0 * JUST_BEFORE)
+
     def _in_piece_of(self, moment: float, frame: float) -> Floats:
         k = max(int(np.searchsorted(self._starts, moment, side="right")) - 1, 0)
         pose = self._recent.get((k, frame))
