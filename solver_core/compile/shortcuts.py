@@ -9,27 +9,31 @@ found these places:
 - each of these trials compares the compile options, twenty numbers that were all collected for each comparison;
 - a function that is inlined is copied block by block, and each copy of a block copies all variables of the function, by
   Python's general method;
-- the variables of a statement are looked for in its names and line numbers too.
+- the variables of a statement are looked for in its names and line numbers too, and twice for each assignment.
 
 The shortcuts lean on numba's insides, so `kernel_lock.py` takes them only with the versions of numba that were tested.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import deepcopy
 from functools import wraps
 from types import NoneType
 from typing import Any, NamedTuple
 
+from numba.core import analysis, ir
+from numba.core.targetconfig import ConfigStack, TargetConfig
+from numba.core.types import BaseFunction
+
 __all__ = ["take_shortcuts"]
+
+WITHOUT_VARIABLES = frozenset((str, int, bool, NoneType, ir.Loc))
 
 
 def take_shortcuts() -> None:
     """Have numba, in this process, find types of calls, options, copies and variables by the shortcuts; a second call does
     nothing."""
-    from numba.core import ir
-    from numba.core.targetconfig import TargetConfig
-    from numba.core.types import BaseFunction
-
     if hasattr(BaseFunction.get_call_type, "__wrapped__"):
         return
     # numba has no hooks for these
@@ -40,6 +44,7 @@ def take_shortcuts() -> None:
         (ir.Scope, "__deepcopy__", copied_scope),
         (ir.Loc, "__deepcopy__", itself),
         (ir.Inst, "_rec_list_vars", variables_in),
+        (analysis, "compute_use_defs", used_and_defined(analysis.compute_use_defs)),
     )
     for owner, name, function in replaced:
         setattr(owner, name, function)
@@ -61,8 +66,6 @@ def kept_call_types(get_call_type: Any) -> Any:
     The answer depends on the types of the arguments and on the compile options of the implementation. A type that is not known
     whole, such as that of an empty list, is searched for anew each time.
     """
-    from numba.core.targetconfig import ConfigStack
-
     kept: dict[Any, CallType] = {}
 
     @wraps(get_call_type)
@@ -85,8 +88,6 @@ def kept_call_types(get_call_type: Any) -> Any:
 
 def same_options(options: Any, other: Any) -> bool:
     """Whether two sets of compile options have the same values, given or by default."""
-    from numba.core.targetconfig import TargetConfig
-
     if not isinstance(other, TargetConfig):
         return NotImplemented
     if type(options) is type(other) and options._values == other._values:
@@ -102,10 +103,6 @@ def hash_of_options(options: Any) -> int:
 
 def copied_scope(scope: Any, memo: dict[int, Any]) -> Any:
     """A copy of the names of a function with its variables, as `copy.deepcopy` makes it."""
-    from copy import deepcopy
-
-    from numba.core import ir
-
     if type(scope) is not ir.Scope:
         raise TypeError(f"{type(scope).__name__} is no scope of the tested versions of numba: set STICTION_PLAIN_KERNELS=1")
     copied = memo[id(scope)] = ir.Scope(deepcopy(scope.parent, memo), scope.loc)
@@ -133,9 +130,7 @@ def variables_in(statement: Any, value: Any) -> list[Any]:  # noqa: ARG001, numb
 
 def collect_variables(value: Any, found: list[Any]) -> None:
     """Append the variables in a value to those found."""
-    from numba.core import ir
-
-    if type(value) in (str, int, bool, NoneType, ir.Loc):
+    if type(value) in WITHOUT_VARIABLES:
         return
     if isinstance(value, ir.Var):
         found.append(value)
@@ -147,3 +142,28 @@ def collect_variables(value: Any, found: list[Any]) -> None:
     elif isinstance(value, dict):
         for one in value.values():
             collect_variables(one, found)
+
+
+def used_and_defined(compute_use_defs: Any) -> Any:
+    """numba's search for the variables that each block uses before it defines them, and for those that it defines."""
+    # the pair that numba returns
+    result_of = analysis._use_defs_result
+
+    @wraps(compute_use_defs)
+    def names_of_blocks(blocks: Mapping[int, Any]) -> Any:
+        used: dict[int, set[str]] = {}
+        defined: dict[int, set[str]] = {}
+        for offset, block in blocks.items():
+            uses, definitions = used.setdefault(offset, set()), defined.setdefault(offset, set())
+            for statement in block.body:
+                of_extension = analysis.ir_extension_usedefs.get(type(statement))
+                if of_extension is not None:
+                    of_extension(statement, uses, definitions)
+                    continue
+                names = [one.name for one in statement.list_vars()]
+                if isinstance(statement, ir.Assign) and names.count(statement.target.name) == 1:
+                    definitions.add(statement.target.name)
+                uses.update(name for name in names if name not in definitions)
+        return result_of(usemap=used, defmap=defined)
+
+    return names_of_blocks

@@ -88,6 +88,15 @@ def test_the_variables_of_a_statement_are_those_that_stand_in_it():
         assert list(map(id, statement.list_vars())) == list(map(id, standing(statement)))
 
 
+def test_each_block_uses_and_defines_what_numba_says():
+    from numba.core import analysis
+
+    blocks = ir_of(loop_and_branch).blocks
+    found, numbas = analysis.compute_use_defs(blocks), analysis.compute_use_defs.__wrapped__(blocks)
+    assert (found.usemap, found.defmap) == (numbas.usemap, numbas.defmap)
+    assert any(found.usemap.values()) and any(found.defmap.values())
+
+
 def test_compile_options_are_equal_where_all_their_values_are():
     from numba.core.compiler import Flags
 
