@@ -55,7 +55,7 @@ from .sleeping import Sleep, laid_asleep, none_remembered
 from .solve.bent_further import followed_part
 from .solve.law_check import Checked, LawCheck
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
-from .solve.step_solver import StepSolver
+from .solve.step_solver import Known, StepSolver
 
 __all__ = ["See", "Stepper"]
 
@@ -281,7 +281,7 @@ class Stepper:
         if isinstance(contacts, Cut):
             return contacts
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
-        memory, known = self.memory, (self.joints.memory.impulse, None)
+        memory, known = self.memory, Known(self.joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
@@ -312,7 +312,7 @@ class Stepper:
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
-            memory, known = solution.memory, (solution.held, solution.bias)
+            memory, known = solution.memory, Known(solution.held, solution.bias)
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +47,39 @@ MOST_BOUNDED = 6  # solves with bounds on rows of joints: one, and more for coor
 SOFTENED = 1e6, 1e4, 1e2
 CALM = 0.1  # of a motion: joints that yield contradict each other if the motion they need is within this
 
-# the impulses (t, 3) of all joints as they last were, and the bias of their rows in an earlier try of the step, if there was
-Known = tuple[Floats, Floats | None]
 Moved = Callable[[Floats], State]  # the state at the end of the step, from velocities (dof,)
+
+
+class Known(NamedTuple):
+    """The warm start of joints.
+
+    impulse: (t, 3) N s, N m s, of all joints as they last were. bias: (t, 3) of their rows in an earlier try of the step; None
+    at the first try.
+    """
+
+    impulse: Floats
+    bias: Floats | None
+
+
+class JointedTry(NamedTuple):
+    """The input of a solve with joints, besides the joints.
+
+    problem: without rows of joints. may_cut: whether a shorter step may replace this one. moved: the state at the end of the
+    step, from velocities (dof,).
+    """
+
+    begin: Begin
+    problem: StepProblem
+    known: Known
+    may_cut: bool
+    moved: Moved
+
+
+class Unfinished(NamedTuple):
+    """A solved step some of whose islands have to be solved again. islands: (i,) their indices."""
+
+    joined: Joined
+    islands: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -81,7 +112,7 @@ class JoinedStep:
         impulses are solved again, with these as bounds on all their joints that can break. So a step in which no joint reaches
         its threshold has the same solution, and the same cost, as if none could break.
         """
-        of_try = begin, problem, known, may_cut, moved
+        of_try = JointedTry(begin, problem, known, may_cut, moved)
         joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
         touches = np.zeros(len(self._joints), np.bool_)
         if joints.is_bond.any():
@@ -101,7 +132,7 @@ class JoinedStep:
                 chosen, left = np.zeros(len(over), np.bool_), left - 1
                 chosen[joints.joint[np.isin(island, loaded)]] = True
                 joints = joints.bounded(chosen, impulse)
-            joined = self._solve_about(of_try, joints, (joined, loaded))
+            joined = self._solve_about(of_try, joints, Unfinished(joined, loaded))
         self.breaks = np.zeros(len(self._joints), np.bool_)
         self.breaks[joints.joint[joints.has_lost]] = True
         return joined.solved
@@ -141,9 +172,9 @@ class JoinedStep:
 
     def _solve_about(
         self,
-        of_try: tuple[Begin, StepProblem, Known, bool, Moved],
+        of_try: JointedTry,
         joints: JointStep,
-        before: tuple[Joined, NDArray[np.int64]] | None,
+        before: Unfinished | None,
     ) -> Joined:
         """Solve the contact problem with its joints, each time with rows of joints about the last velocities.
 

@@ -22,7 +22,7 @@ __all__ = ["STEP_METHODS", "StepInput", "StepMethod", "step_method"]
 
 Floats = NDArray[np.float64]
 
-PACKAGE = __name__.removesuffix(".dynamics.solve.step_methods")
+CORE_PACKAGE = __name__.removesuffix(".dynamics.solve.step_methods")
 STEP_METHODS = {
     ContactMethod.PIVOT: "published.steps.pivot_step",
     ContactMethod.ENERGY: "published.steps.energy_step",
@@ -60,4 +60,4 @@ def step_method(method: ContactMethod) -> StepMethod:
     -------
     The function that solves a step's islands. Raises KeyError for a method that is not registered.
     """
-    return import_module(f"{PACKAGE}.{STEP_METHODS[method]}").solve_islands
+    return import_module(f"{CORE_PACKAGE}.{STEP_METHODS[method]}").solve_islands

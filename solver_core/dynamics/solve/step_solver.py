@@ -141,7 +141,7 @@ class StepSolver:
         joints = joints if joints is None else joints.after(blow.impulse[len(contacts) :])
         # Stage 3: the solve itself.
         self._joined.start()
-        of_joints = joints, (held, about)
+        of_joints = joints, Known(held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         # Stage 4: velocities of bodies at rest, and what the next step needs to remember.
         self._island_motion.stop_what_stands(begin, problem.system, v)
