@@ -33,7 +33,6 @@ __all__ = [
     "LEFT_STANDING",
     "MAX_CHECKS",
     "MOST_BESIDE_JOINTS",
-    "MOST_DENSE_ROWS",
     "NEAR_FOR_NEWTON",
     "OF_A_GUESS",
     "OF_FEW",
@@ -41,6 +40,7 @@ __all__ = [
     "OF_MENDED",
     "OF_STANDING",
     "ROUGHLY",
+    "ROWS_BESIDE_JOINTS",
     "SHORTEST_STEP",
     "SLOW_GAIN",
     "TARGET",
@@ -59,7 +59,7 @@ FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may
 CROWDED = 12  # contacts a body: of more of them than degrees of freedom, too, Newton's method is the quicker one
 # Beside joints that are eliminated: contacts, and rows of the dense problem that is left. A dense step takes the cube of the
 # rows that press; beyond these a sparse factorization of contacts and joints together is the quicker one.
-MOST_BESIDE_JOINTS, MOST_DENSE_ROWS = 40, 160
+MOST_BESIDE_JOINTS, ROWS_BESIDE_JOINTS = 40, 160
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it

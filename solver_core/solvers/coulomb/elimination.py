@@ -32,7 +32,7 @@ from ...linalg.copying import copy_rows, copy_vector
 from ...problem.residuals import effective_masses, fastest_velocity, relative_coulomb
 from ...problem.system import apply_mass, effective_inverse_mass, relative_velocities
 from ..block_operator import Operator, State, assemble, operator_of_joints, update_velocities
-from ..criteria import MOST_BESIDE_JOINTS, MOST_DENSE_ROWS, good_enough, relative_target
+from ..criteria import MOST_BESIDE_JOINTS, ROWS_BESIDE_JOINTS, good_enough, relative_target
 from ..effort import DONE, allow, count_factorisation, count_products
 from ..kaufman_2008.staggered import into_cones, residual
 from .newton_in_impulses import DenseLaw, newton_in_impulses
@@ -47,8 +47,8 @@ REFINEMENTS = 3  # at most
 OF_REFINED = 0.1  # of the target: what refinement leaves to the eliminated rows
 # Compliances of Newton's method, over what rows give way by themselves, in turn. G is known to some ten digits, and redundant
 # contacts share their load by chance if they give way by less than G is off. Twice the last: the second is about the answer.
-STIFF = np.array([1e-7, 1e-7])
-EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-7, 1e-7])
+HARDLY_GIVING = np.array([1e-7, 1e-7])
+GIVING_LESS_AND_LESS = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-7, 1e-7])
 OF_A_PRODUCT = 216  # multiplications of two blocks of six by six, in which work is counted
 
 
@@ -126,7 +126,7 @@ def can_eliminate(system, sides):
                 linear += 1
             elif law[0] < 0.0 and law[1] > 0.0:
                 rows += 1
-    return linear > 0 and rows <= MOST_DENSE_ROWS
+    return linear > 0 and rows <= ROWS_BESIDE_JOINTS
 
 
 @leaf_kernel
@@ -196,7 +196,7 @@ def begin_elimination(system, effort):
     contacts, joints, n = system.mu.size, system.box.shape[0], system.velocity.size
     operator = operator_of_joints(system)
     stiffness, derivative = np.zeros((joints, 3)), np.zeros((joints, 3, 3))
-    rows = min(3 * contacts + _fill_stiffness(system, stiffness, derivative), MOST_DENSE_ROWS)
+    rows = min(3 * contacts + _fill_stiffness(system, stiffness, derivative), ROWS_BESIDE_JOINTS)
     assemble(operator, derivative, TRUE)
     count_products(effort, operator.blocks.structure.target.size + rows * n // OF_A_PRODUCT)
     is_factored = factorise(operator.blocks.structure, operator.factor)
@@ -359,10 +359,10 @@ def solve_eliminated(system, one, target, effort, state):
             break
         _gather(system, one, impulse, lam)
         start = lam.copy()
-        steps, is_near = newton_in_impulses(law, np.asarray(STIFF), target, lam)
+        steps, is_near = newton_in_impulses(law, np.asarray(HARDLY_GIVING), target, lam)
         if not is_near:
             copy_vector(start, lam)
-            more, is_near = newton_in_impulses(law, np.asarray(EVER_STIFFER), target, lam)
+            more, is_near = newton_in_impulses(law, np.asarray(GIVING_LESS_AND_LESS), target, lam)
             steps += more
         done += steps
         count_products(effort, steps * lam.size**3 // OF_A_PRODUCT)
