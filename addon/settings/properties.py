@@ -139,8 +139,8 @@ class SceneStiction(PropertyGroup):
     )
     moving_tolerance: FloatProperty(
         name="Tolerance in Motion",
-        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they come to rest; others "
-        "have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they come to "
+        "rest; others have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
         default=SolverSettings.moving_tolerance,
         min=1e-12,
         max=1e-1,

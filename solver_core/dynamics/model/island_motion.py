@@ -13,8 +13,8 @@ the scene. Then the island stands. Its bodies keep the distances that they came 
 that are locked in a wall cannot all be parted further, and each try would set them in motion again.
 
 A solver's answer is off by what it aims at, in velocities or in momenta. If velocities are off, bodies at rest move by the
-error, the next step stops them with impulses of no equilibrium, and these are wrong a step later. So an island that is no faster
-than the error stands still: its impulses hold it as nearly as any others would, and they do so in every step.
+error, the next step stops them with impulses of no equilibrium, and these are wrong a step later. So an island that is no
+faster than the error stands still: its impulses hold it as nearly as any others would, and they do so in every step.
 """
 
 from __future__ import annotations
