@@ -9,6 +9,7 @@ import subprocess
 import sys
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ import sys
 import numpy as np
 from solver_core.compile import kernel_lock
 if sys.argv[1] == "without":
-    kernel_lock.use_shortcuts = lambda: None
+    kernel_lock.use_shortcuts = lambda dispatcher: None
 from numba.core.types import BaseFunction
 from solver_core.linalg.block_cholesky import eliminate
 eliminate(3, np.array([0, 1, 2]), np.array([1, 2, -1]))
@@ -92,7 +93,8 @@ def test_each_block_uses_and_defines_what_numba_says():
     from numba.core import analysis
 
     blocks = ir_of(loop_and_branch).blocks
-    found, numbas = analysis.compute_use_defs(blocks), analysis.compute_use_defs.__wrapped__(blocks)
+    search: Any = analysis.compute_use_defs
+    found, numbas = search(blocks), search.__wrapped__(blocks)
     assert (found.usemap, found.defmap) == (numbas.usemap, numbas.defmap)
     assert any(found.usemap.values()) and any(found.defmap.values())
 
@@ -100,7 +102,8 @@ def test_each_block_uses_and_defines_what_numba_says():
 def test_compile_options_are_equal_where_all_their_values_are():
     from numba.core.compiler import Flags
 
-    plain, by_hand, other = Flags(), Flags(), Flags()
+    plain, by_hand = Flags(), Flags()
+    other: Any = Flags()
     by_hand.nrt, by_hand.error_model = Flags().nrt, Flags().error_model
     other.nrt = True
     assert plain == by_hand and hash(plain) == hash(by_hand)
@@ -113,7 +116,7 @@ def test_the_type_of_a_call_is_the_one_that_a_search_finds():
     from numba.core import types
     from numba.core.registry import cpu_target
 
-    context = cpu_target.typing_context
+    context: Any = cpu_target.typing_context
     context.refresh()
     vector, matrix = types.float64[::1], types.float64[:, ::1]
     calls = [
@@ -136,7 +139,7 @@ def test_a_call_that_has_no_type_is_refused_each_time():
     from numba.core import errors, types
     from numba.core.registry import cpu_target
 
-    context = cpu_target.typing_context
+    context: Any = cpu_target.typing_context
     kind = context.resolve_value_type(operator.lshift)
     for _ in range(2):
         with pytest.raises(errors.TypingError):
