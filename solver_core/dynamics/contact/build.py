@@ -60,13 +60,13 @@ class Limits(NamedTuple):
     Attributes
     ----------
     step, last_step : s, their durations
-    stick_speed : m/s; contacts that slide faster have the dynamic coefficient
+    static_speed : m/s; contacts that slide faster have the dynamic coefficient
     least_bounce : m/s; contacts do not rebound with a lower speed
     """
 
     step: float
     last_step: float
-    stick_speed: float
+    static_speed: float
     least_bounce: float
 
 
@@ -295,7 +295,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
     times = limits.step, limits.last_step
     contacts, rest, beyond, memory = known.contacts, known.rest, known.beyond, known.memory
     begun, turns = known.begun, known.turns
-    twist, h, stick_speed, elastic, system = bodies.twist, limits.step, limits.stick_speed, False, problem.system
+    twist, h, elastic, system = bodies.twist, limits.step, False, problem.system
     for k in range(contacts.gap.size):
         a, b, old = contacts.body_a[k], contacts.body_b[k], known.old[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
@@ -320,7 +320,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             for i in range(3):
                 arm[i] = position[a, i] - position[b, i]
             carry(axes, twist[a], twist[b], arm, h, bias)
-        i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
+        i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > limits.static_speed else STATIC
         mu = coefficient_in_force(rules, model.mu, bodies.rotation, (a, b, i), problem, k)
         if beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], problem, k, mu):
             _add(axes, beyond.aside[k], bias)
