@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import subprocess
 import sys
 from copy import deepcopy
@@ -155,4 +156,6 @@ def test_the_machine_code_is_that_without_the_shortcuts(tmp_path):
         said[how] = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     (with_shortcuts, code), (without, plain) = (said[how].split("\n", 1) for how in ("with", "without"))
     assert (with_shortcuts, without) == ("True", "False")
+    # numba numbers the functions that it meets in the names of symbols, and meets fewer
+    code, plain = (re.sub(r"B\d+v\d+", "", text) for text in (code, plain))
     assert code == plain and "eliminate" in code
