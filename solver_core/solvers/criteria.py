@@ -57,9 +57,9 @@ __all__ = [
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
 CROWDED = 12  # contacts a body: of more of them than degrees of freedom, too, Newton's method is the quicker one
-# Beside joints that are eliminated: contacts, and rows of the dense problem that is left. A dense step takes the cube of the
-# rows that press; beyond these a sparse factorization of contacts and joints together is the quicker one.
-MOST_BESIDE_JOINTS, ROWS_BESIDE_JOINTS = 40, 160
+# A dense step costs the cube of its pressing rows. Beyond these bounds a sparse factorization of contacts and joints is faster.
+MOST_BESIDE_JOINTS = 40  # contacts beside eliminated joints
+ROWS_BESIDE_JOINTS = 160  # rows of the dense problem that remains
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it

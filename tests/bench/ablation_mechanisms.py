@@ -102,12 +102,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "joints eliminated": Mechanism(
         (
             Edit(ELIMINATION, "if joints == 0 or contacts > MOST_BESIDE_JOINTS or sides > 0:", "if contacts >= 0:"),
-            Edit(STEP_SOLVER, "if followed is None or not (self._is_staggered", "if begin or not (self._is_staggered"),
+            Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),
         ),
         ("dolls", "drawbridge"),
     ),
     "joints corrected in one kernel": Mechanism(
-        (Edit(STEP_SOLVER, "if followed is None or not (self._is_staggered", "if begin or not (self._is_staggered"),),
+        (Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),),
         ("dolls", "drawbridge"),
     ),
     "limits taken in late": Mechanism(

@@ -186,6 +186,7 @@ LEFT = {
     "dynamics/model/spinning.py",
     "dynamics/motion/between.py",
     "dynamics/solve/islands.py",
+    "dynamics/solve/joined_islands.py",
     "dynamics/solve/law_check.py",
     "dynamics/solve/separation.py",
     "laboratory/few_contacts.py",
