@@ -189,7 +189,6 @@ LEFT = {
     "dynamics/solve/joined_islands.py",
     "dynamics/solve/law_check.py",
     "dynamics/solve/separation.py",
-    "laboratory/few_contacts.py",
     "linalg/rows_of_six.py",
     "problem/coulomb.py",
     "scenes/plain.py",
