@@ -197,9 +197,8 @@ class Simulation:
         if "joint_attached" in checkpoint:
             steps.joints.attach(np.array(checkpoint["joint_attached"]))
         nothing_recent = {"joint_recent": np.zeros_like(steps.joints.memory.recent)}
-        steps.joints.restore(
-            JointMemory(*(np.array((nothing_recent | checkpoint)[f"joint_{name}"]) for name in JointMemory._fields))
-        )
+        joints = nothing_recent | checkpoint
+        steps.joints.restore(JointMemory._make(np.array(joints[f"joint_{name}"]) for name in JointMemory._fields))
         steps.take_step(frame - self.spec.frame_start)
         steps.sleep.restore(checkpoint)
         steps.island_motion.restore(checkpoint)

@@ -67,7 +67,7 @@ class _Motion(NamedTuple):
     (n, 4), as the step ends, of bodies that the solver does not move."""
 
     dof: NDArray[np.int64]
-    lock: Bools
+    lock: Floats
     axes: Floats
     moments: Floats
     state: tuple[Floats, Floats, Floats, Floats]
@@ -315,7 +315,7 @@ def solve_corrected(
         model.lock,
         model.axes,
         model.moments,
-        tuple(joints.state[:4]),
+        (joints.state[0], joints.state[1], joints.state[2], joints.state[3]),
         (predicted.predicted, predicted.end_momentum, predicted.mass),
         begin.offset,
         at_end.position,

@@ -64,11 +64,13 @@ def propose(operator, criteria, tumbles, effort, state):
         target = max(criteria.target, INNER * coarse)
         bounds = target, max(acceptable, coarse), max(fallback, coarse)
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
+    # a coarse answer is what is asked for, and no equilibrium
+    is_fine = criteria.acceptable < COARSE * criteria.scale
     error, _ = sweeps(operator, criteria, effort, state)
     if error <= criteria.acceptable:
-        return Found.SWEEPS, error > acceptable or _goes_on(system, criteria, tumbles, error)
+        return Found.SWEEPS, error > acceptable or (is_fine and _goes_on(system, criteria, tumbles, error))
     error = admm(operator, criteria, effort, state)
-    return Found.ADMM, error > fallback or _goes_on(system, criteria, tumbles, error)
+    return Found.ADMM, error > fallback or (is_fine and _goes_on(system, criteria, tumbles, error))
 
 
 @kernel_part
