@@ -231,6 +231,10 @@ class JoinedStep:
             v, of_all = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
             if exactly is not asked and of_all.status != Status.SOLVED:
                 factorisations += of_all.factorisations
+                if joints.has_bounds:
+                    # The last solution is no start for another bias; that of softer rows is.
+                    of_softer = rows, asked, (which, v, out), bonds
+                    factorisations = self._soften(begin, problem, of_softer, factorisations)
                 v, of_all = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows

@@ -309,11 +309,8 @@ def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_t
     assert np.abs(moved).max() < 2e-4 + shrunk
     assert np.abs(moved - moved.mean(axis=0)).max() < 1e-6 + shrunk
     assert 0 < np.count_nonzero(after.broken) < len(glue)
-    # the step that has the whole blow in it, with the bounds of all the glue, may be missed; it is told
-    missed = [np.count_nonzero(frame.statistics.status != sc.Status.SOLVED) for frame in frames]
-    blow = next(i for i, frame in enumerate(frames) if frame.broken.any())
-    assert sum(missed) == missed[blow] <= 1
     for frame in frames[1:]:
+        assert (frame.statistics.status == sc.Status.SOLVED).all()
         moving = 0.5 * np.array([*mass, ball.mass]) @ (frame.velocities[1:, :3] ** 2).sum(axis=1)
         assert moving < 1.001 * energy
     # what cracks stays: nothing is blown out of a block that fits
