@@ -234,7 +234,7 @@ class STICTION_OT_free_bake(Operator):
         remove_points(context.scene)
         remove_pieces(context.scene)
         context.window_manager.stiction.messages.clear()
-        # Blender draws no timeline anew for what changes in objects
+        # Blender does not redraw the timeline when objects change.
         redraw()
         self.report({"INFO"}, f"{count} objects are as they were before the bake")
         return {"FINISHED"}

@@ -57,7 +57,7 @@ class Value:
 
 @dataclass(eq=False)
 class Activations:
-    """The activations of a scene, with what of them is read at every frame, and what is wrong or odd."""
+    """The activations of a scene, the values that are read at every frame, problems, and warnings."""
 
     found: list[tuple[ActivationSpec, list[Source], Value | None]] = field(default_factory=list)
     problems: list[SceneProblem] = field(default_factory=list)

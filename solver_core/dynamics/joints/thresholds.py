@@ -17,9 +17,9 @@ force, T the torsion, and a capacity in each denominator, it breaks when one of 
     N / C_z + |M_x| / C_rx + |M_y| / C_ry,        |V| / C_xy + |T| / C_rz.
 
 Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself. Bonds are
-brittle: of those that are connected by bonds, the one with the largest sum breaks first, and the others are loaded anew. It
-transmits nothing in that step, for a crack opens within micrometres. An impulse up to its strength would be given whatever the
-bodies do once other bonds are broken, and could drive them apart.
+brittle: among connected bonds the one with the largest sum breaks first, and the step is solved again without it. A broken bond
+transmits nothing in that step, because a crack opens within micrometers. An impulse equal to its strength would act on its
+bodies regardless of how the other broken bonds let them move, and could drive them apart.
 
 The strength of a bond is a force, and a blow between rigid bodies is an impulse. Its force over a time step would be larger the
 shorter the step is. A real structure gives way: a blow J loads a mass on a spring that swings with omega by J omega at most. So

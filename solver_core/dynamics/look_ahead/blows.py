@@ -62,10 +62,17 @@ class Blows:
         self.mass, self.borne = mass[group][:n], np.minimum(weakest[group][:n], waking)
 
     def find(self, begin: Begin, contacts: ContactSet, speed: Floats) -> Impacts:
-        """The blows of a step on bodies that may break.
+        """Find the blows of a step on bodies that may break.
 
-        contacts: of the step; speed: (m,) m/s at which they open. Returns the times at which
-        their bodies touch, and after which the blows of those that do so already are over.
+        Parameters
+        ----------
+        begin : the step.
+        contacts : of the step.
+        speed : (m,) m/s, at which their gaps open.
+
+        Returns
+        -------
+        The pairs of bodies with the times at which they touch, or, if they touch already, at which their blow ends.
         """
         a, b = contacts.body_a, contacts.body_b
         borne = np.minimum(self.borne[a], self.borne[b])
@@ -75,9 +82,9 @@ class Blows:
         touches = begin.touching(contacts)
         is_blow = (contacts.gap + begin.h * speed < 0.0) & (-speed > 2.0 * begin.least_bounce)
         is_blow &= 2.0 * np.where(np.isfinite(lighter), lighter, 0.0) * -speed > HARMLESS * borne
-        # a blow that begins now is over after the time over which its force is a mean
+        # A blow that begins now ends after the time over which its force is averaged.
         time = np.where(touches, self._lasting, contacts.gap / np.where(is_blow, -speed, 1.0))
-        # what touches all but as a part of the step begins or ends is left as it is: so short a part is another problem
+        # Contacts that close within a sliver of the start or the end of the step cause no cut: the part would be too short.
         is_blow &= (time >= SLIVER * begin.single) & (begin.h - time >= SLIVER * begin.single)
         if not is_blow.any():
             return NO_IMPACTS

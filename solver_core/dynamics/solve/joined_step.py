@@ -26,7 +26,7 @@ from ..model.predict import Begin
 from .bent_further import Solved
 from .bond_graph import BondGraph
 from .clusters import Bonds
-from .islands import Again, Outcomes, after, island_of_each, not_begun, totals
+from .islands import Again, Outcomes, Totals, after, island_of_each, not_begun, totals
 from .joined_islands import Corrections
 from .system_solver import SystemSolver
 
@@ -193,7 +193,7 @@ class JoinedStep:
             contacts = with_inertia(contacts, pulled, inertia)
         struck = problem.system.velocity - begin.unknowns(begin.bodies.predicted)
         expected = begin.going_on(self._joints.expected(begin)) + struck
-        # what an earlier try solved, and new contacts leave alone, is solved
+        # Rows keep the bias of an earlier try, so that islands without new contacts stay solved.
         at_end = moved(expected)
         rows = joints.rows(at_end, expected, *limits) if about is None else joints.biased_rows(about, *limits)
         bonds = self._bonds_of(begin, joints, rows)
@@ -203,7 +203,7 @@ class JoinedStep:
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         waiting, is_jointed = which[:0], moved_in(problem.system, np.isin(islands, island))
         if self._is_staggered:
-            # islands without joints wait until it is known that the joints need no shorter step
+            # Islands without joints wait, because loose joints may ask for a shorter step.
             waiting, which = np.setdiff1d(which, island), np.unique(island)
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
@@ -220,7 +220,7 @@ class JoinedStep:
                 of_softer = rows, asked, (which, v, out), bonds
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
-        # all islands with joints and their corrections at once; the loop has what that leaves over
+        # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
         of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
         corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
         is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
@@ -228,21 +228,15 @@ class JoinedStep:
         asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
         while which.size:
-            v, of_all = self._solve_islands(begin, problem, exactly, (which, v, out), exactly is not asked, bonds)
-            if exactly is not asked and of_all.status != Status.SOLVED:
-                factorisations += of_all.factorisations
-                if joints.has_bounds:
-                    # The last solution is no start for another bias; that of softer rows is.
-                    of_softer = rows, asked, (which, v, out), bonds
-                    factorisations = self._soften(begin, problem, of_softer, factorisations)
-                v, of_all = self._solve_islands(begin, problem, asked, (which, v, out), bonds=bonds)
+            of_pass = rows, asked, (which, v, out), bonds
+            v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
             change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
-            # what turns by an angle in the step comes nearer by about that factor; parts of it would take as many solves each
+            # Each solve reduces the drift by about the angle of rotation in the step. Solves of shorter steps would do so too.
             most = np.where(found <= JOINT_LOOSE, CORRECTIONS, MOST_CORRECTIONS)
             again = asked_for & (found > JOINT_DRIFT) & (solves < most) & (found < drift)
             drift = np.where(is_solved, drift, found)
@@ -265,7 +259,7 @@ class JoinedStep:
         gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
-        # to stay where they are keeps all joints whose ends nobody drives apart, so that a shorter step mends it
+        # Joints without driven ends hold if nothing moves, so a shorter step helps.
         if not is_loose or (may_cut and not joints.are_driven):
             return Joined((problem, v, of_all, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
@@ -273,9 +267,32 @@ class JoinedStep:
         anew = np.arange(count), problem.system.velocity.copy(), out
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
-        # what is off already, a shorter step would have to make good in less time
+        # A shorter step would have less time to correct joints that are off already.
         contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
         return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
+
+    def _solve_pass(
+        self,
+        begin: Begin,
+        problem: StepProblem,
+        of_pass: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
+        exactly: tuple[Floats, NDArray[np.bool_]],
+        has_bounds: bool,
+    ) -> tuple[Floats, Totals]:
+        """Solve a problem about its present rows of joints, to the tolerance `exactly` or else to that of the pass.
+
+        If the first solve fails and rows have bounds, softer rows give the start of the second one. The solution for another
+        bias is no good start, because other rows may yield.
+        """
+        _, asked, again, bonds = of_pass
+        v, found = self._solve_islands(begin, problem, exactly, again, exactly is not asked, bonds)
+        if exactly is asked or found.status == Status.SOLVED:
+            return v, found
+        factorisations = found.factorisations
+        if has_bounds:
+            factorisations = self._soften(begin, problem, of_pass, factorisations)
+        v, found = self._solve_islands(begin, problem, asked, again, bonds=bonds)
+        return v, after(factorisations, found)
 
     def _soften(
         self,

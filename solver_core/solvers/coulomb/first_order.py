@@ -64,7 +64,7 @@ def propose(operator, criteria, tumbles, effort, state):
         target = max(criteria.target, INNER * coarse)
         bounds = target, max(acceptable, coarse), max(fallback, coarse)
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
-    # a coarse answer is what is asked for, and no equilibrium
+    # A coarse tolerance asks for no equilibrium.
     is_fine = criteria.acceptable < COARSE * criteria.scale
     error, _ = sweeps(operator, criteria, effort, state)
     if error <= criteria.acceptable:

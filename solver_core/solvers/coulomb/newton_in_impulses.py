@@ -36,9 +36,9 @@ LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
 class DenseLaw(NamedTuple):
     """A dense problem in impulses, of c contacts and l rows with bounds; r = 3 c + l.
 
-    G: (r, r) 1/kg. free: (r,) m/s, velocities without impulses, with what separation is asked for in the normal ones. mu: (c,)
-    friction, finite. bounds: (l, 2) N s, the least and the largest impulse of a row. kappa: (c + l,) kg, effective masses, 0
-    where nothing gives way.
+    G: (r, r) 1/kg. free: (r,) m/s, velocities without impulses, the requested separation included. mu: (c,) friction, finite.
+    bounds: (l, 2) N s, the least and the largest impulse of a row. kappa: (c + l,) kg, effective masses, 0 for rows without
+    compliance.
     """
 
     G: Floats
