@@ -129,7 +129,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
 
 
 def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple[Any, ...]:
-    """What wakes the bodies of a collection, with what the objects are that do."""
+    """Return the settings of a collection's activation, with the state of the objects that it names."""
     own, meshes = collection.stiction_activation, dict[int, Any]()
     used = [
         ob

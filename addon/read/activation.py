@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What wakes the bodies of collections, read over the frames of the scene."""
+"""The activations of collections, read over the frames of the scene."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def read_activations(context: Context, simulated: Names[str], start: int) -> Act
 def sources_of(
     collection: Collection, context: Context, simulated: Names[str], problems: list[SceneProblem]
 ) -> Iterator[Source]:
-    """The objects whose surfaces wake the bodies of a collection; what is wrong is added to the problems.
+    """Yield the objects whose surfaces wake the bodies of a collection; append problems.
 
     simulated: the names of the bodies that the solver moves.
     """
@@ -156,7 +156,7 @@ def sources_of(
 
 
 def missing(ob: Object | None, label: str, scene: Scene) -> str:
-    """What is wrong with an object that was chosen; empty where nothing is."""
+    """Return the problem with a chosen object; empty if there is none."""
     if ob is None:
         return f"{label} is on, but no object is chosen; choose one, or switch it off"
     if ob.name_full not in {one.name_full for one in scene.objects}:
@@ -186,7 +186,7 @@ def source_of(ob: Object, is_volume: bool, distance: float, simulated: Names[str
 
 
 def value_of(collection: Collection, scene: Scene, problems: list[SceneProblem]) -> Value | None:
-    """The custom property that wakes the bodies of a collection, None for none; what is wrong is added to the problems."""
+    """Return the custom property that wakes the bodies of a collection, or None; append problems."""
     own = collection.stiction_activation
     if not own.use_value:
         return None
@@ -203,6 +203,6 @@ def value_of(collection: Collection, scene: Scene, problems: list[SceneProblem])
 
 
 def number_of(ob: Object, name: str) -> float:
-    """The value of a custom property; not a number where there is none."""
+    """Return the value of a custom property; NaN if it is missing or no number."""
     value = ob.get(name)
     return float(value) if isinstance(value, Real) else math.nan

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who waits to be woken in a scene, and what wakes it: a frame, a value, a zone, or the impulse of a blow.
+"""Waiting bodies, and the conditions that wake them: a frame, a value, a zone, or the impulse of a blow.
 
-Frames and values count at frames. Zones are asked as each time step begins, along their way since the step before: at so many
-places that no point of a zone moves by more than the radius of the smallest body that waits, so that a zone passes over none.
-Blows are asked of each part of a step that was solved; what they wake is then free in that part, which is solved anew. So who
-is hit moves with what hit it, and may hit others that wait in the same step.
+Frames and values are tested at frames. Zones are tested at the start of each time step, along their path since the previous
+step. The positions along the path are so dense that no point of a zone moves farther than the radius of the smallest waiting
+body, so a zone cannot skip a body. Blows are tested after each part of a step is solved. The bodies that they wake are then
+free, and the part is solved again. So a body that is hit moves in the same step, and may hit other waiting bodies in it.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Collider(NamedTuple):
 
 
 class Activation:
-    """Who waits among the n bodies of a scene; made once for it.
+    """The waiting bodies among the n bodies of a scene.
 
-    waits: (n,) whether a body is still to be woken. holds: (n,) whether it is held while it waits. impulse: (n,) N s, of the
-    blow that wakes it; infinite where none does.
+    waits: (n,) bodies that still wait. holds: (n,) waiting bodies that are held. impulse: (n,) N s, of the blow that wakes each
+    body; infinite if no blow does.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies) -> None:
@@ -74,7 +74,7 @@ class Activation:
 
     @property
     def holds(self) -> Flags:
-        """(n,) the bodies that are held, since they wait."""
+        """(n,) the waiting bodies that are held."""
         return self.waits & self._may_be_held
 
     @property
@@ -83,14 +83,18 @@ class Activation:
         return np.where(self.waits, self._impulse, np.inf)
 
     def loosened_by(self, woken: Flags) -> Flags:
-        """(n,) those of the bodies that wake (n,) whose bonds break."""
+        """Return (n,) the bodies whose bonds break, of the bodies (n,) that wake."""
         return woken & self._releases
 
     def due(self, at: float, substeps: int, state: State, step: float) -> Flags:
-        """The bodies (n,) that frames, values and zones wake as a time step begins.
+        """Return the bodies (n,) that frames, values and zones wake at the start of a time step.
 
-        at: of its begin, in time steps since the first frame, of which each frame has so many substeps. state: as it begins.
-        step: s.
+        Parameters
+        ----------
+        at : time steps since the first frame.
+        substeps : time steps of a frame.
+        state : at the start of the step.
+        step : s, its duration.
         """
         out = np.zeros(len(self.waits), np.bool_)
         if not self.waits.any():
@@ -112,9 +116,9 @@ class Activation:
     def _reached(
         self, zone: ZoneSpec, carrier: int, waiting: NDArray[np.int64], time: tuple[float, float, float], state: State
     ) -> Flags:
-        """(n,) which of the bodies that wait (k,) a zone reaches up to a time.
+        """Return (n,) which waiting bodies (k,) a zone reaches during the previous step.
 
-        carrier: the body that moves it, -1 for none. time: the frame, the frames and the seconds of a step.
+        carrier: the body that moves the zone, -1 for none. time: the frame, and the duration of a step in frames and in s.
         """
         out, radius = np.zeros(len(self.waits), np.bool_), self._bodies.shapes.radius
         if not len(waiting):
@@ -154,12 +158,12 @@ class Activation:
         return False
 
     def wake(self, woken: Flags) -> None:
-        """Wake bodies (n,) for good."""
+        """Wake bodies (n,) permanently."""
         self.waits = self.waits & ~woken
 
 
 def is_due(one: ActivationSpec, frame: int) -> bool:
-    """Whether a frame or a value wakes all bodies of an activation at a frame, the first of the range being 0."""
+    """Return whether a frame or a value wakes the bodies of an activation at a frame, counted from the first of the range."""
     if one.frame is not None and frame >= one.frame:
         return True
     return one.values is not None and bool((np.asarray(one.values)[: frame + 1] > 0.0).any())
@@ -202,14 +206,14 @@ def surface_of(shape: ShapeSpec) -> Surface:
 
 
 def impulses_of_blows(contacts: ContactSet, normal_impulse: Floats, before: ContactMemory, share: float, count: int) -> Floats:
-    """The largest impulse along the normals that another body gives each body beyond what it gave it in the step before.
+    """Return the largest normal impulse of another body on each body, less the impulse of the same pair in the previous step.
 
     Parameters
     ----------
     contacts : of a step that was solved.
     normal_impulse : (m,) N s.
     before : the contacts of the step before.
-    share : of the length of that step, the length of this one: a steady force gives so much of its impulse.
+    share : duration of this step over that of the previous one, which scales the impulse of a steady force.
     count : of the bodies.
 
     Returns

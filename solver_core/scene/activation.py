@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What wakes bodies and releases their bonds in the course of a scene, as pure data."""
+"""Conditions that wake bodies and release their bonds during a scene, as pure data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ Array = NDArray[np.float64]
 class ZoneSpec:
     """A region that wakes the bodies that it reaches.
 
-    name: of the object that it is read from. vertices: (n, 3) m, and triangles: (t, 3) its surface; without triangles the zone
-    is its points. transforms: (frames, 3, 4) rotation and scale, and translation, that take the vertices into the world at each
-    frame of the scene's range, or (1, 3, 4) where nothing moves them. Between frames the vertices move on straight lines. body:
-    name of a body whose frame the vertices are in, empty for none; the transforms then do not count. is_volume: whether what is
-    inside of the closed surface is reached as well. distance: m, within which a body is reached.
+    Attributes
+    ----------
+    name : of its object.
+    vertices, triangles : (n, 3) m and (t, 3), its surface. Without triangles the zone is its points.
+    transforms : (frames, 3, 4) from the vertices to the world, at each frame of the scene's range; (1, 3, 4) if nothing moves.
+        Between frames the vertices move on straight lines.
+    body : name of the body that carries the vertices, in its frame; empty for none. The transforms are then ignored.
+    is_volume : whether the zone includes the inside of its closed surface.
+    distance : m, within which the zone reaches a body.
     """
 
     name: str
@@ -35,14 +39,20 @@ class ZoneSpec:
 
 @dataclass(frozen=True)
 class ActivationSpec:
-    """What wakes some active bodies. The first condition that holds wakes a body, for good.
+    """The conditions that wake some active bodies. The first condition that holds wakes a body permanently.
 
-    name: of the collection that it is read from. bodies: their names. frame: at which all wake, the first of the scene's range
-    being 0; None for none. zones: wake the bodies that they reach. impulse: N s; a body wakes when another one gives it more
-    than this in one time step, beyond what it gave it in the step before; None for no such condition. values: (frames,) all
-    wake at the first frame at which the value is above 0; None for no such condition. holds: whether the bodies are held until
-    then, where they are or on their paths, and go on with the velocity that they have there; else they move as all others do.
-    releases: whether the bonds of a body break when it wakes.
+    Attributes
+    ----------
+    name : of its collection.
+    bodies : names of the waiting bodies.
+    frame : at which all wake, counted from the first of the scene's range; None for no such condition.
+    zones : wake the bodies that they reach.
+    impulse : N s. A body wakes if another body gives it more than this in one time step, less the impulse of the previous step.
+        None for no such condition.
+    values : (frames,) all bodies wake at the first frame with a value above 0; None for no such condition.
+    holds : whether the bodies are held until they wake, at rest or on their paths. They continue with the velocity of the path.
+        Otherwise they move freely before they wake.
+    releases : whether the bonds of a body break when it wakes.
     """
 
     name: str

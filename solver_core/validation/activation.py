@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the activations of a scene, and what of them can never happen."""
+"""Problems of the activations of a scene, and warnings about conditions that never hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["activation_problems", "activation_warnings"]
 
 
 def activation_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """All that is wrong with the activations of a scene."""
+    """Yield the problems of the activations of a scene."""
     kinds = {body.name: body.kind for body in spec.bodies}
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
     for name, count in Counter(one.name for one in spec.activations).items():
@@ -41,7 +41,7 @@ def activation_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def member_findings(one: ActivationSpec, kinds: dict[str, BodyKind]) -> Findings:
-    """What is wrong with who waits."""
+    """Yield the problems of the waiting bodies."""
     unknown = [name for name in one.bodies if name not in kinds]
     if unknown:
         yield "bodies", f"{first_few(unknown)} are no bodies of the scene; name some of its bodies"
@@ -51,7 +51,7 @@ def member_findings(one: ActivationSpec, kinds: dict[str, BodyKind]) -> Findings
 
 
 def condition_findings(one: ActivationSpec, start: int, frames: int) -> Findings:
-    """What is wrong with the conditions that have no place. start: the first frame; frames: how many there are."""
+    """Yield the problems of the conditions other than zones. start: the first frame. frames: their number."""
     if one.impulse is not None and not is_positive(one.impulse):
         yield "impulse", f"is {one.impulse}; the impulse that wakes a body must be above 0 N s and finite"
     if one.values is None:
@@ -64,7 +64,7 @@ def condition_findings(one: ActivationSpec, start: int, frames: int) -> Findings
 
 
 def zone_findings(zone: ZoneSpec, kinds: dict[str, BodyKind], start: int, frames: int) -> Findings:
-    """What is wrong with a zone."""
+    """Yield the problems of a zone."""
     count = len(zone.vertices) if np.ndim(zone.vertices) == 2 else 0
     if np.shape(zone.vertices)[1:] != (3,) or not count:
         yield "vertices", f"have the shape {np.shape(zone.vertices)}; a zone has one vertex at least, (n, 3)"
@@ -95,7 +95,7 @@ def zone_findings(zone: ZoneSpec, kinds: dict[str, BodyKind], start: int, frames
 
 
 def volume_findings(zone: ZoneSpec) -> Findings:
-    """What is wrong with the surface of a volume."""
+    """Yield the problems of the surface of a volume."""
     try:
         is_closed = mesh_surface(zone.vertices, zone.triangles).solid
     except ValueError:
@@ -108,7 +108,7 @@ def volume_findings(zone: ZoneSpec) -> Findings:
 
 
 def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """What of the activations of a valid scene cannot happen."""
+    """Yield warnings about activations of a valid scene that never wake their bodies."""
     frames = spec.frame_end - spec.frame_start
     moved = {body.name for body in spec.bodies if body.kind is BodyKind.ANIMATED or body.path is not None}
     waits: dict[str, set[str]] = {}
@@ -123,7 +123,7 @@ def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
         elif one.frame is None and one.values is None and one.impulse is None and one.holds:
             waits |= {name: {zone.body for zone in one.zones} for name in one.bodies}
     try:
-        # who waits for a body that is never held waits for no circle
+        # A body that waits for a body that is never held is part of no cycle.
         circle = {name: others for name, others in waits.items() if others <= waits.keys() - moved}
         TopologicalSorter(circle).prepare()
     except CycleError as error:
@@ -133,6 +133,6 @@ def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def is_late(one: ActivationSpec, frames: int) -> bool:
-    """Whether neither a frame nor a value wakes bodies before the last of some frames."""
+    """Return whether neither a frame nor a value wakes bodies before the last frame."""
     by_frame = one.frame is not None and one.frame < frames
     return not by_frame and (one.values is None or not (np.asarray(one.values)[:frames] > 0.0).any())

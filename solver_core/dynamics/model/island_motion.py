@@ -7,14 +7,14 @@ the step on in which a contact of it slides, rolls or parts faster than gravity 
 an island in motion, and is solved to the tolerance in motion. Joints open by the error, so islands in motion with many joints
 are solved to a tenth of that.
 
-At the tolerance in motion a wall of twenty courses creeps at a few of its errors, which add up, and never sleeps. So an island
-settles when all its contacts have been slow for a third of a second: its tolerance is halved in each step until it is that of
-the scene. Then the island stands. Its bodies keep the distances that they came to in motion, half a rest offset or more. Bricks
-that are locked in a wall cannot all be parted further, and each try would set them in motion again.
+At the tolerance in motion the errors of a wall of twenty courses add up: the wall creeps and never sleeps. So an island settles
+when all its contacts have been slow for a third of a second. Its tolerance is halved in each step down to that of the scene.
+Then the island stands. Its bodies keep the distances of the motion, half a rest offset or more. Bricks that are locked in a
+wall cannot all be separated further, and each attempt would set them in motion again.
 
-A solver's answer is off by what it aims at, in velocities or in momenta. If velocities are off, bodies at rest move by the
-error, the next step stops them with impulses of no equilibrium, and these are wrong a step later. So an island that is no
-faster than the error stands still: its impulses hold it as nearly as any others would, and they do so in every step.
+A solution has an error in velocities or in momenta. An error in velocities moves bodies at rest, the next step stops them with
+impulses that are no equilibrium, and these are wrong a step later. So an island that is slower than the error is stopped. Its
+impulses hold it as well as any others, in every step.
 """
 
 from __future__ import annotations

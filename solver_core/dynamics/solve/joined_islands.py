@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Islands with joints, solved in one kernel together with the corrections that make their joints hold where the step ends.
 
-A step with joints is solved, its bodies are moved to where the velocities lead, the bias of the joints is taken there, and
-islands in which it changed are solved again (`dynamics/joints/rows.py`). Only the bias changes between these solves: the factor
-of the joints, the columns of the dense rows and their operator G are made once an island (`solvers/coulomb/elimination.py`),
-and a correction is a pair of triangular solves and a step or two of a small dense Newton's method.
+After a solve the bodies are moved to the end of the step, and the bias of the joints is evaluated there. Islands whose bias
+changed are solved again (`dynamics/joints/rows.py`). Only the bias differs between these solves. So the factor of the joints,
+the columns of the dense rows, and their operator G are computed once for each island (`solvers/coulomb/elimination.py`). A
+correction costs a pair of triangular solves and one or two steps of a small dense Newton's method.
 
-An island whose given impulses are good enough is not eliminated. What is not accepted here keeps its impulses and its bias, and
-is left to the cascade.
+An island that its given impulses solve is not eliminated. An island that is not accepted here keeps its given impulses and
+bias, and the cascade solves it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Bools = NDArray[np.bool_]
 
 
 class Corrections(NamedTuple):
-    """How joints are corrected about the velocities that come out.
+    """Limits of the corrections of joints.
 
-    drift: lengths, what a joint may be off, or its island is solved again; loose: lengths, what makes an island loose. few,
-    most: how often an island is solved, and how often where it is loose.
+    drift: lengths of a joint; an island is solved again while a joint drifts by more. loose: lengths; an island with a larger
+    drift is loose. few, most: solves of an island, and of a loose one.
     """
 
     drift: float
@@ -54,8 +54,11 @@ class Corrections(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """Islands with joints as they were solved: is_solved (islands,) which are; drift: (islands,) lengths, what their joints are
-    off, infinite where they are not solved; bias: (t, 3) of the rows of joints."""
+    """The outcome of the islands with joints.
+
+    is_solved: (islands,). drift: (islands,) lengths, of their joints; infinite for unsolved islands. bias: (t, 3) of the rows
+    of joints.
+    """
 
     is_solved: Bools
     drift: Floats
@@ -63,8 +66,8 @@ class Corrected(NamedTuple):
 
 
 class _Motion(NamedTuple):
-    """What moves bodies on: model, state and bodies as of `integrate`, offset as in a `System`; position (n, 3) and orientation
-    (n, 4), as the step ends, of bodies that the solver does not move."""
+    """The input of `integrate`: model, state and bodies; offset as in a `System`; and the position (n, 3) and orientation
+    (n, 4) at the end of the step of bodies that the solver does not move."""
 
     dof: NDArray[np.int64]
     lock: Floats
@@ -78,8 +81,8 @@ class _Motion(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """An island with joints: its system, its bodies and triples of rows in the whole one, kappa (m,) effective masses, its
-    state, and what is asked of it: the tolerance, and whether it tumbles."""
+    """An island with joints: its system, the indices of its bodies and of its triples of rows in the whole system, effective
+    masses kappa (m,), its state, its requested tolerance, and whether it tumbles."""
 
     system: System
     bodies: NDArray[np.int64]
@@ -91,9 +94,11 @@ class _Piece(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """How far pieces (p,) are: todo, which are solved again; kept, which are not left to the cascade; steps of Newton's method;
-    number: of the elimination of each, -1 where it has none; drift: lengths, what joints are off; fastest: m/s, the scale of
-    errors with the bias that each has."""
+    """The progress of pieces (p,).
+
+    todo: pieces to solve again. kept: pieces that the cascade need not solve. steps: of Newton's method. number: index of the
+    elimination, -1 for none. drift: lengths, of their joints. fastest: m/s, the scale of errors.
+    """
 
     todo: Bools
     kept: Bools
@@ -179,7 +184,7 @@ def _begin_piece(piece, fastest, sides):
 
 @leaf_kernel
 def _go_on(progress, found, h, solves, corrections):
-    """Which pieces are solved again, of those that were just now. found: (p + 1,) lengths a second that joints are off."""
+    """Mark the pieces to solve again, among those just solved. found: (p + 1,) lengths a second, the drift of their joints."""
     for p in range(progress.todo.size):
         if not progress.todo[p]:
             continue
@@ -191,7 +196,7 @@ def _go_on(progress, found, h, solves, corrections):
 
 @inner_kernel
 def _take_over(piece, sides, island, of_piece, out):
-    """Whether a piece is accepted, and if so what became of its island, in `out`. Velocities are brought up to date.
+    """Return whether a piece is accepted. If so, update its velocities and write the outcome of its island to `out`.
 
     of_piece: whether it was eliminated, the steps of Newton's method, and m/s, the fastest velocity.
     """
@@ -228,8 +233,10 @@ def _take_bias(piece, contacts, about, bias):
 
 @kernel_part
 def _solve_once(system, pieces, begun, progress, is_first, sides, effort, v):
-    """Solve the pieces that are to be, with the bias that they have. begun: the eliminations so far, to which are added those
-    of pieces that have none. v (dof,): their velocities."""
+    """Solve the marked pieces with their present bias; write their velocities to v (dof,).
+
+    begun: the eliminations so far. Eliminations of pieces without one are appended.
+    """
     for p in range(len(pieces)):
         if not progress.todo[p]:
             continue
