@@ -96,13 +96,13 @@ class IslandMotion:
         self._calm[:] = self._calm_after[:] = 0.0
 
     @property
-    def still(self) -> float:
-        """What bodies in equilibrium may move at for no better reason than that it is solved to a tolerance, of the speed that
-        gravity gives in a step.
+    def still(self) -> Floats:
+        """(n,) the speed of bodies that may be at rest, relative to the speed that gravity gives in a step.
 
-        It is the tolerance of the scene: within that in motion, a body that is about to fall is as slow as the others.
+        It follows from the tolerance of the scene. Bodies of a settled island may be as fast as in motion: a ball that rolls on
+        a heap without rolling friction never stops. In an island in motion the error would hide a body about to fall.
         """
-        return AT_REST * self._tolerance
+        return AT_REST * np.where(self.settled, self._in_motion, self._tolerance)
 
     def checkpoint(self) -> dict[str, NDArray]:
         """All that `restore` needs."""

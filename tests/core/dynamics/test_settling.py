@@ -11,6 +11,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.dynamics.model.island_motion import MANY
+from solver_core.dynamics.sleeping import Sleep, none_remembered
 from solver_core.scene.parts import axis_angle, box, box_shape, pair_material, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec
 
@@ -129,3 +130,20 @@ def test_on_a_plank_that_tilts_slowly_what_has_the_least_friction_slides_first_a
     assert np.abs(slid[FPS:before] - slid[FPS]).max() <= 1e-5
     expected = GRAVITY * rate * (times[-1] - begins) ** 3 / 6.0
     assert slid[-1] - slid[before] == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize(("growth", "sleeps"), [(1.0, True), (5.0, False)])
+def test_a_settled_heap_sleeps_with_a_slow_roller_but_not_with_a_body_that_begins_to_fall(growth, sleeps):
+    """The roller is ten times as fast as what accelerates, and within the bound of settled islands."""
+    gravity_speed, step, window = GRAVITY / 240.0, 1.0 / 240.0, 80
+    asleep = Sleep(np.ones(2, np.bool_), np.zeros(2), gravity_speed, step, enabled=True)
+    memory, joined, nobody = none_remembered(), np.array([[0, 1]]), np.zeros(0, np.int64)
+    still = np.full(2, 30.0 * 1e-3)
+    for number in range(3 * window):
+        twist = np.zeros((2, 6))
+        twist[0, 0] = 1e-3 * gravity_speed
+        twist[1, 0] = 2e-4 * gravity_speed * growth ** (number // window - 1)
+        asleep.record_motion(twist, solved=True)
+        asleep.update(number, memory, joined, nobody, still, lambda falling: np.zeros_like(falling))
+    assert asleep.asleep.all() == sleeps
+    assert asleep.asleep.any() == sleeps
