@@ -197,6 +197,8 @@ def by_bullet(spec: SceneSpec, frames: int) -> list[dict[str, object]]:
     import stiction.addon
     from stiction.addon.demos.demo_scene import build_scene
 
+    from .joints_beside_bullet import as_of_extension
+
     stiction.addon.register()
     rows = []
     for substeps, iterations in ((10, 10), (40, 50)):
@@ -223,20 +225,6 @@ def by_bullet(spec: SceneSpec, frames: int) -> list[dict[str, object]]:
         rows.append(row | {"by": f"Bullet, {substeps} and {iterations}", "bonds": len(joints)} | phases_of(seconds, []))
         print(*rows[-1].values(), flush=True)
     return rows
-
-
-def as_of_extension(spec: SceneSpec) -> SceneSpec:
-    """The scene in the classes of the extension, which are those of another package."""
-    import tempfile
-    from pathlib import Path
-
-    from solver_core.io.snapshot import write_snapshot
-    from solver_core.scene.spec import SolverSettings
-    from stiction.solver_core.io.snapshot import read_snapshot
-
-    with tempfile.TemporaryDirectory() as folder:
-        write_snapshot(Path(folder) / "scene", spec, SolverSettings())
-        return read_snapshot(Path(folder) / "scene")[0]
 
 
 def main() -> int:

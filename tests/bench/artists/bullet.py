@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from time import process_time
 
 from ...addon.loading import load_extension
@@ -18,12 +16,10 @@ from bpy.types import Object
 from numpy.typing import NDArray
 
 import stiction.addon
-from solver_core.io.snapshot import write_snapshot
-from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, SolverSettings
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind
 from stiction.addon.blender import actions
-from stiction.solver_core.io.snapshot import read_snapshot
 
-from ..joints_beside_bullet import built, with_posts
+from ..joints_beside_bullet import as_of_extension, built, with_posts
 from ..other_engines import lead_in
 
 __all__ = ["bullet"]
@@ -75,14 +71,6 @@ def bullet(spec: SceneSpec, frames: int, limit: float) -> tuple[Floats, float]:
         found.append(poses_of(objects, lift))
     stiction.addon.unregister()
     return np.array(found), seconds
-
-
-def as_of_extension(spec: SceneSpec) -> object:
-    """The scene in the types of the extension's own copy of the solver, which is another module."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "scene"
-        write_snapshot(file, spec, SolverSettings())
-        return read_snapshot(file)[0]
 
 
 def key_path(ob: Object, body: BodySpec) -> None:
