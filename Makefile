@@ -51,7 +51,9 @@ PYTHONS ?= python3.11 python3.13
 lock:
 	@for python in $(PYTHONS); do $$python .ci/lock.py || exit 1; done
 
-demo: environment
+# Installs a third of the packages of `environment`, and compiles the kernels that the card house needs.
+demo:
+	@$(PYTHON) .ci/environment.py --run
 	$(RUN) .ci/demo.py
 
 # Whole files of tests go to the processes, for many files share what is slow to make; those that take longest go first.

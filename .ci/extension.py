@@ -196,8 +196,8 @@ def blender_builder() -> Path:
     return next(Path(spec.origin).parent.glob("*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
 
 
-def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None) -> Path:
-    """Lay out one zip's content below build/extension."""
+def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None, *, manual: bool = True) -> Path:
+    """Lay out one zip's content below build/extension; `manual` says whether with the pages of the manual."""
     folder = STAGE / f"{target.platform}-{target.python}"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "wheels").mkdir(parents=True)
@@ -211,7 +211,8 @@ def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None 
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
         else:
             shutil.copy2(ROOT / name, folder / name)
-    add_pages(folder / pages.PAGES.name)
+    if manual:
+        add_pages(folder / pages.PAGES.name)
     (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels, publisher), encoding="utf-8")
     return folder
 
@@ -273,19 +274,38 @@ def hand_on(kernels: Path, others: Path) -> None:
                     put(others / file.name, file.read_bytes())
 
 
-def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None, dist: Path | None = None) -> Path:
-    """Build one zip into a folder and return its path; leave with a message when it cannot be built or is too large."""
+def build(
+    target: Target,
+    kernels: bool = True,
+    publisher: dict[str, str] | None = None,
+    dist: Path = DIST,
+    *,
+    manual: bool = True,
+) -> Path:
+    """Build one zip; leave with a message when it cannot be built or is too large.
+
+    Parameters
+    ----------
+    target : platform and Python
+    kernels : whether compiled kernels are in it
+    publisher : website and maintainer, for Blender's extensions platform
+    dist : the folder of the zip
+    manual : whether the pages of the manual are in it
+
+    Returns
+    -------
+    The path of the zip.
+    """
     manifest = read_manifest()
     wheels = [wheel for wheel in wheels_of(manifest) if target.has(wheel)]
     if not wheels:
         sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
     if kernels and target.is_for_platform:
         wheels += kernel_wheels(target, manifest["version"])
-    folder = stage(target, wheels, publisher)
+    folder = stage(target, wheels, publisher, manual=manual)
     # a zip for the platform may have kernels in wheels only
     if kernels and target == Target.of_this_machine():
         add_kernels(folder)
-    dist = dist or DIST
     name = f"{manifest['id']}-{manifest['version']}-{target.platform}"
     path = dist / "extensions-platform" / f"{name}.zip" if target.is_for_platform else dist / f"{name}-{target.python}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -196,7 +196,7 @@ def test_one_version_everywhere():
 def test_both_pythons_check_with_the_same_tools():
     """What these need of others may differ: some is in Python itself from 3.12 on."""
     old, new = locked_versions("3.11"), locked_versions("3.13")
-    lines = (ROOT / ".ci" / "requirements-3.11.txt").read_text(encoding="utf-8").partition("# needed by these")[0].splitlines()
+    lines = (ROOT / ".ci" / "requirements-3.11.txt").read_text(encoding="utf-8").partition("# needed to run")[0].splitlines()
     named = {line.partition("==")[0] for line in lines if "==" in line}
     assert len(named) > 10 and named <= set(old) & set(new)
     different = {name for name in set(old) & set(new) if old[name] != new[name]}
