@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the arguments that all solvers have in common: errors name the argument and say what it must be."""
+"""Checks of arguments common to all solvers. Each raises ValueError with the name of the argument and the requirement."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ __all__ = ["require_limits", "require_number", "require_truth", "require_whole"]
 
 
 def require_number(name: str, value) -> None:
-    """Refuse what is no real number; truth values are none."""
+    """Raise ValueError unless the value is a real number; a bool is not."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
 
 
 def require_whole(name: str, value) -> None:
-    """Refuse what is no whole number, as a type: 2.0 is none."""
+    """Raise ValueError unless the value has an integer type; 2.0 does not."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be a whole number, not {value!r}")
 
 
 def require_truth(name: str, value) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise ValueError unless the value is a bool."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, not {value!r}")
 
 
 def require_limits(tolerance, max_iterations, time_limit) -> None:
-    """Refuse limits under which nothing can be solved."""
+    """Raise ValueError unless the tolerance, the iterations and the time limit [s] are positive and the tolerance is finite."""
     require_number("tolerance", tolerance)
     if not (np.isfinite(tolerance) and tolerance > 0.0):
         raise ValueError(f"tolerance must be a positive number, not {tolerance!r}")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact problem: all that a solver sees.
+"""The contact problem, which is the input of every solver.
 
     u = J v + b,   v = v_hat + M^-1 J^T lam        or, with the Delassus operator,   u = G lam + g,  G = J M^-1 J^T
     contact:   0 <= u_n + c  perp  lam_n >= 0
-    friction:  lam_t in argmin { y . u_t : |y| <= mu lam_n }        at a contact that may stick
-               lam = 0 or u_t = 0                                   at one with mu = inf, which cannot slip
-               lam_t = -mu_dynamic lam_n d                          at one that slides along the given unit vector d
+    friction:  lam_t in argmin { y . u_t : |y| <= mu lam_n }        if the contact may stick
+               lam = 0 or u_t = 0                                   if mu = inf, so that it cannot slip
+               lam_t = -mu_dynamic lam_n d                          if it slides along the given unit vector d
     bilateral: u_b = 0, lam_b of either sign
 
-Contact axes are (n, t1, t2), n from body A to body B; u is the velocity of B against A, lam an impulse in N s (or a force in N
-when u are accelerations).
+Contact axes are (n, t1, t2), with n from body A to body B. u is the velocity of B relative to A [m/s]. lam is an impulse [N s].
+If u is an acceleration [m/s^2], lam is a force [N].
 """
 
 from __future__ import annotations
@@ -55,13 +55,19 @@ Ints = NDArray[np.int64]
 class ContactProblem:
     """A contact problem with friction, in two or three dimensions.
 
-    system: the arrays. mu, mu_dynamic: (m,) coefficients of static and dynamic friction, inf where nothing may slip; sliding:
-    (m,) bool, where the dynamic one is in force. direction: (m, dim - 1) unit vectors of the sliding velocity at contacts whose
-    friction is wholly given by it, zero at the others. bilateral: rows (b, n) of J and (b,) free velocities of bilateral
-    constraints. rounded: what was taken from the matrix that it was made of, None where nothing. matrix: the Delassus operator
-    where an island of it is too wide to be dense, None else: the bodies of the system then do not move. After the contacts come
-    those that stand for moments (`problem/rolling.py`). Make one with `from_delassus`, `from_bodies` or `GlobalForm`, which
-    validate what they are given.
+    Make one with `from_delassus`, `from_bodies` or `GlobalForm`, which validate their arguments.
+
+    dim: 2 or 3.
+    system: the arrays of the compiled kernels.
+    mu, mu_dynamic: (m,) coefficients of static and dynamic friction; inf for a contact that cannot slip.
+    sliding: (m,) bool, contacts that use the dynamic coefficient.
+    direction: (m, dim - 1) unit vectors of the sliding velocity at contacts with a prescribed sliding direction, else zero.
+    bilateral: rows (b, n) of J and free velocities (b,) of the bilateral constraints.
+    rounded: the original matrix, if its round-off was repaired, else None.
+    matrix: the sparse Delassus operator, if an island of it is too large for a dense matrix, else None. The bodies of the
+        system do not move in that case.
+
+    The contacts that represent moments come after the other contacts (`problem/rolling.py`).
     """
 
     dim: int
@@ -76,17 +82,20 @@ class ContactProblem:
 
     @property
     def contacts(self) -> int:
-        """Number of contacts m, with the triples of rows of joints, which come after them."""
+        """Number of triples m: the contacts, followed by the triples of rows of joints."""
         return self.system.body_a.size
 
     @property
     def joints(self) -> int:
-        """Number of these triples j."""
+        """Number of triples of rows of joints j."""
         return len(self.system.box)
 
     @classmethod
     def of_system(cls, system: System, direction: Floats | None = None) -> ContactProblem:
-        """The problem of a system in three dimensions; direction: (c, 2) unit vectors of what slides, else zero."""
+        """Return the three-dimensional problem of a system.
+
+        direction: (c, 2) unit vectors at contacts with a prescribed sliding direction, zero at the others; None for none.
+        """
         given = np.zeros((system.mu.size, 2)) if direction is None else direction.copy()
         none = np.zeros((0, system.velocity.size)), np.zeros(0)
         return cls(3, system, system.mu, system.mu, np.asarray(given.any(axis=1)), given, none)
@@ -102,14 +111,20 @@ class ContactProblem:
         bilateral: int = 0,
         rounding: Rounding | str = Rounding.REPAIR,
     ) -> ContactProblem:
-        """Problem given by its Delassus operator, u = G lam + g.
+        """Return the problem with a given Delassus operator, u = G lam + g.
 
-        G: (m dim + b, m dim + b) symmetric positive semidefinite, of any rank, dense or one of scipy's sparse ones. g:
-        (m dim + b,) or, with b = 0, (m, dim). mu: the coefficients, scalar or (m,), or a `Friction` with what else there is.
-        slack: (m,) c of the normal condition, else 0. Order in each contact is (n, t1, t2) for dim 3 and (n, t) for dim 2,
-        then its moments; bilateral: the number b of bilateral constraints, which come last. rounding: whether a G that was
-        rounded to few digits is mended, or refused (`problem/rounding.py`). Raises ValueError naming the argument and the
-        index.
+        The rows of a contact are (n, t1, t2) if dim is 3 and (n, t) if dim is 2, followed by those of its moments. The rows of
+        bilateral constraints come last.
+
+        G: (m dim + b, m dim + b) symmetric positive semidefinite matrix of any rank, dense or a sparse matrix of scipy.
+        g: (m dim + b,) or, if b = 0, (m, dim) free velocities.
+        mu: coefficients of friction, a scalar or (m,), or a `Friction`.
+        dim: 2 or 3.
+        slack: (m,) c of the normal condition; None for 0.
+        bilateral: number b of bilateral constraints.
+        rounding: whether to repair or refuse a G that was rounded to few digits (`problem/rounding.py`).
+
+        Raises ValueError with the name of the argument and the index.
         """
         if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
@@ -169,14 +184,21 @@ class ContactProblem:
         slack: ArrayLike | None = None,
         bilateral: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> ContactProblem:
-        """Problem given by bodies with any numbers of degrees of freedom.
+        """Return the problem of bodies with any number of degrees of freedom.
 
-        masses: one symmetric positive definite (d, d) block a body. velocity: (n,) predicted velocity v_hat, n = sum of d.
-        pairs: (body_a, body_b), each (m,) indices of bodies, -1 for the world. jacobians: (jacobian_a, jacobian_b), each
-        (m, dim, largest d), what a body adds to u. bias: (m, dim) b. bilateral: rows (b, n) of J and their biases, a number
-        or (b,): constraints J_b v + b_b = 0. With rolling or torsion contacts have more rows, of angular velocities, and a body
-        has one more degree of freedom, which stays at rest, for each of its moments (`problem/rolling.py`). The rest as in
-        `from_delassus`. Raises ValueError naming the argument and the index.
+        With rolling or torsion, each contact has additional rows of angular velocities. A body then gets one more degree of
+        freedom, which stays at rest, for each of its moments (`problem/rolling.py`).
+
+        masses: one symmetric positive definite (d, d) block per body.
+        velocity: (n,) predicted velocity v_hat, where n is the sum of all d.
+        pairs: (body_a, body_b), each (m,) indices of bodies, -1 for the world.
+        jacobians: (jacobian_a, jacobian_b), each (m, dim, largest d), the contribution of each body to u.
+        mu: coefficients of friction, a scalar or (m,), or a `Friction`.
+        bias: (m, dim) b; None for 0.
+        slack: (m,) c of the normal condition; None for 0.
+        bilateral: rows (b, n) of J and their biases, a scalar or (b,), of the constraints J_b v + b_b = 0.
+
+        Raises ValueError with the name of the argument and the index.
         """
         if not isinstance(masses, Sequence | np.ndarray):
             raise ValueError(f"masses must be a row of square matrices, not {masses!r}")
@@ -267,14 +289,17 @@ class ContactProblem:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the system is the whole problem: of no matrix that is kept or was mended, without bilateral constraints,
-        given sliding directions and contacts with mu = inf."""
+        """True if the system describes the whole problem.
+
+        The problem then has no stored or repaired matrix, no bilateral constraints, no prescribed sliding directions and no
+        contacts with mu = inf.
+        """
         given = self.matrix is not None or self.rounded is not None or self.bilateral_constraints
         return not (given or self.direction.any() or np.isposinf(self.system.mu).any())
 
     @property
     def slides_along_given(self) -> NDArray[np.bool_]:
-        """(m,) contacts whose friction is wholly given by the normal impulse and their sliding direction."""
+        """(m,) bool, contacts with a prescribed sliding direction, whose friction is -mu lam_n d."""
         return self.direction.any(axis=1)
 
     @cached_property
@@ -309,7 +334,7 @@ class ContactProblem:
         return sparse_product(sparse_product(rows, self.inverse_mass), np.ascontiguousarray(rows.T))
 
     def velocity_after(self, impulse: Floats, bilateral: Floats) -> Floats:
-        """v = v_hat + M^-1 J^T lam, (n,), of impulses (m, dim) and of bilateral constraints (b,)."""
+        """Return v = v_hat + M^-1 J^T lam, (n,), for impulses of contacts (m, dim) and of bilateral constraints (b,)."""
         padded = np.zeros((self.contacts, 3))
         padded[:, : self.dim] = impulse
         momentum = times(np.ascontiguousarray(self.bilateral[0].T), bilateral)
@@ -320,5 +345,5 @@ class ContactProblem:
 
     @cached_property
     def free_velocity(self) -> Floats:
-        """g = J v_hat + b, (m, dim) m/s: the relative velocities without any impulse."""
+        """Relative velocities without impulses, g = J v_hat + b, (m, dim) [m/s]."""
         return relative_velocities(self.system, self.system.velocity)[:, : self.dim]

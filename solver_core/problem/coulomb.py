@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Coulomb's law of one contact: its projections with their derivatives, its natural map, and its exact solution.
+"""Coulomb's law of one contact: projections with their derivatives, the natural map, and the exact solution.
 
-Contact and friction hold at impulses lam = (n, t) and velocities u, u_n with what separation is asked for, when lam = y(lam -
-rho u) for any rho > 0, with
+Let lam = (n, t) be an impulse and u the relative velocity, with the slack c included in u_n. Coulomb's law holds if and only if
+lam = y(lam - rho u) for any rho > 0, where
 
-    y_n(w) = max(0, w_n),    y_t(w) = P(w_t), P onto the disk of radius mu y_n                (Alart and Curnier 1991),
+    y_n(w) = max(0, w_n),    y_t(w) = P(w_t), P onto the disk of radius mu y_n                (Alart and Curnier 1991).
 
-which every Newton method here differentiates; or when lam is the projection of lam - rho (u + mu |u_t| e_n) onto the cone K =
-{|t| <= mu n} (De Saxce and Feng 1998), which methods of first order repeat. What is zero then is the natural map.
+The Newton methods differentiate y. The law is equivalent to lam = P_K(lam - rho (u + mu |u_t| e_n)), where P_K projects onto
+the cone K = {|t| <= mu n} (De Saxce and Feng 1998). First-order methods iterate this projection. The natural map is the
+residual lam - y(lam - kappa u), divided by the effective mass kappa.
 """
 
 from __future__ import annotations
@@ -29,14 +30,23 @@ __all__ = [
     "solve_contact",
 ]
 
-REGULAR = 1e-12  # of G_kk's trace, added to its diagonal: what nothing moves in a direction is moved by no impulse in it
+REGULAR = 1e-12  # added to the diagonal of G_kk, relative to a third of its trace, to make a singular block regular
 ROOT_STEPS = 40
-ROOT_ERROR = 1e-13  # of the friction force, that the root may be off
+ROOT_ERROR = 1e-13  # tolerance of the root, relative to the friction impulse and its bound
 
 
 @leaf_kernel
 def respond(mu, sides, scale, w, y, slope):
-    """y (3,) := y(w) of a trial impulse w (3,), slope (3, 3) := scale dy/dw. sides: of a friction polygon, 0 for the disk."""
+    """Project a trial impulse onto the contact and friction constraints: y := y(w) and slope := scale dy/dw.
+
+    The derivative is unsymmetric while the contact slides, because the radius depends on y_n (Alart and Curnier 1991).
+
+    mu: coefficient of friction.
+    sides: number of sides of the friction polygon, 0 for the disk.
+    scale: factor of the derivative.
+    w: (3,) trial impulse (n, t1, t2) [N s].
+    y: (3,) output. slope: (3, 3) output.
+    """
     y[0], pressed = project_half_line(w[0])
     radius = mu * y[0]
     y[1], y[2], d11, d12, d22 = project_friction(w[1], w[2], radius, sides)
@@ -44,14 +54,14 @@ def respond(mu, sides, scale, w, y, slope):
     slope[1, 0], slope[1, 1], slope[1, 2] = 0.0, scale * d11, scale * d12
     slope[2, 0], slope[2, 1], slope[2, 2] = 0.0, scale * d12, scale * d22
     if radius > 0.0:
-        # growing with the radius, y moves by (1 - dP/dw) y / radius: not at all inside, outwards on the rim
+        # dy/dradius = (1 - dP/dw) y / radius. This is zero inside the disk and points outward on its rim.
         slope[1, 0] = scale * pressed * mu * ((1.0 - d11) * y[1] - d12 * y[2]) / radius
         slope[2, 0] = scale * pressed * mu * ((1.0 - d22) * y[2] - d12 * y[1]) / radius
 
 
 @leaf_kernel
 def respond_in_rows(box, rho, w, y, slope):
-    """y (3,) := y(w) of the rows of a joint, each by itself, for a trial impulse w (3,); slope (3, 3) := rho dy/dw."""
+    """Project a trial impulse w (3,) onto the bounds of the rows of a joint: y (3,) := y(w), slope (3, 3) := rho dy/dw."""
     slope[:] = 0.0
     for r in range(3):
         y[r], free = project_interval(w[r], box[r, 0], box[r, 1], 1.0 + rho * box[r, 2])
@@ -60,7 +70,7 @@ def respond_in_rows(box, rho, w, y, slope):
 
 @kernel
 def responses(mu, w):
-    """(y (m, 3), dy/dw (m, 3, 3)) of trial impulses w (m, 3), as of `respond`, for the disk."""
+    """Return y (m, 3) and dy/dw (m, 3, 3) of `respond` for trial impulses w (m, 3) and the friction disk."""
     y, slope = np.empty(w.shape), np.empty((w.shape[0], 3, 3))
     for k in range(w.shape[0]):
         respond(mu[k], 0, 1.0, w[k], y[k], slope[k])
@@ -69,15 +79,15 @@ def responses(mu, w):
 
 @inlined_kernel
 def project_cone(mu, x0, x1, x2):
-    """P_K(x), and how far its tangential part is from that of x."""
+    """Return P_K(x), as three numbers, and the distance of its tangential part from that of x."""
     square = x1 * x1 + x2 * x2
-    # by squares: where nothing slides no root is waited for
+    # Comparing squares avoids the square root for contacts that stick.
     if x0 >= 0.0 and square <= mu * mu * x0 * x0:
         return x0, x1, x2, 0.0
     size = np.sqrt(square)
     if x0 <= 0.0 and mu * mu * square <= x0 * x0:
         return 0.0, 0.0, 0.0, size
-    # of divisions only one waits for the root
+    # Only one of the two divisions depends on the square root.
     over, along = 1.0 / (1.0 + mu * mu), 1.0 / size
     n, share = over * (x0 + mu * size), over * mu * (x0 * along + mu)
     return n, share * x1, share * x2, size - mu * n
@@ -85,7 +95,7 @@ def project_cone(mu, x0, x1, x2):
 
 @kernel
 def project_onto_cones(mu, x):
-    """P_K(x) of each row of x (m, 3)."""
+    """Return P_K(x) for each row of x (m, 3)."""
     y = np.empty(x.shape)
     for k in range(x.shape[0]):
         y[k, 0], y[k, 1], y[k, 2], _ = project_cone(mu[k], x[k, 0], x[k, 1], x[k, 2])
@@ -94,8 +104,15 @@ def project_onto_cones(mu, x):
 
 @leaf_kernel
 def natural_map(impulse, velocity, bound, kappa, sides):
-    """|lam - y(lam - kappa u)| / kappa of one contact, m/s, friction within a given bound; where nothing can move, its
-    penetration. impulse, velocity: three numbers each, N s and m/s. kappa: kg, the effective mass."""
+    """Return the natural map of one contact, |lam - y(lam - kappa u)| / kappa [m/s].
+
+    If kappa is 0, nothing can move, and the result is the speed of penetration.
+
+    impulse, velocity: three numbers each, lam [N s] and u with the slack included in u_n [m/s].
+    bound: largest friction impulse [N s].
+    kappa: effective mass [kg].
+    sides: number of sides of the friction polygon, 0 for the disk.
+    """
     (n, t1, t2), (v, u1, u2) = impulse, velocity
     if kappa == 0.0:
         return max(0.0, -v)
@@ -105,8 +122,10 @@ def natural_map(impulse, velocity, bound, kappa, sides):
 
 @kernel
 def natural_maps(mu, impulse, velocity, kappa):
-    """(m,) natural maps of impulses (m, 3) and velocities (m, 3), these with what separation is asked for, m/s; 0 where nothing
-    can move."""
+    """Return the natural maps (m,) of m contacts [m/s], 0 for contacts that cannot move.
+
+    impulse: (m, 3) [N s]. velocity: (m, 3), with the slack included in the normal velocity [m/s]. kappa: (m,) [kg].
+    """
     off = np.zeros(mu.size)
     for k in range(mu.size):
         if kappa[k] > 0.0:
@@ -118,7 +137,7 @@ def natural_maps(mu, impulse, velocity, kappa):
 
 @kernel_part
 def _half_of(x, y, size):
-    """Cosine and sine of half the angle of the vector (x, y) of a size."""
+    """Return the cosine and sine of half the angle of the vector (x, y), whose length is `size`."""
     if size == 0.0:
         return 1.0, 0.0
     if x >= 0.0:
@@ -130,8 +149,13 @@ def _half_of(x, y, size):
 
 @kernel_part
 def decompose(g, inverse, slip):
-    """inverse (3, 3) := that of G_kk, made regular in place; slip (6,) := what the sliding case needs: of the
-    Schur complement of G_nn its eigenvalues, the first eigenvector, and G_tn in the eigenvectors' axes."""
+    """Regularize the block G_kk of a contact, invert it, and prepare the sliding case.
+
+    g: (3, 3) block G_kk; regularized in place.
+    inverse: (3, 3) output, the inverse of g.
+    slip: (6,) output: the two eigenvalues and the first eigenvector of the Schur complement of G_nn, and G_tn in the axes of
+        the eigenvectors.
+    """
     regular = REGULAR * (g[0, 0] + g[1, 1] + g[2, 2]) / 3.0
     for r in range(3):
         g[r, r] += regular
@@ -157,10 +181,10 @@ def decompose(g, inverse, slip):
 
 @kernel_part
 def _slide(g, slip, mu, g0, g1, g2):
-    """The impulse that slides: |lam_t| = mu lam_n, against u_t, and u_n + c = 0.
+    """Return the impulse of a sliding contact: |lam_t| = mu lam_n opposed to u_t, and u_n + c = 0.
 
-    With S the Schur complement of G_nn, h = g_t - G_tn g_n / G_nn and eta >= 0 the ratio of |u_t| and |lam_t|, (S + eta) lam_t
-    = -h; what is left is one equation in eta, |lam_t| = mu lam_n, for Newton's method within a bracket.
+    Let S be the Schur complement of G_nn, h = g_t - G_tn g_n / G_nn, and eta >= 0 the ratio |u_t| / |lam_t|. Then
+    (S + eta) lam_t = -h. The remaining equation |lam_t| = mu lam_n in eta is solved by Newton's method within a bracket.
     """
     nn = g[0, 0]
     h1, h2 = g1 - g[1, 0] * g0 / nn, g2 - g[2, 0] * g0 / nn
@@ -200,7 +224,10 @@ def _slide(g, slip, mu, g0, g1, g2):
 
 @kernel_part
 def solve_contact(g, inverse, slip, mu, g0, g1, g2):
-    """The impulse of one contact by Coulomb's law, u + c = G_kk lam + g: it parts, sticks or slides."""
+    """Return the impulse of one contact by Coulomb's law, with u + c = G_kk lam + g. The contact separates, sticks or slides.
+
+    g, inverse, slip: from `decompose`. g0, g1, g2: velocity without this contact's impulse, with the slack included [m/s].
+    """
     if g0 >= 0.0:
         return 0.0, 0.0, 0.0
     n = -(inverse[0, 0] * g0 + inverse[0, 1] * g1 + inverse[0, 2] * g2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far impulses are from Coulomb's law, in kernels: natural maps, five residuals of contacts, and what they are part of.
+"""Compiled residuals of Coulomb's law: natural maps of contacts and joints, and five residuals of contacts.
 
-`problem/accuracy.py` measures a result with these, and with the conditions of other laws.
+`problem/accuracy.py` uses them to measure a result. It adds the residuals of other friction laws.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ __all__ = [
 ]
 
 PENETRATION, CONE_EXCESS, COMPLEMENTARITY, DISSIPATION, NATURAL_MAP = range(5)
-# Of velocities: their differences are no scale below this. A millionth of it is ten thousand times their round-off, for
-# penalties of joints multiply that.
+# Floor of the velocity scale, relative to the velocities that cancel. A tolerance of 1e-6 then resolves 1e-11 of them, 1e4
+# times their round-off, because the penalties of joints amplify round-off.
 RESOLVED = 1e-5
 
 
 @kernel_part
 def _support(u1, u2, sides):
-    """max of -y . u over the unit disk, or over the inscribed regular polygon."""
+    """Return the maximum of -y . u over y in the unit disk, or in the inscribed regular polygon."""
     speed = np.sqrt(u1 * u1 + u2 * u2)
     if sides == 0 or speed == 0.0:
         return speed
-    # the vertex nearest to -u is off by less than half a sector
+    # The direction of the vertex nearest to -u differs from it by at most half a sector.
     step = 2.0 * np.pi / sides
     angle = arctangent(-u2, -u1)
     return speed * sine_and_cosine(angle - step * np.round(angle / step))[1]
@@ -61,7 +61,13 @@ def _support(u1, u2, sides):
 
 @leaf_kernel
 def joint_map(box, impulse, u0, u1, u2, kappa):
-    """The natural map of the three rows of a joint, m/s; where nothing can move, how fast is what should not be."""
+    """Return the natural map of the three rows of a joint [m/s].
+
+    If kappa is 0, nothing can move, and the result is the velocity that violates the rows without compliance.
+
+    box: (3, 3) bounds and compliance of the rows.
+    impulse: (3,) [N s]. u0, u1, u2: velocities of the rows [m/s]. kappa: effective mass [kg].
+    """
     total = 0.0
     for r in range(3):
         u = u0 if r == 0 else (u1 if r == 1 else u2)
@@ -78,7 +84,7 @@ def joint_map(box, impulse, u0, u1, u2, kappa):
 
 @kernel
 def joint_maps(system, impulse, velocity, kappa):
-    """(j,) the natural maps of joints, m/s; impulse, velocity: (m, 3), kappa: (m,)."""
+    """Return the natural maps of the joints, (j,) [m/s]. impulse, velocity: (m, 3). kappa: (m,)."""
     contacts = system.mu.size
     out = np.empty(kappa.size - contacts)
     for j in range(out.size):
@@ -89,7 +95,7 @@ def joint_maps(system, impulse, velocity, kappa):
 
 @kernel
 def effective_masses(inverse):
-    """(m,) of `effective_mass`."""
+    """Return the effective masses (m,) [kg]. inverse: (m, 3) diagonal of J M^-1 J^T [1/kg]."""
     kappa = np.empty(inverse.shape[0])
     for k in range(kappa.size):
         kappa[k] = effective_mass(inverse, k)
@@ -98,14 +104,14 @@ def effective_masses(inverse):
 
 @leaf_kernel
 def natural_error(system, impulse, v, kappa, sides):
-    """The largest natural map of impulses (m, 3) and the velocities v (n,) that belong to them, m/s."""
+    """Return the largest natural map [m/s] of impulses (m, 3) and the corresponding velocities v (n,)."""
     error, _ = natural_error_between(system, impulse, v, kappa, sides, 0, kappa.size, np.inf)
     return error
 
 
 @leaf_kernel
 def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
-    """The largest natural map of triples first <= k < last, m/s, nan where there is one; and how many are beyond `good`."""
+    """Return the largest natural map of triples first <= k < last [m/s], nan if one is nan, and how many exceed `good`."""
     error, far = 0.0, 0
     contacts = system.mu.size
     for k in range(max(first, contacts), last):
@@ -128,7 +134,7 @@ def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
 
 @leaf_kernel
 def _largest_term(jacobian, k, system, body):
-    """The largest of the terms whose sum is what a body adds to the velocity at contact k."""
+    """Return the largest summand of a body's contribution to the relative velocity of triple k [m/s]."""
     largest = 0.0
     if body >= 0:
         first = system.offset[body]
@@ -140,8 +146,11 @@ def _largest_term(jacobian, k, system, body):
 
 @leaf_kernel
 def _demand(system, k, r, u):
-    """How much of the velocity u of a row of a joint it would change by itself: nothing where that opens a limit, little where
-    it gives way, and no more than its force can, as of a motor asked to be faster than it can be."""
+    """Return the velocity change that row r of joint triple k would cause alone [m/s].
+
+    It is zero if the velocity u opens a limit. Compliance reduces it. The largest impulse of the row bounds it, as for a motor
+    that cannot reach its speed.
+    """
     box = system.box[k - system.mu.size]
     bound, gamma = box[r, 1] if u < 0.0 else -box[r, 0], box[r, 2]
     if bound == 0.0 or (gamma == 0.0 and np.isinf(bound)):
@@ -153,11 +162,12 @@ def _demand(system, k, r, u):
 
 @kernel
 def fastest_velocity(system):
-    """The largest relative velocity without impulses, m/s, with what separation is asked for.
+    """Return the velocity scale U of a system [m/s], to which velocity errors are relative.
 
-    The slack of an open gap, and what a joint is from its limit, is no velocity of anything, and is not counted.
-    Bodies that move together have a relative velocity of nothing but round-off: this is not less than `RESOLVED` of the
-    velocities that it is the difference of, nor than the least scale of the system.
+    U is the largest relative velocity without impulses, including negative slacks. The slack of an open gap does not count,
+    and neither does a joint velocity that its row would not or could not change. The relative velocity of bodies that move
+    together is only round-off. U is therefore at least `RESOLVED` times the largest term that cancels in a relative velocity,
+    and at least the system's `least_scale`.
     """
     fastest, term = 0.0, 0.0
     for k in range(system.body_a.size):
@@ -177,7 +187,7 @@ def fastest_velocity(system):
 
 @kernel
 def largest_impulse(system, impulse):
-    """N s, of the contacts of a system; impulse: (m, 3)."""
+    """Return the largest impulse of a contact [N s]. impulse: (m, 3)."""
     largest = 0.0
     for k in range(system.mu.size):
         largest = max(largest, impulse[k, 0] ** 2 + impulse[k, 1] ** 2 + impulse[k, 2] ** 2)
@@ -186,8 +196,14 @@ def largest_impulse(system, impulse):
 
 @kernel
 def measure(system, impulse, velocity, kappa, sides, value, index):
-    """Worst absolute residuals into `value` (5,) and their triples into `index` (5,); velocity (m, 3) belongs to the impulses.
-    Of joints there is the natural map."""
+    """Write the largest absolute residuals to `value` (5,) and their triples to `index` (5,), -1 for none.
+
+    Joints contribute only to the natural map.
+
+    impulse, velocity: (m, 3) impulses [N s] and the corresponding relative velocities [m/s].
+    kappa: (m,) effective masses [kg].
+    sides: number of sides of the friction polygon, 0 for the disk.
+    """
     value[:] = 0.0
     index[:] = -1
     found = np.empty(5)
@@ -207,7 +223,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
         found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
         found[NATURAL_MAP] = natural_map((n, t1, t2), (v, u1, u2), bound, kappa[k], sides)
         for i in range(5):
-            # a nan is the worst there is, and stays: nothing compares greater than it
+            # nan counts as the largest value. It is kept because no value compares greater than nan.
             if found[i] > value[i] or np.isnan(found[i]):
                 value[i] = found[i]
                 index[i] = k
@@ -215,7 +231,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
 
 @inner_kernel
 def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index):
-    """The largest of the five relative residuals, and which it is."""
+    """Return the largest of the five relative residuals and its index. The other arguments are those of `measure`."""
     measure(system, impulse, velocity, kappa, sides, value, index)
     largest = 0.0
     for k in range(system.mu.size):
@@ -233,8 +249,15 @@ def relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, in
 
 @inner_kernel
 def law_of_impulses(system, impulse, kappa, fastest, sides):
-    """The largest relative residual of Coulomb's law of impulses (m, 3), from them alone, with the relative velocities (m, 3)
-    and velocities (n,) that they lead to. kappa: (m,) effective masses. fastest: m/s, as of `fastest_velocity`."""
+    """Return the largest relative residual of Coulomb's law, computed from the impulses alone.
+
+    impulse: (m, 3) [N s].
+    kappa: (m,) effective masses [kg].
+    fastest: velocity scale, from `fastest_velocity` [m/s].
+    sides: number of sides of the friction polygon, 0 for the disk.
+
+    Also returns the relative velocities (m, 3) and the velocities (n,) that the impulses cause.
+    """
     response, v = np.zeros(system.velocity.size), np.empty(system.velocity.size)
     transpose_product(system, impulse, response)
     apply_inverse_mass(system, response, v)
@@ -246,5 +269,5 @@ def law_of_impulses(system, impulse, kappa, fastest, sides):
 
 @kernel
 def law_of(system, impulse, sides):
-    """`law_of_impulses`, with their masses and scale."""
+    """Return the result of `law_of_impulses` with the effective masses and the velocity scale of the system."""
     return law_of_impulses(system, impulse, effective_masses(effective_inverse_mass(system)), fastest_velocity(system), sides)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every solver returns: a status, impulses, velocities and typed statistics."""
+"""The result of a solver: status, impulses, velocities and statistics."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["PRECEDED_BY", "WORST_FIRST", "Found", "Result", "Results", "Statisti
 
 
 class Status(IntEnum):
-    """How a solve ended; only SOLVED means that the residuals of the law were measured to be within the tolerance."""
+    """Outcome of a solve. Only SOLVED means that the measured residuals of the law are within the tolerance."""
 
     SOLVED = 0
-    MAX_ITERATIONS = 1  # no solution within the limit of iterations, or of the work that they may be; the best iterate found
-    NOT_FINITE = 2  # the arithmetic broke down; the result must not be used
-    RAY = 3  # no solution was found, but a direction of contact impulses was: `Result.ray` (Baraff 1991, section 7)
-    INFEASIBLE = 4  # no velocities keep to all contacts at once, as `Result.ray` proves; the best iterate found is returned
-    TIME_LIMIT = 5  # time was over; the best iterate found is returned
-    UNCONFIRMED = 6  # the algorithm's own rule stopped it, and the residuals of the law are above the tolerance
+    MAX_ITERATIONS = 1  # no solution within the limit of iterations or work; the best iterate is returned
+    NOT_FINITE = 2  # inf or nan occurred; the result must not be used
+    RAY = 3  # no solution, but a ray of contact impulses, `Result.ray` (Baraff 1991, section 7)
+    INFEASIBLE = 4  # no velocity satisfies all contacts, as `Result.ray` proves; the best iterate is returned
+    TIME_LIMIT = 5  # the time ran out; the best iterate is returned
+    UNCONFIRMED = 6  # the algorithm met its own stopping rule, but the residuals exceed the tolerance
 
 
-# what several solves ended with, in one, is the first of these that one of them did
+# Most severe first. The status of several solves together is the most severe of theirs.
 WORST_FIRST = (
     Status.NOT_FINITE,
     Status.INFEASIBLE,
@@ -34,14 +34,14 @@ WORST_FIRST = (
     Status.UNCONFIRMED,
     Status.SOLVED,
 )
-PRECEDED_BY = tuple(WORST_FIRST.index(status) for status in Status)  # how many there, by the value of a status
+PRECEDED_BY = tuple(WORST_FIRST.index(status) for status in Status)  # position in WORST_FIRST of each status
 
 
 class Found(IntEnum):
-    """What found an answer: of Staggered Projections the proposal that the accepted iteration began with, else the method."""
+    """The method that found a solution. For Staggered Projections, the proposal from which the accepted iteration started."""
 
-    START = 0  # nothing: the impulses that it was started from were good, or none were needed
-    STAGGERING = 1  # no proposal: the projections (24) and (25) alone
+    START = 0  # the warm start was accepted, or no impulses were needed
+    STAGGERING = 1  # the projections (24) and (25) without a proposal
     NEWTON = 2  # Newton's method on contact and friction together
     HELD_RADII = 3  # only in caches of earlier versions: a projection onto both, with Tresca friction
     PIVOTING = 4  # Baraff's algorithm
@@ -49,20 +49,31 @@ class Found(IntEnum):
     ADMM = 6  # the alternating direction method of multipliers
     CLUSTERS = 7  # only in caches of earlier versions: clusters of bodies around the worst contacts
     ENERGY = 8  # redistributions of energy (Faure 1996)
-    ELIMINATION = 9  # joints that hold eliminated, and Newton's method on what is left
+    ELIMINATION = 9  # Newton's method on the contacts, after the joints are eliminated
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a solve cost and how it went.
+    """Cost and course of a solve.
 
-    iterations: staggered iterations, pivots, or redistributions of energy. factorisations: numeric factorisations of a system
-    matrix, updates not counted. seconds: wall time. Of Staggered Projections: first_projections: factorisations of the first
-    contact and the first friction projection, (2,); relative_error and residual: one entry an iteration, (iterations,), (28),
-    dimensionless, and (29), J; coulomb, also of redistributions of energy: relative Coulomb residual after each, as the solver
-    itself saw it; found: what found the answer, None where there is none. Of pivoting: drives: calls to
-    `drive_to_zero`; given_up: how often an oscillating contact was left for later; rank_deficient: pivots refused because they
-    depended on those made already; restarts: trials after the first one.
+    iterations: staggered iterations, pivots, or redistributions of energy.
+    factorisations: numeric factorizations of a system matrix, without updates.
+    seconds: wall time [s].
+
+    Staggered Projections:
+
+    first_projections: (2,) factorizations of the first contact and the first friction projection.
+    relative_error: (iterations,) relative change of friction (28).
+    residual: (iterations,) residual (29) [J].
+    coulomb: (iterations,) relative Coulomb residual as computed by the solver; also for redistributions of energy.
+    found: the method that found the solution; None if it is not recorded.
+
+    Pivoting:
+
+    drives: calls of `drive_to_zero`.
+    given_up: conditions given up because they oscillated.
+    rank_deficient: pivots rejected because they depended on earlier ones.
+    restarts: attempts after the first one.
     """
 
     iterations: int
@@ -80,7 +91,7 @@ class Statistics:
 
 
 def together(first: Statistics, last: Statistics, found: Found | None) -> Statistics:
-    """The statistics of two runs of a method, one after the other, and what found the answer."""
+    """Return the combined statistics of two consecutive runs of a method. found: the method that found the solution."""
     return replace(
         first,
         iterations=first.iterations + last.iterations,
@@ -97,11 +108,16 @@ def together(first: Statistics, last: Statistics, found: Found | None) -> Statis
 class Result:
     """Solution of a `ContactProblem` with m contacts of dimension dim and b bilateral constraints.
 
-    impulse: (m, dim) N s in contact axes (n, t1, t2). velocity: (m, dim) m/s, relative velocity of B against A after the
-    impulses. body_velocity: (degrees of freedom,). solver: the name of the algorithm that produced it. bilateral: (b,)
-    impulses of the bilateral constraints. ray: (m, dim) direction of contact impulses, ray_n >= 0, or None. Where the status is
-    RAY: the normal velocity that it causes is not positive where ray_n > 0 (Baraff 1991, (10)). Where it is INFEASIBLE: they
-    move nothing, and ray_n . (u_n + c) is negative whatever the velocities (see `solvers.infeasible`).
+    status: outcome of the solve.
+    impulse: (m, dim) impulses in contact axes (n, t1, t2) [N s].
+    velocity: (m, dim) velocity of B relative to A after the impulses [m/s].
+    body_velocity: (degrees of freedom,) generalized velocity after the impulses.
+    stats: cost and course of the solve.
+    solver: name of the algorithm.
+    bilateral: (b,) impulses of the bilateral constraints.
+    ray: (m, dim) direction of contact impulses with ray_n >= 0, or None. If the status is RAY, it causes no positive normal
+        velocity at any contact with ray_n > 0 (Baraff 1991, (10)). If the status is INFEASIBLE, it moves nothing, and
+        ray_n . (u_n + c) is negative for all velocities (see `solvers.infeasible`).
     """
 
     status: Status
@@ -116,10 +132,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """Solutions of p `ContactProblems`, whose contacts are start[i] to start[i + 1] of problem i.
+    """Solutions of p problems given as `ContactProblems`. The contacts of problem i are start[i] to start[i + 1].
 
-    status: (p,) values of `Status`. impulse, velocity: (contacts, dim), as of `Result`. residual: (p,) the largest relative
-    residual of Coulomb's law, measured from the impulses alone. start: (p + 1,).
+    status: (p,) values of `Status`.
+    impulse, velocity: (contacts, dim), as in `Result`.
+    residual: (p,) largest relative residual of Coulomb's law, computed from the impulses alone.
+    start: (p + 1,) first contact of each problem.
     """
 
     status: NDArray[np.int64]
@@ -132,6 +150,6 @@ class Results:
         return len(self.status)
 
     def impulse_of(self, index: int) -> NDArray[np.float64]:
-        """(m, dim) the impulses of one problem."""
+        """Return the impulses (m, dim) of one problem [N s]."""
         i = range(len(self))[index]
         return self.impulse[self.start[i] : self.start[i + 1]]

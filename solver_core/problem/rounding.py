@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Matrices that are no longer symmetric and semidefinite to the last digit: mended, or refused.
+"""Matrices that are symmetric and semidefinite only up to round-off, which are repaired or refused.
 
-A Delassus operator printed with six to eight digits and read again is a little asymmetric, and has eigenvalues of -1e-8 to
--1e-6 of its largest entry; one of an implicit time step, whose mass matrix has the terms of turning in it, may be asymmetric by
-a thousandth. Mended it is the nearest matrix that has neither: the mean of it and its transpose, without its negative
-eigenvalues. What it was is kept, for answers to be corrected and measured by.
+A Delassus operator that was printed with six to eight digits is slightly asymmetric. It has eigenvalues of -1e-8 to -1e-6 of
+its largest entry. The operator of an implicit time step, whose mass matrix contains rotational terms, may be asymmetric by a
+thousandth. The repaired matrix is the mean of the matrix and its transpose, without the negative eigenvalues. The original
+matrix is kept, so that results can be corrected and measured with it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from scipy.sparse import csr_matrix
 
 __all__ = ["ASYMMETRY_MENDED", "BELOW_ZERO_MENDED", "EXACT_ASYMMETRY", "Rounded", "Rounding", "rounding_named"]
 
-# Of the largest entry. Up to the first, asymmetry is that of the arithmetic; beyond the others a matrix is another, and refused
-# whatever is asked for.
+# All relative to the largest entry. An asymmetry up to the first counts as round-off. Beyond the other two, a matrix is refused
+# even if repair is requested.
 EXACT_ASYMMETRY, ASYMMETRY_MENDED, BELOW_ZERO_MENDED = 1e-9, 1e-2, 1e-5
 
 
 class Rounding(StrEnum):
-    """What is done about a matrix that was rounded: mended, and the answer measured by what was given; or refused."""
+    """Treatment of an inexact matrix: repair it and measure the result with the original, or refuse it."""
 
     REPAIR = "repair"
     REFUSE = "refuse"
@@ -32,10 +32,11 @@ class Rounding(StrEnum):
 
 @dataclass(frozen=True)
 class Rounded:
-    """What rounding took from a matrix.
+    """The original of a repaired matrix, and its defects.
 
-    matrix: (rows, rows) as it was given. asymmetry: the largest difference of two entries that should be equal. below_zero: the
-    most negative eigenvalue that was taken away, 0 where there was none. Both of the largest entry.
+    matrix: (rows, rows) original matrix.
+    asymmetry: largest difference of two entries that should be equal, relative to the largest entry.
+    below_zero: most negative eigenvalue that was removed, relative to the largest entry, or 0.
     """
 
     matrix: csr_matrix
@@ -43,12 +44,12 @@ class Rounded:
     below_zero: float
 
     def velocity(self, impulse: NDArray[np.float64], free: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(rows,) G lam + g with G as it was given, of (rows,) lam and g."""
+        """Return G lam + g, (rows,), with the original G, for lam and g (rows,)."""
         return self.matrix @ impulse + free
 
 
 def rounding_named(name: str) -> Rounding:
-    """The choice of that name; ValueError where there is none."""
+    """Return the `Rounding` of a name. Raises ValueError for an unknown name."""
     if name not in [choice.value for choice in Rounding]:
         raise ValueError(f"rounding must be one of {', '.join(Rounding)}, not {name!r}")
     return Rounding(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of a contact problem that some of its contacts make, and the islands that a problem falls into."""
+"""Islands of a contact problem, and the subsystem of a subset of its contacts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ __all__ = ["contact_islands", "subsystem"]
 
 @kernel
 def contact_islands(bodies, body_a, body_b):
-    """Group contacts by connected bodies: (start, contacts), island i having contacts[start[i] : start[i + 1]].
+    """Group contacts into islands: (start, contacts), where island i has contacts[start[i] : start[i + 1]].
 
-    body_a, body_b: (m,) indices, negative for what does not move and so connects nothing. Islands come in the order of their
-    first body, contacts in their own order.
+    Islands are ordered by their first contact. The contacts of an island keep their order.
+
+    bodies: number of bodies.
+    body_a, body_b: (m,) indices of bodies; negative for the world, which does not connect contacts.
     """
     parent = np.arange(bodies)
     for k in range(body_a.size):
@@ -45,10 +47,12 @@ def contact_islands(bodies, body_a, body_b):
 
 @kernel
 def subsystem(system, contacts, number):
-    """The part of a system that some contacts, or rows of joints, couple, and its bodies.
+    """Return the subsystem of some contacts and joint triples, and the indices of its bodies.
 
-    contacts: indices, ascending. number: (bodies,) work array, -1 everywhere, and again so on return. Bodies keep the order in
-    which the contacts name them.
+    Bodies are ordered by their first occurrence in the contacts.
+
+    contacts: indices of triples, ascending.
+    number: (bodies,) work array, filled with -1 before and after the call.
     """
     m = contacts.size
     bodies, body_a, body_b = np.empty(2 * m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
@@ -59,7 +63,7 @@ def subsystem(system, contacts, number):
 
 @leaf_kernel
 def _number_bodies(whole_a, whole_b, contacts, number, bodies, body_a, body_b):
-    """Those of some contacts, in `bodies`, and where they are in it; returns how many."""
+    """Write the bodies of some contacts to `bodies`, and their positions there to body_a and body_b. Return their number."""
     count = 0
     for i in range(contacts.size):
         a, b = whole_a[contacts[i]], whole_b[contacts[i]]
@@ -77,7 +81,7 @@ def _number_bodies(whole_a, whole_b, contacts, number, bodies, body_a, body_b):
 
 @leaf_kernel
 def _copy_pieces(whole, start, bodies, first, out):
-    """What belongs to some bodies, which begins at start[body], to where it begins in `out`."""
+    """Copy the entries of some bodies, which start at start[body] in `whole`, to the positions `first` in `out`."""
     for i in range(bodies.size):
         source = start[bodies[i]]
         for j in range(first[i + 1] - first[i]):
@@ -86,9 +90,11 @@ def _copy_pieces(whole, start, bodies, first, out):
 
 @kernel_part
 def _in_order(system, contacts, bodies, body_a, body_b):
-    """The contacts, and rows of joints, of a system, and some of its bodies, in an order.
+    """Return the subsystem of the given triples and bodies, in the given order.
 
-    contacts: indices, those of contacts first. body_a, body_b: (m,) of these, places in `bodies`.
+    contacts: indices of triples, contacts before joints.
+    bodies: indices of bodies.
+    body_a, body_b: (m,) positions in `bodies` of the bodies of each triple, -1 for the world.
     """
     count = bodies.size
     offset, block_start = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The arrays of a contact problem, and products with its matrices, which are never formed: J v, J^T lam, M^-1 p, diag(J M^-1
-J^T)."""
+"""The arrays of a contact problem, and products with its matrices.
+
+The products are J v, J^T lam, M x, M^-1 p and diag(J M^-1 J^T). The matrices J and M are never assembled.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,22 @@ Ints = NDArray[np.int64]
 class System(NamedTuple):
     """The arrays of a contact problem as compiled kernels take them.
 
-    n degrees of freedom in `bodies` blocks, m triples of rows: first c contacts (the last row is zero in two dimensions), then
-    j triples of rows of joints, each row with a law of its own.
+    There are n degrees of freedom in blocks, one block per body, and m triples of rows. The c contacts come first; in two
+    dimensions their last row is zero. The j triples of rows of joints follow. Each joint row has its own law.
 
-    offset: (bodies + 1,) first degree of freedom of each body. mass, inverse_mass: the diagonal blocks of M and M^-1,
-    row-major, one after the other, block_start: (bodies + 1,) where each begins. velocity: (n,) v_hat. body_a, body_b: (m,)
-    indices of bodies, -1 for what does not move. jacobian_a, jacobian_b: (m, 3, largest block), zero beyond a body's own width.
-    bias: (m, 3) b. slack: (c,) c. mu: (c,) the coefficient in force. box: (j, 3, 3) of each row of a joint the least and the
-    largest impulse, N s, and its compliance gamma >= 0, 1/kg:  -(u + gamma lam) is in the normal cone of low <= lam <= high.
-    least_scale: m/s, what errors are measured by at least (`residuals.fastest_velocity`): what gravity gives in a step, 0
-    where nothing is known of it.
+    offset: (bodies + 1,) first degree of freedom of each body.
+    block_start: (bodies + 1,) start of each body's block in `mass` and `inverse_mass`.
+    mass, inverse_mass: diagonal blocks of M and M^-1, concatenated, in row-major order.
+    velocity: (n,) predicted velocity v_hat.
+    body_a, body_b: (m,) indices of bodies, -1 for the world.
+    jacobian_a, jacobian_b: (m, 3, largest block) Jacobians, zero beyond the width of the body's block.
+    bias: (m, 3) b [m/s].
+    slack: (c,) c [m/s].
+    mu: (c,) coefficient of friction in use, static or dynamic.
+    box: (j, 3, 3) low, high and gamma of each joint row: the smallest and the largest impulse [N s] and the compliance
+        gamma >= 0 [1/kg]. The law of the row is: -(u + gamma lam) is in the normal cone of low <= lam <= high.
+    least_scale: lower bound of the velocity scale (`residuals.fastest_velocity`) [m/s]: the velocity that gravity adds in one
+        step, or 0 if gravity is unknown.
     """
 
     offset: Ints
@@ -65,9 +73,12 @@ class System(NamedTuple):
 
 
 def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats, least_scale: float) -> System:
-    """The system whose contacts are those of a body of mass 1 in all its n degrees of freedom with what never moves.
+    """Return the system of one body with n degrees of freedom and unit mass that touches only the world.
 
-    jacobian: (m, dim, n), so that G = J J^T. free_velocity: (m, dim). slack, mu: (m,). least_scale: m/s.
+    jacobian: (m, dim, n), such that G = J J^T.
+    free_velocity: (m, dim) [m/s].
+    slack, mu: (m,).
+    least_scale: lower bound of the velocity scale [m/s].
     """
     m, dim, n = jacobian.shape
     rows, bias = np.zeros((m, 3, n)), np.zeros((m, 3))
@@ -92,7 +103,7 @@ def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats,
 
 @inlined_kernel
 def add_velocity(jacobian, k, v, first, size, n, t1, t2):
-    """(n, t1, t2) + J_k v of one body."""
+    """Return (n, t1, t2) plus the contribution J_k v of one body."""
     # entries counted from where a body's begin: of such an index numba does not ask whether it is negative
     own, rows = v[first:], jacobian[k]
     if size == 6:
@@ -107,7 +118,7 @@ def add_velocity(jacobian, k, v, first, size, n, t1, t2):
 
 @inlined_kernel
 def inlined_relative_velocity(system, k, v):
-    """`relative_velocity`, for loops that do little else."""
+    """Return u = J_k v + b_k of triple k, inlined for short loops."""
     n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
     a, b = system.body_a[k], system.body_b[k]
     if a >= 0:
@@ -121,8 +132,8 @@ def inlined_relative_velocity(system, k, v):
 
 @leaf_kernel
 def relative_velocity(system, k, v):
-    """u = J_k v + b_k of contact k, as three numbers."""
-    # not by views: the compiler then no longer makes it part of its callers, which hand it all arrays of the system: 240 ns
+    """Return u = J_k v + b_k of triple k, as three numbers [m/s]."""
+    # Views would keep the compiler from inlining this function, and each call with all arrays of the system takes 240 ns.
     n, t1, t2 = system.bias[k, 0], system.bias[k, 1], system.bias[k, 2]
     body = system.body_a[k]
     if body >= 0:
@@ -145,7 +156,7 @@ def relative_velocity(system, k, v):
 
 @inlined_kernel
 def push_body(jacobian, k, n, t1, t2, out, first, size):
-    """out := out + J_k^T (n, t1, t2) of one body."""
+    """Add J_k^T (n, t1, t2) of one body to out."""
     own, rows = out[first:], jacobian[k]
     if size == 6:
         add_three_rows(own, n, t1, t2, rows)
@@ -156,7 +167,7 @@ def push_body(jacobian, k, n, t1, t2, out, first, size):
 
 @inlined_kernel
 def push_bodies(system, k, n, t1, t2, out):
-    """out := out + J_k^T (n, t1, t2)."""
+    """Add J_k^T (n, t1, t2) to out."""
     a, b = system.body_a[k], system.body_b[k]
     if a >= 0:
         push_body(system.jacobian_a, k, n, t1, t2, out, system.offset[a], system.offset[a + 1] - system.offset[a])
@@ -166,7 +177,7 @@ def push_bodies(system, k, n, t1, t2, out):
 
 @kernel
 def relative_velocities(system, v):
-    """(m, 3) u = J v + b."""
+    """Return u = J v + b, (m, 3) [m/s]."""
     out = np.empty((system.body_a.size, 3))
     for k in range(system.body_a.size):
         out[k, 0], out[k, 1], out[k, 2] = relative_velocity(system, k, v)
@@ -175,7 +186,7 @@ def relative_velocities(system, v):
 
 @kernel
 def transpose_product(system, impulse, out):
-    """out := out + J^T lam for impulses (m, 3)."""
+    """Add J^T lam to out for impulses lam (m, 3)."""
     for k in range(system.body_a.size):
         n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
         if n != 0.0 or t1 != 0.0 or t2 != 0.0:
@@ -205,19 +216,19 @@ def _apply_block(system, blocks, body, x, out):
 
 @leaf_kernel
 def apply_mass(system, x, out):
-    """out := M x."""
+    """Set out := M x."""
     _apply_blocks(system, system.mass, x, out)
 
 
 @kernel
 def apply_inverse_mass(system, x, out):
-    """out := M^-1 x."""
+    """Set out := M^-1 x."""
     _apply_blocks(system, system.inverse_mass, x, out)
 
 
 @inlined_kernel
 def _inverse_mass_of(system, body, row, dense):
-    """J M^-1 J^T for a row of the Jacobian of one body, whose block is diagonal from row `dense` on."""
+    """Return J M^-1 J^T [1/kg] for one Jacobian row of one body. The body's block is diagonal from row `dense` on."""
     size = system.offset[body + 1] - system.offset[body]
     inverse = system.inverse_mass[system.block_start[body] :]
     if size == 6:
@@ -234,7 +245,7 @@ def _inverse_mass_of(system, body, row, dense):
 
 @kernel_part
 def inverse_mass_of_row(system, k, row):
-    """The entry of J M^-1 J^T on the diagonal that belongs to a row of a triple k, 1/kg."""
+    """Return the diagonal entry of J M^-1 J^T for one row of triple k [1/kg]."""
     total, a, b = 0.0, system.body_a[k], system.body_b[k]
     if a >= 0:
         total += _inverse_mass_of(system, a, system.jacobian_a[k, row], system.offset[a + 1] - system.offset[a])
@@ -245,12 +256,14 @@ def inverse_mass_of_row(system, k, row):
 
 @leaf_kernel
 def _first_diagonal(system, body):
-    """The row from which on the block of a body is diagonal: 0 of an island given as a matrix, which may be large, and 6 of a
-    body in small bends."""
+    """Return the row from which on the inverse mass block of a body is diagonal.
+
+    It is 0 for an island given as a matrix, whose block may be large, and 6 for a flexible body with linear deformation.
+    """
     at = system.block_start[body]
     size = system.offset[body + 1] - system.offset[body]
     if size == 6:
-        return size  # a rigid body's product takes all rows
+        return size  # the product of a rigid body uses all rows
     for i in range(size - 1, -1, -1):
         for j in range(size):
             if j != i and system.inverse_mass[at + i * size + j] != 0.0:
@@ -260,7 +273,7 @@ def _first_diagonal(system, body):
 
 @leaf_kernel
 def _fill_inverse_masses(system, dense, out):
-    """`effective_inverse_mass`; dense: (bodies,) the row from which on the block of each is diagonal."""
+    """Write the diagonal of J M^-1 J^T to out (m, 3). dense: (bodies,) result of `_first_diagonal` for each body."""
     for k in range(system.body_a.size):
         a, b = system.body_a[k], system.body_b[k]
         for row in range(3):
@@ -274,7 +287,7 @@ def _fill_inverse_masses(system, dense, out):
 
 @kernel
 def effective_inverse_mass(system):
-    """Diagonal of J M^-1 J^T, (m, 3)."""
+    """Return the diagonal of J M^-1 J^T, (m, 3) [1/kg]."""
     out = np.empty((system.body_a.size, 3))
     dense = np.empty(system.offset.size - 1, np.int64)
     for body in range(dense.size):
@@ -285,8 +298,10 @@ def effective_inverse_mass(system):
 
 @leaf_kernel
 def effective_mass(inverse, k):
-    """kappa in kg of contact k, from the diagonal of J M^-1 J^T (m, 3): by it an impulse becomes a velocity; 0 if nothing
-    moves."""
+    """Return the effective mass kappa of triple k [kg], or 0 if nothing can move.
+
+    An impulse divided by kappa is the velocity that it causes. inverse: (m, 3) diagonal of J M^-1 J^T [1/kg].
+    """
     total, rows = 0.0, 0
     for r in range(3):
         if inverse[k, r] > 0.0:
