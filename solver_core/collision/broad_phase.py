@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Broad phase: which colliders' grown bounding boxes meet.
+"""Broad phase: find the pairs of colliders whose expanded bounding boxes overlap.
 
-Boxes of about one size make a class. Those of a class are sorted along a Morton curve, which keeps neighbours together, and an
-implicit tree of bounding boxes is laid over that order, four children a node. The boxes of each leaf ask the trees of their own
-class and of the larger ones for what they meet: so a ground that spans the scene, or a few large bodies among small ones, makes
-no node of the small ones large. Nodes in which nothing can move against the leaf are not entered. Time is n log n in the number
-of boxes, besides the pairs. A half-space has no box and is compared with every hull.
+Boxes of similar size form a class. Each class is sorted along a Morton curve, which keeps neighbors together. An implicit tree
+of bounding boxes with four children per node is built over this order. The boxes of each leaf query the tree of their own class
+and those of larger classes. A ground that spans the scene, or a few large bodies, therefore do not enlarge the nodes of small
+bodies. The query skips nodes that have no candidate pair with the leaf because of collections or immovable bodies. The time is
+O(n log n) in the number of boxes, plus the number of pairs. A half-space has no box and is compared with every other collider.
 
-The order of the pairs is that of their colliders, whatever the trees look like.
+The pairs are sorted by their colliders, so their order does not depend on the trees.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from ..linalg.elementary import LOG_2, logarithm
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
-CLASSES = 16  # each four times the size of the next
+CLASSES = 16  # number of size classes, each of which covers a factor of four in size
 LOG_4 = 2.0 * LOG_2
-FAN = 4  # children of a node, and boxes in a leaf
+FAN = 4  # children per node, and boxes per leaf
 SIZE_LEVELS = 31
-AXIS_BITS = 19  # of a Morton code: three axes and the class fit into 63 bits
+AXIS_BITS = 19  # bits per axis of a Morton code; three axes and the class fit into 63 bits
 
 
 @kernel_part
 def world_bounds(shapes, position, rotation, reach, travel):
-    """(c, 3) lower and upper corners of the world boxes around the colliders on their way, grown by margin and reach; planes
-    get none."""
+    """Return the lower and upper corners (c, 3) of the swept world boxes of the colliders [m].
+
+    The boxes are expanded by margin and reach, and contain the displacement `travel`. The rows of planes are meaningless.
+    """
     n = len(position)
     lower = np.empty((n, 3))
     upper = np.empty((n, 3))
@@ -50,7 +52,7 @@ def world_bounds(shapes, position, rotation, reach, travel):
 
 @kernel_part
 def spread_bits(x):
-    """The lowest 21 bits, each third bit of the result."""
+    """Move each of the lowest 21 bits to every third bit of the result."""
     x = (x | (x << 32)) & 0x1F00000000FFFF
     x = (x | (x << 16)) & 0x1F0000FF0000FF
     x = (x | (x << 8)) & 0x100F00F00F00F00F
@@ -60,7 +62,7 @@ def spread_bits(x):
 
 @kernel_part
 def size_classes(lower, upper, chosen):
-    """(m,) classes of the chosen boxes, 0 for those nearly as large as the largest."""
+    """Return the size classes (m,) of the chosen boxes; class 0 has the largest boxes."""
     largest = 0.0
     extent = np.empty(len(chosen))
     for row in range(len(chosen)):
@@ -76,7 +78,7 @@ def size_classes(lower, upper, chosen):
 
 @inner_kernel
 def in_class_and_morton_order(lower, upper, chosen):
-    """The chosen boxes, class by class and along a Morton curve in each, and (CLASSES + 1,) where each class begins."""
+    """Return the chosen boxes sorted by class, then along a Morton curve, and the start of each class (CLASSES + 1,)."""
     of = size_classes(lower, upper, chosen)
     begin = np.zeros(CLASSES + 1, dtype=np.int64)
     least, most = np.full((CLASSES, 3), np.inf), np.full((CLASSES, 3), -np.inf)
@@ -96,7 +98,7 @@ def in_class_and_morton_order(lower, upper, chosen):
         for k in range(3):
             width = most[c, k] - least[c, k]
             share = (lower[chosen[row], k] + upper[chosen[row], k] - least[c, k]) / width if width > 0.0 else 0.0
-            # what is not finite lands somewhere, and meets nothing
+            # A box that is not finite gets an arbitrary cell. It overlaps nothing.
             cell = int(share * cells) if 0.0 <= share <= 1.0 else 0
             key[row] |= spread_bits(cell) << k
     return chosen[np.argsort(key, kind="mergesort")], begin
@@ -104,7 +106,7 @@ def in_class_and_morton_order(lower, upper, chosen):
 
 @leaf_kernel
 def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
-    """Make a node of the children first to last."""
+    """Write a node whose children are first to last - 1: its bounds and masks."""
     masks[node, 0] = masks[node, 1] = 0
     for k in range(3):
         bounds[node, k], bounds[node, 3 + k] = np.inf, -np.inf
@@ -118,10 +120,14 @@ def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
 
 @inner_kernel
 def build_trees(bounds, masks, begin):
-    """A tree over each class of the boxes bounds (m, 6), lower then upper corners, and their masks (m, 2).
+    """Build a tree over each class of boxes.
 
-    masks: bits of the collections, of all boxes and of the movable ones. Returns the nodes' bounds and masks; (CLASSES,
-    SIZE_LEVELS) where each level begins, leaves first; (CLASSES,) the number of levels.
+    bounds: (m, 6) lower and upper corners of the boxes [m].
+    masks: (m, 2) collection bits of each box, and the same bits if it is movable, else 0.
+    begin: (CLASSES + 1,) start of each class.
+
+    Returns the bounds and masks of the nodes, the start of each level (CLASSES, SIZE_LEVELS) with the leaves first, and the
+    number of levels (CLASSES,).
     """
     room = 0
     for c in range(CLASSES):
@@ -152,7 +158,7 @@ def build_trees(bounds, masks, begin):
 
 @inlined_kernel
 def meet(bounds_a, a, bounds_b, b):
-    """1 where two rows of bounds overlap, else 0: a number to be added, for branches on it would be mispredicted."""
+    """Return 1 if two rows of bounds overlap, else 0. Callers add the result, because branches on it would be mispredicted."""
     return int(
         (bounds_a[a, 0] <= bounds_b[b, 3])
         & (bounds_b[b, 0] <= bounds_a[a, 3])
@@ -165,7 +171,7 @@ def meet(bounds_a, a, bounds_b, b):
 
 @kernel_part
 def is_excluded(excluded, a, b):
-    """Whether the row (a, b) is in the sorted rows."""
+    """Return True if the row (a, b) is among the sorted rows."""
     low = 0
     high = len(excluded)
     while low < high:
@@ -180,7 +186,10 @@ def is_excluded(excluded, a, b):
 
 @leaf_kernel
 def may_touch(body, collections, movable, excluded, a, b):
-    """Whether colliders a < b are of two bodies that share a collection, are not excluded, and of which one is movable."""
+    """Return True if the collision filter allows contacts between colliders a < b.
+
+    They must belong to different bodies that share a collection and are not excluded, and at least one must be movable.
+    """
     if (collections[a] & collections[b]) == 0 or not (movable[a] or movable[b]):
         return False
     return body[a] != body[b] and not is_excluded(excluded, body[a], body[b])
@@ -188,7 +197,7 @@ def may_touch(body, collections, movable, excluded, a, b):
 
 @kernel_part
 def grouped_by_bodies(pairs, body, n):
-    """The pairs of colliders, which are sorted, in order of their bodies first."""
+    """Return the sorted pairs of colliders, grouped by their pairs of bodies. n: number of bodies."""
     bodies = np.empty((len(pairs), 2), dtype=np.int64)
     for row in range(len(pairs)):
         bodies[row, 0] = body[pairs[row, 0]]
@@ -198,7 +207,7 @@ def grouped_by_bodies(pairs, body, n):
 
 @inner_kernel
 def counting_sort(pairs, column, n):
-    """The pairs in order of one column, stable, in time linear in the number of pairs and bodies."""
+    """Sort the pairs by one column, stably, in time linear in the number of pairs and colliders n."""
     start = np.zeros(n + 1, dtype=np.int64)
     for row in range(len(pairs)):
         start[pairs[row, column] + 1] += 1
@@ -215,10 +224,15 @@ def counting_sort(pairs, column, n):
 
 @kernel_part
 def leaves_met(bounds, masks, level_begin, levels, leaf, least, stack, met):
-    """Writes the numbers of a tree's leaves that meet a leaf, from the number least on, into met, and returns how many.
+    """Write the leaves of a tree that overlap a given leaf to met, and return their number.
 
-    bounds, masks: of the nodes of all trees. level_begin, levels: of that tree. Left out are leaves that share no collection
-    with the given one in which something is movable.
+    Leaves that have no allowed pair with the given leaf, by their masks, are omitted.
+
+    bounds, masks: bounds and masks of the nodes of all trees.
+    level_begin, levels: levels of this tree.
+    leaf: node of the given leaf.
+    least: smallest number of a leaf to report.
+    stack: work array. met: output.
     """
     count = 0
     stack[0, 0], stack[0, 1] = levels - 1, 0
@@ -241,7 +255,7 @@ def leaves_met(bounds, masks, level_begin, levels, leaf, least, stack, met):
 
 @inlined_kernel
 def boxes_met(bounds, first, last, node_bounds, node, met):
-    """Writes those of the boxes from first to last that meet a node into met, and returns how many."""
+    """Write the boxes from first to last - 1 that overlap a node to met, and return their number."""
     count = 0
     for row in range(first, last):
         met[count] = row
@@ -251,7 +265,7 @@ def boxes_met(bounds, first, last, node_bounds, node, met):
 
 @inner_kernel
 def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
-    """(k, 2) pairs a < b of the chosen boxes that meet and `may_touch`, in no particular order, and their number."""
+    """Return an array of pairs a < b of chosen boxes that overlap and pass `may_touch`, unsorted, and the number of pairs."""
     order, begin = in_class_and_morton_order(lower, upper, chosen)
     m = len(order)
     bounds, masks = np.empty((m, 6)), np.empty((m, 2), dtype=np.int64)
@@ -268,7 +282,7 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     leaves, askers, others = np.empty(m + 1, dtype=np.int64), np.empty(FAN, dtype=np.int64), np.empty(FAN, dtype=np.int64)
     for own in range(CLASSES):
         for asked in range(begin[own], begin[own + 1], FAN):
-            # the boxes of a leaf ask together, in their own class for those after them
+            # The boxes of a leaf query together. In their own class they look only for later boxes.
             number = (asked - begin[own]) // FAN
             leaf = level_begin[own, 0] + number
             for c in range(own + 1):
@@ -299,10 +313,10 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
 
 @kernel
 def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded, travel):
-    """(k, 2) pairs a < b of colliders, sorted, that may touch: their boxes meet, and `may_touch`.
+    """Return the sorted pairs (k, 2) of colliders a < b whose boxes overlap and that pass `may_touch`.
 
-    position, rotation, reach, collections, movable and travel have a row a collider, and are otherwise as in `detect`; excluded
-    are pairs of bodies.
+    position, rotation, reach, collections, movable and travel have one row per collider, and otherwise the meaning of `detect`.
+    excluded: pairs of bodies.
     """
     n = len(position)
     body = shapes.body
@@ -312,7 +326,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
     pairs, count = meeting_boxes(lower, upper, hulls, body, collections, movable, excluded)
     for plane in planes:
         for hull in hulls:
-            # Height of the box's lowest corner over the plane; the box already holds the hull's share of the reach.
+            # Height of the lowest corner of the box over the plane. The box already includes the reach of the hull.
             height = -reach[plane] - shapes.margin[plane]
             for k in range(3):
                 normal = rotation[plane, k, 2]

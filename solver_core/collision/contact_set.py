@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts that collision detection hands out."""
+"""The contacts that collision detection returns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ Indices = NDArray[np.int64]
 
 
 class Overlap(NamedTuple):
-    """An overlap of two bodies: its depth in m, the same in half extents of the smaller body, and which bodies, -1 for none."""
+    """An overlap of two bodies.
+
+    depth: depth of the overlap [m].
+    ratio: depth relative to the half extent of the smaller body.
+    pair: indices of the two bodies, -1 for no overlap.
+    """
 
     depth: float
     ratio: float
@@ -38,11 +43,14 @@ NO_OVERLAP = Overlap(0.0, 0.0, (-1, -1))
 
 
 class ContactSet(NamedTuple):
-    """Contacts sorted by (body_a, body_b, feature): a tuple of arrays, as kernels take it, whose length is theirs.
+    """m contacts sorted by (body_a, body_b, feature). `len` is m, not the number of fields.
 
-    body_a, body_b: (m,) with a < b. point: (m, 3) m, world, midway between the surfaces. normal: (m, 3) unit, world, from a
-    to b. gap: (m,) m between the surfaces along the normal, negative for an overlap. feature: (m,) what touches what within
-    the pair, unique there and the same as long as the same features touch.
+    body_a, body_b: (m,) indices of bodies, with a < b.
+    point: (m, 3) midway between the surfaces, world coordinates [m].
+    normal: (m, 3) unit vector from a to b, world coordinates.
+    gap: (m,) distance of the surfaces along the normal, negative for an overlap [m].
+    feature: (m,) id of the two features in contact. It is unique in a pair of bodies and stays the same while the same features
+        touch.
     """
 
     body_a: Indices
@@ -57,38 +65,41 @@ class ContactSet(NamedTuple):
 
     @property
     def ends(self) -> Indices:
-        """(m, 2) the two bodies of each."""
+        """(m, 2) the two bodies of each contact."""
         return np.column_stack([self.body_a, self.body_b])
 
     def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
-        """All contacts but those left out (m,)."""
+        """Return all contacts except those marked in left_out (m,)."""
         return self.chosen(~left_out)
 
     def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
-        """The contacts in the rows given, in their order."""
+        """Return the contacts in the given rows, in the order of these rows."""
         of_pairs, places = (self.body_a[rows], self.body_b[rows]), (self.point[rows], self.normal[rows])
         return ContactSet(*of_pairs, *places, self.gap[rows], self.feature[rows])
 
     def placed(self, point: Array, gap: Array) -> ContactSet:
-        """The same contacts, with other points (m, 3) and gaps (m,)."""
+        """Return the same contacts with other points (m, 3) [m] and gaps (m,) [m]."""
         return ContactSet(self.body_a, self.body_b, point, self.normal, gap, self.feature)
 
     def joined(self, more: ContactSet, number: int) -> ContactSet:
-        """Both sets; of contacts of the same features, the first set's get other ids, made of these and the number."""
+        """Return the union of two sets.
+
+        Contacts of this set whose features are also in `more` get new ids, derived from `number`.
+        """
         both, new = _joined(self, more)
-        # the arrays of `_joined` are its own
+        # `_joined` returns new arrays, so they can be changed.
         both.feature[~new] ^= np.uint64((2 * number + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
         return both.chosen(_order(both))
 
     def deepest(self, size: Array) -> Overlap:
-        """The overlap that is deepest for the size of the smaller body; size: (n,) m, half extents of all bodies."""
+        """Return the overlap that is deepest relative to the smaller body. size: (n,) half extents of all bodies [m]."""
         row, ratio = deepest_row(self, size)
         return NO_OVERLAP if row < 0 else Overlap(-float(self.gap[row]), ratio, (int(self.body_a[row]), int(self.body_b[row])))
 
 
 @kernel
 def deepest_row(contacts, size):
-    """The row of `ContactSet.deepest`, -1 for none, and its ratio."""
+    """Return the row of the contact for `ContactSet.deepest`, or -1 for none, and its ratio."""
     row, most = -1, 0.0
     for k in range(contacts.gap.size):
         ratio = -contacts.gap[k] / min(size[contacts.body_a[k]], size[contacts.body_b[k]])
@@ -99,7 +110,7 @@ def deepest_row(contacts, size):
 
 @kernel
 def of_same_pairs(contacts, marked):
-    """(m,) which contacts are of a pair with one that is marked (m,)."""
+    """Return the flags (m,) of all contacts whose pair of bodies has a contact that is marked (m,)."""
     (a, b), out, begin = (contacts.body_a, contacts.body_b), np.zeros(marked.size, np.bool_), 0
     while begin < marked.size:
         end, found = begin, False
@@ -113,8 +124,10 @@ def of_same_pairs(contacts, marked):
 
 @kernel
 def deepest_of_pairs(contacts, gap, others):
-    """(k,) m: the deepest of the gaps (m,) of contacts of the same bodies as each of the other contacts (k,), 0 where they do
-    not overlap."""
+    """Return, for each of the k other contacts, the smallest gap of its pair of bodies in another set (k,) [m].
+
+    The result is 0 if the pair does not overlap. gap: (m,) gaps of the contacts [m]. Both sets are sorted.
+    """
     out, i, m = np.zeros(others.gap.size), 0, gap.size
     for k in range(out.size):
         a, b = others.body_a[k], others.body_b[k]
@@ -140,15 +153,15 @@ NO_CONTACTS = ContactSet(
 
 
 def concatenated(sets: Iterable[ContactSet]) -> ContactSet:
-    """The contacts of one set after those of the other, unsorted."""
+    """Return the contacts of several sets, one set after another, without sorting."""
     return ContactSet(*(np.concatenate(arrays) for arrays in zip(*sets, strict=True)))
 
 
 @kernel
 def merged(contacts, more):
-    """Both sets; of contacts of the same features, those of the second.
+    """Return the union of two sets. If both have a contact with the same features, the one in `more` is taken.
 
-    Both are sorted, as every `ContactSet` is, and so is the result.
+    Both sets are sorted, as every `ContactSet` is, and so is the result.
     """
     m, k = contacts.gap.size, more.gap.size
     rows, is_new, count, i, j = np.empty(m + k, np.int64), np.empty(m + k, np.bool_), 0, 0, 0
@@ -174,7 +187,7 @@ def merged(contacts, more):
 
 @leaf_kernel
 def compare_features(one, i, other, j):
-    """-1, 0 or 1: whether contact i of one set comes before contact j of another, has the same features, or comes after it."""
+    """Return -1, 0 or 1 if contact i of one set precedes, has the same features as, or follows contact j of another set."""
     if one.body_a[i] != other.body_a[j]:
         return -1 if one.body_a[i] < other.body_a[j] else 1
     if one.body_b[i] != other.body_b[j]:
@@ -186,7 +199,7 @@ def compare_features(one, i, other, j):
 
 @leaf_kernel
 def copy_contact(contacts, row, out, at):
-    """Write a contact in a row of a set to a row of another set."""
+    """Copy a row of a set to row `at` of another set."""
     out.body_a[at], out.body_b[at] = contacts.body_a[row], contacts.body_b[row]
     out.gap[at], out.feature[at] = contacts.gap[row], contacts.feature[row]
     for axis in range(3):
@@ -194,7 +207,7 @@ def copy_contact(contacts, row, out, at):
 
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:
-    """Both sets in order, and which contacts are the first of their features: those of the second set come first."""
+    """Return the sorted union of two sets, and flags of the first contact of each feature; those of `more` come first."""
     both = concatenated((more, contacts))
     both = both.chosen(_order(both))
     new = np.ones(len(both), np.bool_)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collision detection as the stepper calls it: poses in, contacts out, in an order that depends on nothing but the poses."""
+"""Collision detection for the stepper. The contacts and their order depend only on the shapes, the poses and the options."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ __all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MANY_COLLIDERS = 256  # of a scene whose pairs are looked at in threads
-PAIRS_OF_A_RUN = 512  # that one of them looks at
+MANY_COLLIDERS = 256  # fewest colliders of a scene for which threads are used
+PAIRS_OF_A_RUN = 512  # pairs per task of a thread
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 class Scene(NamedTuple):
-    """What `detect` needs of the bodies."""
+    """Input of `detect_all`. The fields are the arguments of `detect`."""
 
     position: Array
     rotation: Array
@@ -70,13 +70,19 @@ def detect(
     excluded: Indices = NO_PAIRS,
     travel: Array | None = None,
 ) -> ContactSet:
-    """All contacts with a gap of at most reach[a] + reach[b] + |travel[b] - travel[a]|.
+    """Find all contacts with a gap of at most reach[a] + reach[b] + |travel[b] - travel[a]|.
 
-    position (n, 3) m and rotation (n, 3, 3) place the body frames in the world; reach (n,) m, not negative; travel (n, 3) m,
-    how bodies are going to move on, None for not at all; collections (n,) int64 bit masks; movable (n,) bool. Pairs of which
-    neither is movable or whose masks share no bit make no contacts, nor do the rows of excluded (k, 2) int64, which have a < b
-    and are sorted. Two bodies have at most MOST_CONTACTS contacts where both are convex, else MAX_GROUP_CONTACTS. Arrays are
-    C-contiguous float64 where no other type is named.
+    Arrays are C-contiguous, and float64 unless another type is given.
+
+    shapes: shapes of the n bodies.
+    position, rotation: (n, 3) [m] and (n, 3, 3), pose of each body frame in the world, with the axes in columns.
+    reach: (n,) contact offset of each body, not negative [m].
+    collections: (n,) int64 bit masks. Bodies without a common bit have no contacts.
+    movable: (n,) bool. Two immovable bodies have no contacts.
+    excluded: (k, 2) int64 pairs of bodies without contacts, with a < b, in sorted order.
+    travel: (n, 3) predicted displacement of each body [m]; None for zero.
+
+    Returns a `ContactSet`. Two convex bodies have at most MOST_CONTACTS contacts, other pairs at most MAX_GROUP_CONTACTS.
     """
     if travel is None:
         travel = np.zeros_like(position)
@@ -90,21 +96,28 @@ def detect_all(
     whole: NDArray[np.bool_] | None = None,
     walks: Walks | None = None,
 ) -> ContactSet:
-    """`detect`, in so many threads; no contact depends on their number, nor on `walks` of other poses, which save time. Of
-    bodies that are `whole` (n,) none is left out."""
+    """Find all contacts as `detect` does, with threads and a cache.
+
+    The contacts do not depend on the number of threads or on the cache.
+
+    scene: the other arguments of `detect`.
+    threads: number of threads.
+    whole: (n,) bool, bodies that keep all their contacts; None for none.
+    walks: cached triangle pairs from other poses of the meshes, or None.
+    """
     return _reduced(shapes, scene, whole, _unreduced(shapes, scene, threads, walks, FALSE)[0])
 
 
 def detect_and_keep(
     shapes: ShapeTable, scene: Scene, threads: int, whole: NDArray[np.bool_] | None, walks: Walks | None
 ) -> tuple[ContactSet, Walks | None]:
-    """`detect_all`, and the walks of its meshes, None where there are none."""
+    """Return the contacts of `detect_all` and the cache of triangle pairs, which is None without meshes."""
     contacts, kept = _unreduced(shapes, scene, threads, walks, TRUE)
     return _reduced(shapes, scene, whole, contacts), kept
 
 
 def _reduced(shapes: ShapeTable, scene: Scene, whole: NDArray[np.bool_] | None, contacts: ContactSet) -> ContactSet:
-    """The contacts that stay of `all_contacts`."""
+    """Reduce the contacts of each pair of bodies, if the scene has meshes or compounds."""
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
     every = np.zeros(len(shapes.radius), np.bool_) if whole is None else whole
@@ -114,7 +127,7 @@ def _reduced(shapes: ShapeTable, scene: Scene, whole: NDArray[np.bool_] | None, 
 def _unreduced(
     shapes: ShapeTable, scene: Scene, threads: int, walks: Walks | None, keep: np.bool_
 ) -> tuple[ContactSet, Walks | None]:
-    """`all_contacts`; in threads, where there are many pairs, one run of these after the other."""
+    """Return the result of `all_contacts`. If there are many pairs, threads process them in consecutive runs."""
     without_meshes, surfaces = shapes._replace(surfaces=None), shapes.surfaces
     if surfaces is not None and walks is None:
         walks = no_walks(np.zeros(len(shapes.radius), np.bool_))
@@ -135,18 +148,26 @@ def _unreduced(
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
-    """Work arrays for cylinders and cones, None where there are none.
+    """Return work arrays for cylinders and cones, or None without such shapes.
 
-    Kernels for these, and for meshes, are compiled when the first one comes along: numba leaves out what asks whether an
-    argument is None that is.
+    With None, numba prunes the branches on `is None` and does not compile the kernels of these shapes. The first cylinder or
+    cone compiles them. Meshes work in the same way.
     """
     return round_work() if shapes.round_radius.any() else None
 
 
 @kernel_part
 def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspace, walks):
-    """Contacts of a pair with a mesh in it, in the frame of one of the two: (a `Buffer`, that one, the `Walk` that they are
-    from, and how many triangles it was of, 0 for none)."""
+    """Find the contacts of a pair of colliders with at least one mesh.
+
+    poses: poses of all colliders.
+    pair: the two colliders.
+    limit: largest gap of a contact between the cores [m].
+    walks: cached triangle pairs.
+
+    Returns the contacts as a `Buffer`, the collider in whose frame they are, the `Walk` with their triangle pairs, and the
+    number of triangles of both surfaces, or 0 if there is no such walk.
+    """
     a, b = pair
     turn, shift = work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
@@ -180,10 +201,10 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspa
 
 @leaf_kernel
 def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace):
-    """Appends the contacts of the pairs from the row on, and returns the row at which it stopped.
+    """Append the contacts of consecutive convex pairs, starting at a row, and return the row at which it stopped.
 
-    It stops at a pair with a mesh, and where there may be no room for another pair's contacts. One call for many pairs: what
-    runs outside of leaf kernels counts references to all arrays that it touches, in every round.
+    It stops at a pair with a mesh, or if the buffer may be too small for the next pair. It handles many pairs per call because
+    outside leaf kernels numba updates the reference count of every array in each iteration.
     """
     while row < len(pairs) and found.used[0] + MOST_CONTACTS <= found.contacts.gap.size:
         a, b = pairs[row, 0], pairs[row, 1]
@@ -203,17 +224,20 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
 
 @leaf_kernel
 def largest_gap(shapes, scene, a, b):
-    """The largest gap in m between the cores of two colliders with contacts."""
+    """Return the largest gap of a contact between the cores of two colliders [m]."""
     limit = farthest_gap(scene.reach, scene.travel, shapes.body[a], shapes.body[b])
     return limit + shapes.margin[a] + shapes.margin[b]
 
 
 @kernel
 def all_contacts(shapes, surfaces, round_workspace, scene, walks, keep):
-    """All contacts, before those of two bodies with several colliders are reduced, and the `Walks` that they are from.
+    """Find all contacts before reduction by pairs of bodies, and the triangle pairs of their meshes.
 
-    shapes: without surfaces, which are None where there is no mesh. round_workspace: from `work_for_rounds`. walks: `Walks`
-    that are known, None without surfaces; keep: whether walks are kept.
+    shapes: shapes without surfaces.
+    surfaces: surfaces of the meshes; None without meshes.
+    round_workspace: from `work_for_rounds`.
+    walks: cached triangle pairs; None without surfaces.
+    keep: True to return new triangle pairs for the cache.
     """
     poses, pairs = pairs_near(shapes, scene)
     return contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep)
@@ -221,7 +245,7 @@ def all_contacts(shapes, surfaces, round_workspace, scene, walks, keep):
 
 @kernel
 def pairs_near(shapes, scene):
-    """The `Poses` of all colliders, and the pairs (k, 2) of them that may touch, those of the same two bodies together."""
+    """Return the `Poses` of all colliders and the candidate pairs (k, 2). Pairs of the same two bodies are consecutive."""
     body = shapes.body
     poses = collider_poses(shapes, scene.position, scene.rotation)
     pairs = candidate_pairs(
@@ -242,12 +266,12 @@ def pairs_near(shapes, scene):
 
 @kernel
 def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep):
-    """`all_contacts`, of some pairs (k, 2)."""
+    """Return the result of `all_contacts` for the given pairs (k, 2)."""
     found, kept = allocate(max(64, 4 * len(pairs))), walks
     if surfaces is not None:
         kept = room_for_walks(walks.lasting, len(pairs) if keep else 0)
     work = pair_work(shapes)
-    # int64 and not 0, for which numba would compile the kernel once more
+    # numba would compile the kernel again for the literal 0.
     row = np.int64(0)
     while row < len(pairs):
         row = convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace)

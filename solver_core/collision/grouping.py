@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of two bodies that touch in several places: between parts of compounds, or on concave surfaces.
+"""Reduction of the contacts of two bodies that touch at several places, such as compounds or concave surfaces.
 
-Contacts whose normals nearly agree make a region of support, for which a few points that span it do. A region with another
-normal carries what no point of the first one can, so each keeps its own points: two links of a chain touch in two regions.
+Contacts with nearly the same normal form a region. A few points that span a region are enough to support the load on it. A
+region with another normal carries loads that the first cannot, so each region keeps its own points. For example, two links of a
+chain touch in two regions.
 """
 
 from __future__ import annotations
@@ -16,20 +17,23 @@ from .reduction import FEW_CONTACTS, MOST_CONTACTS, TIED, choose
 __all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
 
 MAX_GROUP_CONTACTS = 32
-# Cosine of ten degrees: normals that differ by less support the same way.
+# Cosine of ten degrees. Contacts whose normals differ by less belong to one region.
 SAME_REGION = 0.985
 
 
 @leaf_kernel
 def mixed(feature, part_a, part_b):
-    """Feature id of a contact between parts of two bodies: one to one for each two parts, and scattered between them."""
+    """Return the id of a contact between two colliders of compounds.
+
+    For each pair of colliders it is a one-to-one function of the feature id.
+    """
     key = (np.uint64(part_a) << np.uint64(32)) | np.uint64(part_b)
     return scattered(np.uint64(feature) ^ scattered(key + np.uint64(0x9E3779B97F4A7C15)))
 
 
 @leaf_kernel
 def scattered(x):
-    """A permutation of the 64-bit numbers in which every bit depends on every other one (Steele, Lea, Flood 2014)."""
+    """Apply the mixer of SplitMix64, a permutation of the 64-bit integers (Steele, Lea and Flood 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -37,17 +41,19 @@ def scattered(x):
 
 @leaf_kernel
 def write_regions(normal, gap, limit, region):
-    """Writes the region of each contact into region (m,), and returns how many there are, the deepest first.
+    """Write the region of each contact to region (m,), and return the number of regions.
 
-    A region is of the deepest contact that is in none, and of all others in none with nearly its normal. There are at most
-    MAX_GROUP_CONTACTS; the contacts of none have -1.
+    A region consists of the deepest contact without a region and all other such contacts with nearly the same normal. The
+    deepest region comes first. There are at most MAX_GROUP_CONTACTS regions; contacts in none of them get -1.
+
+    limit: largest gap of a contact [m].
     """
     for i in range(len(region)):
         region[i] = -1
     for count in range(MAX_GROUP_CONTACTS):
         seed = -1
         for i in range(len(region)):
-            # Ties, as between the corners of a box flat on a plane, go to the first feature and not to rounding.
+            # In a tie, as between the corners of a box flat on a plane, the first feature decides, not round-off.
             if region[i] < 0 and (seed < 0 or gap[i] < gap[seed] - TIED * abs(limit - gap[seed])):
                 seed = i
         if seed < 0:
@@ -61,11 +67,12 @@ def write_regions(normal, gap, limit, region):
 
 @inner_kernel
 def reduced_group(point, normal, gap, feature, limit, turn):
-    """Indices of the contacts to keep, in order of their features: of every region those that `choose` chooses, and
-    MAX_GROUP_CONTACTS in all.
+    """Return the indices of the contacts to keep for one pair of bodies, in the order of their features.
 
-    Where there is not room for all, regions have equal shares, and what one leaves goes to those less deep. turn: (3, 3) of the
-    smaller body.
+    `choose` selects the contacts of each region. At most MAX_GROUP_CONTACTS are kept in total. Each region may use an equal
+    part of the remaining number, and its unused part is available to the regions after it, which are less deep.
+
+    limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body, in columns.
     """
     order = np.argsort(feature, kind="mergesort")
     if len(order) <= FEW_CONTACTS:
@@ -87,14 +94,14 @@ def reduced_group(point, normal, gap, feature, limit, turn):
 
 @leaf_kernel
 def farthest_gap(reach, travel, a, b):
-    """The largest gap in m that contacts of bodies a and b may have (see `detect`)."""
+    """Return the largest gap of a contact of bodies a and b [m] (see `detect`)."""
     x, y, z = travel[b, 0] - travel[a, 0], travel[b, 1] - travel[a, 1], travel[b, 2] - travel[a, 2]
     return reach[a] + reach[b] + np.sqrt(x * x + y * y + z * z)
 
 
 @kernel_part
 def one_of_each(feature):
-    """Indices of the first contact of each feature, in order of the features."""
+    """Return the index of the first contact of each feature, in the order of the features."""
     order = np.argsort(feature, kind="mergesort")
     is_first = np.ones(order.size, dtype=np.bool_)
     for i in range(1, order.size):
@@ -104,10 +111,13 @@ def one_of_each(feature):
 
 @kernel
 def reduced_groups(contacts, scene, radius, whole):
-    """Indices of the contacts to keep, those of each two bodies together and in order of their features.
+    """Return the indices of the contacts to keep, grouped by pairs of bodies and in the order of their features.
 
-    contacts: those of the same two bodies one after the other. scene: that of `detect`; radius: (n,) of its bodies. whole: (n,)
-    bodies that keep all: a few points of a region do for what stays flat, and not for what bends between them.
+    contacts: contacts in which those of the same two bodies are consecutive.
+    scene: the `Scene` of `detect_all`.
+    radius: (n,) radius of each body [m].
+    whole: (n,) bodies that keep all contacts. A few points per region suffice for a rigid body, but not for one that bends
+        between them.
     """
     m, total, first = contacts.gap.size, 0, 0
     kept = np.empty(m, dtype=np.int64)

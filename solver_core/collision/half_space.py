@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The half-space of a pair of which one body is a plane, in the frame of the other one."""
+"""The half-space of a plane, in the frame of the other collider of its pair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ __all__ = ["HalfSpace", "height_of_box", "height_over", "plane_of"]
 
 
 class HalfSpace(NamedTuple):
-    """All points p with normal . p <= offset, m; is_a: whether it is the first body of its pair."""
+    """All points p with normal . p <= offset [m].
+
+    is_a: True if the plane is the first collider of its pair.
+    """
 
     normal: tuple[float, float, float]
     offset: float
@@ -21,20 +24,20 @@ class HalfSpace(NamedTuple):
 
 @inlined_kernel
 def plane_of(turn, shift, is_a):
-    """The half-space z <= 0, turned by (3, 3) and moved by (3,)."""
+    """Return the half-space z <= 0 after a rotation by turn (3, 3) and a translation by shift (3,) [m]."""
     normal = turn[0, 2], turn[1, 2], turn[2, 2]
     return HalfSpace(normal, dot(normal, shift), is_a)
 
 
 @inlined_kernel
 def height_over(plane, point):
-    """Of a point over a half-space, m."""
+    """Return the height of a point over a half-space [m]."""
     return dot(plane.normal, point) - plane.offset
 
 
 @inlined_kernel
 def height_of_box(plane, box):
-    """Of the lowest corner of a box, (6,) lower and upper corner, over a half-space, m."""
+    """Return the height of the lowest corner of a box over a half-space [m]. box: (6,) lower and upper corner."""
     x, y, z = plane.normal
     low = min(x * box[0], x * box[3]) + min(y * box[1], y * box[4]) + min(z * box[2], z * box[5])
     return low - plane.offset

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of one pair while they are collected: storage, feature ids, merging and reduction.
+"""The contact manifold of one pair of colliders: storage, feature ids, merging and reduction.
 
-A contact is stored in the frame of the pair's first body (for a plane in that of the other): the point midway between the
-cores, the unit normal from a to b, the gap between the cores, and a feature id. An id names the two features that touch, not
-which of the bodies served as reference, so it persists when that choice changes.
+A contact has a point midway between the cores, the unit normal from a to b, the gap between the cores, and a feature id. It is
+stored in the frame of one collider of the pair, usually the first. The id names the two features in contact. It does not depend
+on which body served as the reference, so it stays the same if that choice changes.
 """
 
 from __future__ import annotations
@@ -38,28 +38,30 @@ __all__ = [
     "write_contact",
 ]
 
-# Of two polygons that meet with more corners some are left out before all are known, in a mirror others.
+# If the intersection of two polygons has more corners, the contacts are reduced before all are known. A mirrored scene may then
+# keep other contacts.
 CAPACITY = 512
 
-# The feature of a, then that of b.
+# Kinds of contact: the feature of a, then the feature of b.
 FACE_VERTEX = np.int64(0)
 VERTEX_FACE = np.int64(1)
 EDGE_EDGE = np.int64(2)
 VERTEX_EDGE = np.int64(3)
 EDGE_VERTEX = np.int64(4)
 VERTEX_VERTEX = np.int64(5)
-EDGE_FACE = np.int64(7)  # 6 is for round bodies
+EDGE_FACE = np.int64(7)  # 6 is used by cylinders and cones
 FACE_EDGE = np.int64(8)
-# In place of a vertex, for a point inside of an edge.
+# Replaces the index of a vertex for a point in the interior of an edge.
 NO_VERTEX = np.int64(-1)
 NONE_FOUND = np.int64(0)
 UNTURNED = np.eye(3)
 
 
 class Manifold(NamedTuple):
-    """Work arrays of CAPACITY rows, of which the caller counts those in use.
+    """Contacts of one pair, in arrays of CAPACITY rows. The caller counts the rows in use.
 
-    chosen: (MOST_CONTACTS,), and kept, serve the reduction.
+    point: (CAPACITY, 3) [m]. normal: (CAPACITY, 3). gap: (CAPACITY,) [m]. feature: (CAPACITY,).
+    chosen: (MOST_CONTACTS,) and kept: (CAPACITY,), work arrays of the reduction.
     """
 
     point: NDArray[np.float64]
@@ -72,7 +74,7 @@ class Manifold(NamedTuple):
 
 @kernel_part
 def empty_manifold():
-    """For the contacts of one pair."""
+    """Allocate an empty manifold."""
     return Manifold(
         np.empty((CAPACITY, 3)),
         np.empty((CAPACITY, 3)),
@@ -85,13 +87,13 @@ def empty_manifold():
 
 @inlined_kernel
 def feature_id(kind, of_a, of_b):
-    """Four bits of kind, thirty of each body's feature index."""
+    """Return a feature id with four bits for the kind and thirty bits for the feature index of each body."""
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
 
 
 @inlined_kernel
 def write_contact(contacts, slot, point, normal, gap, feature):
-    """Writes a row of a `Manifold`, or of a `Buffer` of `mesh`."""
+    """Write a row of a `Manifold` or of a mesh `Buffer`."""
     set_vec(contacts.point, slot, point)
     set_vec(contacts.normal, slot, normal)
     contacts.gap[slot] = gap
@@ -100,7 +102,7 @@ def write_contact(contacts, slot, point, normal, gap, feature):
 
 @inlined_kernel
 def copy_contact(contacts, source, target):
-    """Copies a row to another one."""
+    """Copy a row to another row."""
     write_contact(
         contacts,
         target,
@@ -113,16 +115,18 @@ def copy_contact(contacts, source, target):
 
 @inlined_kernel
 def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
-    """Adds a contact unless its gap is over the limit, and returns the new count.
+    """Add a contact unless its gap exceeds the limit, and return the new number of contacts.
 
-    Two contacts closer than `merge`, or of the same features, become the deeper one.
+    Of two contacts closer than `merge`, or with the same features, only the deeper one is kept.
+
+    count: number of contacts in the manifold. limit: largest gap [m]. merge: merge distance [m].
     """
     if gap > limit:
         return count
     for slot in range(count):
         if distance2(vec(manifold.point, slot), point) > merge * merge and manifold.feature[slot] != feature:
             continue
-        # Where the gaps are equal up to noise, the features decide.
+        # If the gaps are equal up to round-off, the smaller feature id decides.
         noise = 1e-3 * merge
         deeper = gap < manifold.gap[slot] - noise
         if deeper or (gap <= manifold.gap[slot] + noise and feature < manifold.feature[slot]):
@@ -136,7 +140,7 @@ def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
 
 @kernel_part
 def sort_by_feature(manifold, count):
-    """Insertion sort."""
+    """Sort the first `count` contacts by feature id, by insertion."""
     for end in range(1, count):
         point, normal = vec(manifold.point, end), vec(manifold.normal, end)
         gap, feature = manifold.gap[end], manifold.feature[end]
@@ -149,9 +153,9 @@ def sort_by_feature(manifold, count):
 
 @leaf_kernel
 def reduce_and_sort(manifold, count, limit, turn):
-    """Sorts by feature, keeps the contacts that `choose` chooses, and returns how many.
+    """Sort the contacts by feature id, keep those that `choose` selects, and return their number.
 
-    limit: the largest gap that a contact can have. turn: (3, 3) of the smaller body in the frame of the contacts.
+    limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body in the frame of the contacts, in columns.
     """
     sort_by_feature(manifold, count)
     if count <= FEW_CONTACTS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two colliders: where one is in the frame of the other, and the contacts that they have."""
+"""The relative pose and the contacts of two colliders."""
 
 from __future__ import annotations
 
@@ -41,14 +41,19 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Rounding of a distance between bodies of size one, with room for the sums that it comes from.
+# Round-off of a distance between bodies of size one, with a margin for the sums in it.
 DISTANCE_NOISE = 1e-10
 
 
 class PairWork(NamedTuple):
-    """What the contacts of two colliders are worked out in, large enough for every pair: the manifold, in the frame of one of
-    them; turn (3, 3) and shift (3,), the pose of the other in it; vertices, planes and bounds of a polyhedron moved there; and
-    the work arrays of hulls and of boxes."""
+    """Work arrays for the contacts of two colliders, large enough for every pair.
+
+    manifold: contacts, in the frame of one of the colliders.
+    hulls: work arrays of hulls.
+    turn, shift: (3, 3) rotation and (3,) translation [m] of the other collider in that frame.
+    vertices, planes, bounds: a polyhedron transformed to that frame.
+    boxes: work arrays of boxes.
+    """
 
     manifold: Manifold
     hulls: HullWork
@@ -62,7 +67,7 @@ class PairWork(NamedTuple):
 
 @inlined_kernel
 def core_size(shapes, i):
-    """Diagonal of the core's bounds plus the margin."""
+    """Return the size of a collider: the diagonal of the bounds of its core plus the margin [m]."""
     squared = 0.0
     for k in range(3):
         squared += (shapes.upper[i, k] - shapes.lower[i, k]) ** 2
@@ -71,7 +76,7 @@ def core_size(shapes, i):
 
 @inlined_kernel
 def relative_pose(poses, a, b, turn, shift):
-    """Pose of collider b in the frame of a, into turn (3, 3) and shift (3,)."""
+    """Write the pose of collider b in the frame of a to turn (3, 3) and shift (3,) [m]."""
     position, rotation = poses.position, poses.rotation
     for i in range(3):
         shift[i] = 0.0
@@ -87,13 +92,16 @@ def relative_pose(poses, a, b, turn, shift):
 
 @inlined_kernel
 def is_round(shapes, i):
-    """Whether a collider is a cylinder or a cone."""
+    """Return True if a collider is a cylinder or a cone."""
     return shapes.kind[i] == CYLINDER or shapes.kind[i] == CONE
 
 
 @leaf_kernel
 def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
-    """Contacts of a pair with a round body in it, in the frame of the body that is none, else of b: (count, that body)."""
+    """Find the contacts of a pair with a cylinder or a cone.
+
+    Returns the number of contacts and the collider in whose frame they are: b if a is round, else a.
+    """
     manifold, turn, shift = work.manifold, work.turn, work.shift
     body = a if is_round(shapes, a) else b
     other = b if body == a else a
@@ -120,10 +128,14 @@ def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
 
 @inlined_kernel
 def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
-    """Contacts of a pair in the frame of one of them: (count, the body whose frame it is).
+    """Find the contacts of a pair without meshes and write them to `work.manifold`.
 
-    work: from `pair_work`. round_workspace: from `work_for_rounds`, an argument of its own since numba leaves out only what
-    asks whether an argument is None.
+    limit: largest gap of a contact between the cores [m].
+    work: from `pair_work`.
+    round_workspace: from `work_for_rounds`. It is a separate argument because numba prunes `is None` branches only for
+        arguments, not for fields.
+
+    Returns the number of contacts and the collider in whose frame they are.
     """
     manifold, turn, shift = work.manifold, work.turn, work.shift
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
@@ -158,7 +170,7 @@ def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
 
 @leaf_kernel
 def place_collider(shapes, collider, position, rotation, place, turn):
-    """Pose of a collider in the world, into place (3,) and turn (3, 3), from its body's position (3,) and rotation (3, 3)."""
+    """Write a collider's world pose to place (3,) [m] and turn (3, 3), from its body's position (3,) and rotation (3, 3)."""
     placed = shapes.placed[collider]
     for i in range(3):
         place[i] = position[i]
@@ -173,14 +185,14 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 @leaf_kernel
 def placed_round(shapes, poses, frame, body, work):
-    """The round body in the frame of another collider; its pose is left in the work space."""
+    """Return a cylinder or cone in the frame of another collider. Its pose there is written to `work.turn` and `work.shift`."""
     relative_pose(poses, frame, body, work.turn, work.shift)
     return round_at(shapes, body, work.turn, work.shift)
 
 
 @kernel
 def collider_poses(shapes, position, rotation):
-    """The `Poses` of the colliders from those of the bodies."""
+    """Return the world `Poses` of all colliders from position (n, 3) [m] and rotation (n, 3, 3) of the bodies."""
     places, turns = np.empty((len(shapes.body), 3)), np.empty((len(shapes.body), 3, 3))
     for collider in range(len(shapes.body)):
         body = shapes.body[collider]
@@ -190,7 +202,7 @@ def collider_poses(shapes, position, rotation):
 
 @inner_kernel
 def pair_work(shapes):
-    """The `PairWork` for the colliders of a scene."""
+    """Allocate the `PairWork` for the colliders of a scene."""
     longest_loop = 2
     for row in range(len(shapes.loop_start) - 1):
         longest_loop = max(longest_loop, shapes.loop_start[row + 1] - shapes.loop_start[row])

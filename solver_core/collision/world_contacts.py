@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of all pairs while they are collected, in the world's frame."""
+"""A growing buffer for the contacts of all pairs, in world coordinates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Array = NDArray[np.float64]
 
 
 class Poses(NamedTuple):
-    """Of the colliders in the world: position (c, 3) m, rotation (c, 3, 3)."""
+    """World poses of the c colliders: position (c, 3) [m] and rotation (c, 3, 3)."""
 
     position: Array
     rotation: Array
 
 
 class WorldContacts(NamedTuple):
-    """Room for the contacts of all pairs; used: (1,) how many rows are."""
+    """A buffer of contacts. used: (1,) number of rows in use."""
 
     contacts: ContactSet
     used: NDArray[np.int64]
@@ -34,7 +34,7 @@ class WorldContacts(NamedTuple):
 
 @inner_kernel
 def allocate(rows):
-    """For so many contacts."""
+    """Return an empty buffer for `rows` contacts."""
     contacts = ContactSet(
         np.empty(rows, dtype=np.int64),
         np.empty(rows, dtype=np.int64),
@@ -48,7 +48,7 @@ def allocate(rows):
 
 @inner_kernel
 def with_room(found, more):
-    """The contacts found so far, with room for so many more."""
+    """Return the buffer, or a larger copy, with capacity for `more` additional contacts."""
     total, room = found.used[0], found.contacts.gap.size
     if total + more <= room:
         return found
@@ -62,7 +62,7 @@ def with_room(found, more):
 
 @inner_kernel
 def all_found(found):
-    """The contacts found so far, as views."""
+    """Return the contacts in the buffer as views."""
     one, total = found.contacts, found.used[0]
     pairs = one.body_a[:total], one.body_b[:total]
     return ContactSet(pairs[0], pairs[1], one.point[:total], one.normal[:total], one.gap[:total], one.feature[:total])
@@ -70,7 +70,7 @@ def all_found(found):
 
 @inlined_kernel
 def in_world(origin, rotation, v):
-    """origin + rotation v, a column of the matrix after the other."""
+    """Return origin + rotation v, summed column by column."""
     for k in range(3):
         origin = advanced(origin, v[k], (rotation[0, k], rotation[1, k], rotation[2, k]))
     return origin
@@ -78,13 +78,17 @@ def in_world(origin, rotation, v):
 
 @inlined_kernel
 def write_contacts(found, shapes, poses, a, b, frame, pair, count):
-    """Appends the first `count` contacts of colliders a and b, a `Manifold` or a `Buffer` in the frame of one of them."""
+    """Append the first `count` contacts of colliders a and b.
+
+    frame: the collider in whose frame the contacts are.
+    pair: the contacts between the cores, a `Manifold` or a `Buffer`.
+    """
     out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]
     margin_a, margin_b = shapes.margin[a], shapes.margin[b]
     first_a, first_b = shapes.first_collider[body_a], shapes.first_collider[body_b]
     alone = shapes.first_collider[body_a + 1] - first_a == 1 and shapes.first_collider[body_b + 1] - first_b == 1
-    # From midway between the cores to midway between the thickened surfaces.
+    # Offset from midway between the cores to midway between the surfaces with margin.
     shifted = 0.5 * (margin_a - margin_b)
     total = found.used[0]
     for slot in range(count):
