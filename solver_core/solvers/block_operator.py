@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operator M + J^T D J of bodies in blocks, one a body and one a pair that touches, and impulses in its terms.
+"""The block-sparse operator M + J^T D J, and the evaluation of impulses.
 
-D has one block (3, 3) for each contact and joint. Structure and places of the blocks are found once a solve, for all D. What
-improves impulses is given an operator, criteria to stop by, what it may cost, and a state that it brings up to date; how far
-that is from one that keeps Coulomb's law is measured by its natural map.
+The operator has one block per body and one per pair of bodies in contact. D has one (3, 3) block per contact and joint. The
+structure and the positions of the blocks are computed once per solve and serve for all D. The methods that improve impulses get
+an operator, stopping criteria, a budget of work and a state, which they update. The natural map measures the error of a state.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ __all__ = [
     "velocity_after",
 ]
 
-# numpy's integers: a Python literal in a named tuple triggers its own specialisation
+# numpy integers, because a Python literal in a named tuple triggers a separate numba specialization
 CONTACT, FRICTION, BOTH = np.int64(0), np.int64(1), np.int64(2)
 
 
 class Blocks(NamedTuple):
-    """Where each contact adds to the Hessian: positions of the two diagonal blocks (-1: none) and of the one off the diagonal.
+    """Positions of the blocks of each contact and joint in the Hessian.
 
-    b_is_row: whether the rows of the off-diagonal block belong to body B.
+    structure: structure of the factor.
+    diagonal_a, diagonal_b: (m,) positions of the diagonal blocks of both bodies, -1 for the world.
+    between: (m,) position of the off-diagonal block, -1 if one body is the world.
+    b_is_row: (m,) True if the rows of the off-diagonal block belong to body B.
     """
 
     structure: Structure
@@ -58,8 +61,14 @@ class Blocks(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """A `System`, the blocks of its operators, and room for the factor of one of them; inverse: (m, 3) diagonal of the Delassus
-    operator; kappa: (m,) effective masses."""
+    """A `System` with the block structure of M + J^T D J and storage for one factor.
+
+    system: the system.
+    blocks: positions of the blocks.
+    factor: storage of the factor.
+    inverse: (m, 3) diagonal of the Delassus operator [1/kg].
+    kappa: (m,) effective masses [kg].
+    """
 
     system: System
     blocks: Blocks
@@ -69,7 +78,11 @@ class Operator(NamedTuple):
 
 
 class State(NamedTuple):
-    """impulse: (m, 3) of each contact, and of the rows of joints; v: (n,) their velocities."""
+    """Impulses and the velocities that they cause.
+
+    impulse: (m, 3) impulses of contacts and of the rows of joints [N s].
+    v: (n,) generalized velocities.
+    """
 
     impulse: NDArray[np.float64]
     v: NDArray[np.float64]
@@ -77,14 +90,14 @@ class State(NamedTuple):
 
 @kernel
 def operator_of(system):
-    """The `Operator` of a system."""
+    """Return the `Operator` of a system."""
     blocks, inverse = _find_blocks(system), effective_inverse_mass(system)
     return Operator(system, blocks, allocate_factor(blocks.structure), inverse, effective_masses(inverse))
 
 
 @inner_kernel
 def operator_of_joints(system):
-    """The `Operator` of the rows of joints of a system alone, without masses: its `inverse` and `kappa` are empty."""
+    """Return the `Operator` of the joint rows of a system only. Its `inverse` and `kappa` are empty."""
     c = system.mu.size
     joints = System(
         system.offset,
@@ -108,7 +121,7 @@ def operator_of_joints(system):
 
 @kernel_part
 def _find_blocks(system):
-    """The `Blocks` of a `System`, whose contact graph is analysed once a solve."""
+    """Analyze the contact graph of a `System` and return its `Blocks`."""
     m, structure = system.body_a.size, analyse(system.offset, system.body_a, system.body_b)
     diagonal_a, diagonal_b, between = np.full(m, -1, np.int64), np.full(m, -1, np.int64), np.full(m, -1, np.int64)
     b_is_row = np.zeros(m, np.bool_)
@@ -127,7 +140,7 @@ def _find_blocks(system):
 
 @inlined_kernel
 def _add_product(block, left, rows, right, columns):
-    """block += J^T X, for the left body's J and X = D J of the right one."""
+    """Add J^T X to block, where J belongs to the left body and X = D J to the right one."""
     for i in range(rows):
         row = block[i * columns :]
         if columns == 6:
@@ -139,7 +152,7 @@ def _add_product(block, left, rows, right, columns):
 
 @inlined_kernel
 def _weigh(d, jacobian, size, out):
-    """out[:, :size] := D J of one body."""
+    """Set out[:, :size] := D J of one body."""
     if size == 6:
         weigh_rows(out[0], d[0, 0], d[0, 1], d[0, 2], jacobian)
         weigh_rows(out[1], d[1, 0], d[1, 1], d[1, 2], jacobian)
@@ -152,7 +165,7 @@ def _weigh(d, jacobian, size, out):
 
 @kernel_part
 def _add_triple(lower, upper, operator, k, d, weighed_a, weighed_b):
-    """J_k^T D J_k on top of its blocks; of those above the diagonal only where there is room for them."""
+    """Add J_k^T D J_k to its blocks. Blocks above the diagonal are skipped if there is no storage for them."""
     system, blocks = operator.system, operator.blocks
     a, b = system.body_a[k], system.body_b[k]
     size_a = system.offset[a + 1] - system.offset[a] if a >= 0 else 0
@@ -189,8 +202,10 @@ def _assemble(lower, upper, operator, derivative, weighed_a, weighed_b):
 
 @inner_kernel
 def assemble(operator, derivative, symmetric):
-    """M + J^T D J in the place of the operator's factor; derivative: (m, 3, 3) D. symmetric: whether all D are, so that blocks
-    on and below the diagonal are enough."""
+    """Assemble M + J^T D J in the storage of the operator's factor.
+
+    derivative: (m, 3, 3) D. symmetric: True if all D are symmetric; then only blocks on and below the diagonal are stored.
+    """
     length, widest = operator.blocks.structure.length, operator.system.jacobian_a.shape[2]
     lower, upper = operator.factor[:length], operator.factor[length : length if symmetric else 2 * length]
     _assemble(lower, upper, operator, derivative, np.empty((3, widest)), np.empty((3, widest)))
@@ -198,7 +213,7 @@ def assemble(operator, derivative, symmetric):
 
 @leaf_kernel
 def gap_velocity(system, k, v, out):
-    """out := J_k v + c_k."""
+    """Set out := u_k + c_k for triple k, the relative velocity plus the slack of a contact [m/s]."""
     out[0], out[1], out[2] = relative_velocity(system, k, v)
     if k < system.slack.size:
         out[0] += system.slack[k]
@@ -206,7 +221,7 @@ def gap_velocity(system, k, v, out):
 
 @inlined_kernel
 def rows_of_kind(kind, of_joint):
-    """The first of the rows of a triple that are of a kind, and the one after the last."""
+    """Return the range of rows of a triple that belong to a kind: the first row and the row after the last. Joints use all."""
     if of_joint:
         return 0, 3
     return 1 if kind == FRICTION else 0, 1 if kind == CONTACT else 3
@@ -214,8 +229,10 @@ def rows_of_kind(kind, of_joint):
 
 @leaf_kernel
 def generalised_impulse(system, kind, count, y, out):
-    """out := N alpha for contact, D beta for friction, their sum for both: the rows of J^T y, y = (alpha, beta), of this
-    kind, of the first `count` triples: all, or the contacts alone. Joints have all of their rows in it."""
+    """Set out := J^T y, restricted to the rows of one kind and to the first `count` triples.
+
+    This is N alpha for CONTACT, D beta for FRICTION, and their sum for BOTH, with y = (alpha, beta). Joints use all rows.
+    """
     out[:] = 0.0
     for k in range(count):
         first, last = rows_of_kind(kind, k >= system.mu.size)
@@ -227,7 +244,10 @@ def generalised_impulse(system, kind, count, y, out):
 
 @leaf_kernel
 def imbalance(system, kind, y, change, out):
-    """gradient := M x - J^T y in the rows of a kind, back := M^-1 of it, the two of `out`, (n,) each; change: (n,) x."""
+    """Compute the momentum residual M x - J^T y with the rows of one kind, and M^-1 times it.
+
+    y: (m, 3) impulses. change: (n,) velocity change x. out: the two output arrays, (n,) each.
+    """
     gradient, back = out
     generalised_impulse(system, kind, y.shape[0], y, back)
     apply_mass(system, change, gradient)
@@ -238,7 +258,7 @@ def imbalance(system, kind, y, change, out):
 
 @leaf_kernel
 def velocities_of_change(system, kind, change, out):
-    """out (m, 3) := J x in the rows of a kind, x (n,) a change of velocities; returns its largest entry, without its sign."""
+    """Set out (m, 3) := J x in the rows of one kind, for a velocity change x (n,). Return the largest absolute entry."""
     largest = 0.0
     for k in range(out.shape[0]):
         n, t1, t2 = relative_velocity(system, k, change)
@@ -253,7 +273,7 @@ def velocities_of_change(system, kind, change, out):
 
 @leaf_kernel
 def velocity_after(system, base, p, v):
-    """v := base + M^-1 p."""
+    """Set v := base + M^-1 p."""
     apply_inverse_mass(system, p, v)
     for i in range(v.size):
         v[i] += base[i]
@@ -261,7 +281,7 @@ def velocity_after(system, base, p, v):
 
 @inner_kernel
 def update_velocities(system, state):
-    """v := v_hat + M^-1 J^T lam of a `State`."""
+    """Set v := v_hat + M^-1 J^T lam of a `State`."""
     momentum = np.empty(state.v.size)
     generalised_impulse(system, BOTH, state.impulse.shape[0], state.impulse, momentum)
     velocity_after(system, system.velocity, momentum, state.v)
@@ -269,8 +289,10 @@ def update_velocities(system, state):
 
 @inner_kernel
 def measure(operator, acceptable, state):
-    """The natural map of a state, m/s, and of how many contacts and joints it is beyond `acceptable`; its velocities are
-    brought up to date."""
+    """Update the velocities of a state and return its largest natural map [m/s].
+
+    Also returns the number of contacts and joints whose natural map exceeds `acceptable` [m/s].
+    """
     update_velocities(operator.system, state)
     impulse, v, kappa = state.impulse, state.v, operator.kappa
     return natural_error_between(operator.system, impulse, v, kappa, 0, 0, kappa.size, acceptable)
@@ -278,8 +300,10 @@ def measure(operator, acceptable, state):
 
 @kernel
 def measure_each(system, kappa, state):
-    """(m,) the natural map of each contact and joint, m/s, 0 where nothing can move; the velocities of the state are brought
-    up to date. kappa: (m,) effective masses."""
+    """Update the velocities of a state and return the natural map of each contact and joint (m,) [m/s].
+
+    It is 0 for those that cannot move. kappa: (m,) effective masses [kg].
+    """
     update_velocities(system, state)
     errors = np.zeros(kappa.size)
     for k in range(errors.size):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much a step may cost: bounds on factorisations and on work, the same on every run, and one on time, which is not.
+"""The budget of a step: reproducible bounds on factorizations and work, and a bound on time, which is not reproducible.
 
-Iterations bound nothing: one costs a factorisation or a hundred, and a factorisation of two cards takes a thousand
-multiplications, one of a block in two hundred pieces ten million. So a solve has factorisations in proportion to the
-iterations that it is allowed, and a step has multiplications: when these are spent a solve has as many factorisations as some
-iterations take. A step is not tried again then, unless its contacts are so many that a few tries alone take as much.
+The number of iterations does not bound the cost. An iteration takes one factorization or a hundred. A factorization for two
+cards takes a thousand multiplications, one for a block in two hundred pieces takes ten million. So a solve may do a number of
+factorizations in proportion to its iterations, and a step may do a number of multiplications. When these are used up, a solve
+still gets the factorizations of a few iterations. The step is then not retried, unless it has so many contacts that a few tries
+alone take that much work.
 
-Kernels cannot read a clock in a way that is portable and can be cached. So they read, between any two factorisations, an array
-that a thread of Python's writes to while they run. Contact is kept when time is over, and a contact projection the last thing
-done (Kaufman et al. 2008, section 7): the clock never cuts one short, since what it has halfway is worse than nothing. It is a
-convex problem, and what it may cost is bounded in factorisations.
+Kernels cannot read a clock in a way that is portable and can be cached. Between two factorizations they read an array instead,
+which a Python thread changes when the time runs out. The solve then ends with a contact projection (Kaufman et al. 2008,
+section 7), so that the result satisfies contact. The clock never stops a contact projection, because a partial one is worse
+than none. It is a convex problem whose cost is bounded in factorizations.
 """
 
 from __future__ import annotations
@@ -41,27 +42,30 @@ __all__ = [
     "spent",
 ]
 
-# entries of an effort: whether the deadline has passed; factorisations that a solve has done, how many it may do, and the
-# multiplications in one; multiplications that the step has done
+# Entries of an effort. OVERDUE: 1 after the deadline. DONE, MOST: factorizations of the solve so far, and their limit. COST:
+# multiplications per factorization. WORK: multiplications of the step so far.
 OVERDUE, DONE, MOST, COST, WORK = range(5)
 FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
-LEAST = 400  # factorisations that any solve may do, some iterations
-MULTIPLICATIONS = 30_000_000_000  # in a step: about half a minute
-PATIENT_PART = 40  # of the factorisations that a solve may do: one that does not halve an error is enough
-WITHOUT_PROGRESS = 100_000_000  # multiplications, about a tenth of a second, that may well do no good
-OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # in a step of many: eight tries, of what one takes in a heap of 8,000 cubes
-OF_A_PRODUCT = 216  # multiplications, of two blocks of six by six
-OF_A_CONTACT = 400  # about, to put it into the matrix and to look at it
+LEAST = 400  # factorizations that any solve may do if its iterations allow
+MULTIPLICATIONS = 30_000_000_000  # limit per step, about half a minute
+PATIENT_PART = 40  # a method may use 1 / 40 of a solve's factorizations without halving its error
+WITHOUT_PROGRESS = 100_000_000  # multiplications, about 0.1 s, that a method may use without halving its error
+OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # multiplications per contact: eight tries in a pile of 8,000 cubes
+OF_A_PRODUCT = 216  # multiplications in a product of two 6 by 6 blocks
+OF_A_CONTACT = 400  # approximate multiplications to assemble and evaluate a contact
 
 
 def effort_of_a_step() -> NDArray[np.int64]:
-    """(5,) an effort of which nothing is done."""
+    """Return an effort (5,) without any work done."""
     return np.zeros(5, dtype=np.int64)
 
 
 @kernel
 def allow(effort, max_iterations, products, contacts):
-    """Begin a solve of so many iterations at most. products: of blocks, in a factorisation."""
+    """Set the limits at the start of a solve.
+
+    max_iterations: maximum number of iterations. products: block products per factorization. contacts: number of contacts.
+    """
     cost = OF_A_PRODUCT * products + OF_A_CONTACT * contacts + 1
     left = (MULTIPLICATIONS - effort[WORK]) // cost + 1
     effort[DONE], effort[COST] = 0, cost
@@ -70,44 +74,46 @@ def allow(effort, max_iterations, products, contacts):
 
 @leaf_kernel
 def count_factorisation(effort):
-    """To be called for each."""
+    """Count one factorization. Call it for each."""
     effort[DONE] += 1
     effort[WORK] += effort[COST]
 
 
 @leaf_kernel
 def count_products(effort, products):
-    """As many products of two blocks that are no part of a factorisation; other work is counted in them."""
+    """Count work outside factorizations, in products of two 6 by 6 blocks."""
     effort[WORK] += OF_A_PRODUCT * products
 
 
 def is_worked_off(effort: NDArray[np.int64], contacts: int = 0) -> bool:
-    """Whether a step of so many contacts has done all the work that it may."""
+    """Return True if a step with this number of contacts has used up its work."""
     return bool(effort[WORK] >= max(MULTIPLICATIONS, OF_A_CONTACT_IN_ALL_TRIES * contacts))
 
 
 @leaf_kernel
 def spent(effort):
-    """Whether nothing but a contact projection should be begun."""
+    """Return True if the budget or the time is used up, so that only a contact projection may start."""
     return effort[OVERDUE] > 0 or effort[DONE] >= effort[MOST]
 
 
 @leaf_kernel
 def patience(effort):
-    """Factorisations after which what has not halved its error is given up: a part of what the solve may do, more of small
-    matrices."""
+    """Return the number of factorizations without halving the error after which a method stops.
+
+    It is a fraction of the solve's limit, and larger for small matrices.
+    """
     return max(LEAST, effort[MOST] // PATIENT_PART, WITHOUT_PROGRESS // effort[COST])
 
 
 @leaf_kernel
 def is_over(effort):
-    """Whether a contact projection, too, should end as it is: not for the time that it takes."""
+    """Return True if even a contact projection must stop. This depends on work and factorizations, never on the clock."""
     return effort[WORK] >= 2 * MULTIPLICATIONS and effort[DONE] >= 2 * LEAST
 
 
 @contextmanager
 def deadline_timer(effort: NDArray[np.int64], seconds: float) -> Iterator[None]:
-    """Mark an effort as overdue after so many seconds (inf: never): what is begun after that is contact alone."""
+    """Mark an effort as overdue after `seconds` (inf: never). After that, only contact projections start."""
     effort[OVERDUE] = effort[WORK] = 0
     if seconds == np.inf:
         yield
