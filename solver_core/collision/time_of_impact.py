@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Time of impact: when two bodies that move through a step first overlap by more than contacts make good.
+"""Time of impact: the first time in a step at which two moving bodies overlap by more than contacts can correct.
 
-Conservative advancement (Mirtich 1996). Along the direction n in which two bodies are apart, their separation falls at most at
+The method is conservative advancement (Mirtich 1996). Along a direction n that separates two bodies, their gap closes no faster
+than
 
-    mu = -(v_b - v_a) . n + |w_a x n| r_a + |w_b x n| r_b,    r the farthest that a body's core reaches from its centre of mass,
+    mu = -(v_b - v_a) . n + |w_a x n| r_a + |w_b x n| r_b,    r = radius of a body's core about its center of mass.
 
-so that it keeps above s for (separation - s) / mu. Advancing both by that time and measuring again never steps over an impact,
-however thin the bodies are. Sliding costs nothing: it does not close n.
+The gap therefore stays above s for at least (gap - s) / mu. The method advances both bodies by that time and computes the gap
+again, so it never steps over an impact, however thin the bodies are. Sliding does not close the gap and costs no advances.
 
-A mesh is looked at triangle by triangle: of all pairs that may meet on their way, the first that does counts.
+A mesh is tested triangle by triangle. The earliest impact of all pairs of triangles that may touch during the step counts.
 
-Bodies that slide and turn on each other leave the tangent along which contact was solved for, a little in every step. So the
-overlap at the step's end is measured too, lest it adds up.
+Bodies that slide and rotate on each other leave the tangent plane of the solved contact, a little in each step. The overlap at
+the end of the step is therefore checked, too, so that it does not accumulate.
 """
 
 from __future__ import annotations
@@ -35,22 +36,28 @@ from .world_contacts import Poses
 
 __all__ = ["HARMLESS_MOTION", "OVERLAP_ALLOWED", "Motion", "earliest_impacts", "thicknesses"]
 
-# Of the thinner body's thickness, the overlap that is an impact; and of that overlap, the relative motion in a step up to which
-# bodies cannot pass each other. The rest offset takes their place where it is larger.
+# OVERLAP_ALLOWED: overlap that counts as an impact, relative to the thickness of the thinner body. HARMLESS_MOTION: relative
+# motion in a step up to which bodies cannot pass each other, relative to that overlap. A larger rest offset replaces both.
 OVERLAP_ALLOWED = 0.1
 HARMLESS_MOTION = 2.5
-# Of that overlap: by how much what is deeper than half of it may deepen in a whole step.
+# Relative to that overlap: the allowed increase, in a full step, of an overlap that is deeper than half of it.
 DEEPENING_ALLOWED = 0.05
-# In units of the rest offset, the gap at which bodies count as touching: near enough for restitution to act.
+# Relative to the rest offset: the gap up to which bodies count as touching, so that restitution acts.
 TOUCHING = 1.25
-# Of the step: an impact nearer to its beginning was there already, and the contacts that did not hold need a shorter step.
+# Fraction of the step: an earlier impact existed at the start. Its contacts failed to hold and need a shorter step.
 BEGINNING = 0.01
 MAX_ADVANCES = 64
 
 
 class Motion(NamedTuple):
-    """Where bodies are when a step begins, position (n, 3) and rotation (n, 3, 3), and how they move through its h seconds:
-    twist (n, 6). share: h over the scene's time step. overlap: of the thinner body's thickness, what is an impact."""
+    """Poses of n bodies at the start of a step, and their motion.
+
+    position, rotation: (n, 3) [m] and (n, 3, 3).
+    twist: (n, 6) constant linear [m/s] and angular velocity [rad/s].
+    h: duration of the step [s].
+    share: h divided by the scene's time step.
+    overlap: overlap that counts as an impact, relative to the thickness of the thinner body.
+    """
 
     position: NDArray[np.float64]
     rotation: NDArray[np.float64]
@@ -61,7 +68,7 @@ class Motion(NamedTuple):
 
 
 def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.float64]:
-    """(c,) m: how thin each collider is, measured across its faces, margin included; infinite for a plane and an open mesh."""
+    """Return the least thickness of each collider across its faces, with margins (c,) [m]; inf for planes and open meshes."""
     thickness = np.empty(len(shapes.kind))
     known: dict[tuple[int, int], float] = {}
     for i in range(len(thickness)):
@@ -84,10 +91,14 @@ def thicknesses(shapes: ShapeTable, triangles: Triangles | None) -> NDArray[np.f
 
 
 class MovingPair(NamedTuple):
-    """Two colliders whose impact is looked for.
+    """Two colliders that are tested for an impact.
 
-    radius_a, radius_b: m, of the cores around the centres of mass. drift: m/s, how fast the points of either move within their
-    bodies; bound: m/s, how fast in all. thinner: m, the thickness of the thinner one. offset: m, what they keep at rest.
+    a, b: the colliders.
+    radius_a, radius_b: radii of the cores about the centers of mass [m].
+    drift: bound on the relative velocity of their surfaces within the bodies [m/s].
+    bound: bound on the relative velocity of any two points [m/s].
+    thinner: thickness of the thinner collider [m].
+    offset: rest offset [m].
     """
 
     a: int
@@ -101,9 +112,15 @@ class MovingPair(NamedTuple):
 
 
 class ImpactWork(NamedTuple):
-    """Work arrays: poses of the colliders in the world, which hold the step's begin between two pairs; the place (3,) and turn
-    (3, 3) of a body; those of `pair_contacts`, and for round bodies; a normal (3,); and the triangles in the scratch colliders,
-    -1 for none."""
+    """Work arrays.
+
+    poses: world poses of the colliders. Between two pairs they are those at the start of the step.
+    place, turn: (3,) [m] and (3, 3), pose of a body.
+    pairs: work arrays of `pair_contacts`.
+    rounds: work arrays for cylinders and cones, or None.
+    normal: (3,).
+    chosen: triangles in the scratch colliders, -1 for none.
+    """
 
     poses: Poses
     place: NDArray[np.float64]
@@ -116,13 +133,13 @@ class ImpactWork(NamedTuple):
 
 @leaf_kernel
 def spin_of(twist, body):
-    """Angular velocity in rad/s."""
+    """Return the angular velocity of a body [rad/s]."""
     return twist[body, 3], twist[body, 4], twist[body, 5]
 
 
 @kernel_part
 def moved_pose(motion, body, time, place, turn):
-    """Pose of a body that has moved with its twist for some time, into place (3,) and turn (3, 3)."""
+    """Write the pose of a body after `time` [s] with constant twist to place (3,) [m] and turn (3, 3)."""
     rotation = motion.rotation[body]
     spin = spin_of(motion.twist, body)
     speed = norm(spin)
@@ -144,13 +161,16 @@ def moved_pose(motion, body, time, place, turn):
 
 @inlined_kernel
 def turning_speed(twist, body, normal, radius):
-    """The fastest that turning moves a point within the radius along a unit vector."""
+    """Return the largest speed along a unit vector that rotation gives to a point within the radius [m/s]."""
     return radius * norm(cross(spin_of(twist, body), normal))
 
 
 @leaf_kernel
 def core_radius(shapes, collider, other, position):
-    """The farthest that the core of a collider reaches from its body's centre of mass; of a plane, where the other body is."""
+    """Return a bound on the distance of the core of a collider from its body's center of mass [m].
+
+    For a plane, only points near the other body count.
+    """
     body = shapes.body[collider]
     if shapes.kind[collider] != PLANE:
         return shapes.radius[body] - shapes.margin[collider]
@@ -159,7 +179,7 @@ def core_radius(shapes, collider, other, position):
 
 @leaf_kernel
 def motion_bound(twist, a, b, radius_a, radius_b):
-    """The fastest that any point of one body can move against any of the other, m/s."""
+    """Return a bound on the relative velocity of any two points of two bodies [m/s]."""
     speed = norm(sub(vec(twist, b), vec(twist, a)))
     speed += radius_a * norm(spin_of(twist, a))
     return speed + radius_b * norm(spin_of(twist, b))
@@ -167,9 +187,9 @@ def motion_bound(twist, a, b, radius_a, radius_b):
 
 @leaf_kernel
 def gap_after(shapes, triangles, motion, pair, time, limit, work):
-    """Gap of two colliders after some time, infinite beyond the limit, and the normal into work.normal, from a to b.
+    """Return the gap of two colliders after `time` [m], or inf if it exceeds the limit.
 
-    triangles is None where there are no meshes.
+    The normal from a to b is written to work.normal. triangles is None without meshes.
     """
     a, b, poses, normal, manifold = pair.a, pair.b, work.poses, work.normal, work.pairs.manifold
     if triangles is not None:
@@ -196,7 +216,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
 
 @inlined_kernel
 def closing_speed(shapes, motion, pair, normal):
-    """A bound on how fast the gap of two colliders along a unit vector falls, mu of the module's docstring."""
+    """Return a bound on the closing speed of two colliders along a unit vector [m/s]: mu of the module docstring plus drift."""
     twist, a, b = motion.twist, shapes.body[pair.a], shapes.body[pair.b]
     closing = turning_speed(twist, a, normal, pair.radius_a) + turning_speed(twist, b, normal, pair.radius_b)
     for k in range(3):
@@ -216,9 +236,9 @@ def impact(shapes, triangles, motion, pair, before, work):
         limit = pair.bound * (h - time) + touching_gap
         gap = gap_after(shapes, triangles, motion, pair, time, limit, work)
         if advance == 0:
-            # what overlaps already is parted by the stepper; here it must only not get worse
+            # The stepper separates existing overlaps. Here they must only not get much deeper.
             deepest = min(deepest, gap - motion.share * DEEPENING_ALLOWED * allowed)
-        # on the way overlaps are only bounded, and more loosely; at the end they are known
+        # During the step the overlap has a looser bound than at its end.
         harmful = gap < (deepest if time == h else deepest - 0.5 * allowed)
         if harmful or time == h or gap == np.inf:
             break
@@ -231,13 +251,13 @@ def impact(shapes, triangles, motion, pair, before, work):
         if clear >= before:
             break
     else:
-        # so far it is safe
+        # The advances did not converge, but the motion is safe up to this time.
         return time, True
     if not harmful:
         return np.inf, False
     if clear < 0.0:
         return 0.5 * time, True
-    # back to where they were apart, and up to where they touch
+    # Go back to the last time at which they were separated, and advance until they touch.
     time = clear
     for _ in range(MAX_ADVANCES):
         limit = pair.bound * (h - time) + touching_gap
@@ -250,13 +270,13 @@ def impact(shapes, triangles, motion, pair, before, work):
 
 @leaf_kernel
 def safe_motion(motion, thinner, offset):
-    """Relative motion in m in a step up to which two colliders cannot pass each other, nor overlap by much."""
+    """Return the relative motion in a step up to which two colliders cannot pass each other or overlap by much [m]."""
     return max(HARMLESS_MOTION * motion.overlap * thinner, offset)
 
 
 @leaf_kernel
 def fastest_drift(triangles):
-    """Twice the speed in m/s of the fastest vertex within its body: that of two of them against each other."""
+    """Return twice the largest speed of a vertex within its body, a bound for two surfaces against each other [m/s]."""
     drift = 0.0
     for v in range(len(triangles.drift)):
         drift = max(drift, 2.0 * norm(vec(triangles.drift, v)))
@@ -265,8 +285,10 @@ def fastest_drift(triangles):
 
 @kernel_part
 def sweep_of(shapes, motion, pair, turn, shift, work):
-    """The `Sweep` of a mesh, the first of a pair, and of the second, as thick as the pair says; in work arrays turn
-    (3, 3), shift (3,)."""
+    """Return the `Sweep` of a pair whose first collider is a mesh.
+
+    turn: (3, 3) and shift: (3,), storage for the relative pose.
+    """
     drift, bound = pair.drift, pair.bound
     h, a, b = motion.h, pair.a, pair.b
     body_a, body_b = shapes.body[a], shapes.body[b]
@@ -297,9 +319,9 @@ def sweep_of(shapes, motion, pair, turn, shift, work):
 
 @kernel_part
 def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
-    """As `impact`, of a mesh a and a collider b, which may be a mesh as well: of all their triangles the earliest.
+    """Return the earliest impact of the triangles of a mesh a with a collider b, which may be a mesh, as `impact` does.
 
-    pair: as if nothing deformed.
+    pair: the pair without surface velocity from deformation.
     """
     drift = fastest_drift(triangles)
     bound = pair.bound + drift
@@ -313,7 +335,7 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
 
 @leaf_kernel
 def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
-    """The earliest impact of rows (k, 2) of triangles, as from `swept_triangles`. pair: with the other collider's thickness."""
+    """Return the earliest impact of the rows (k, 2) from `swept_triangles`. pair: `thinner` is the thickness of collider b."""
     a, b, chosen = sweep.mesh, sweep.other, work.chosen
     scratch = len(shapes.body) - SCRATCH
     take_scratch(shapes, scratch, a)
@@ -341,13 +363,20 @@ def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
 
 @kernel
 def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, rest, pairs, motion):
-    """(k,) time in s after which each pair of colliders needs contacts anew, infinity where the whole step is safe; and (k,)
-    whether that is because they touch from the beginning and overlap more and more.
+    """Return the time of impact of each pair of colliders within a step, by conservative advancement (Mirtich 1996).
 
-    shapes: without surfaces, and with scratch colliders where there are meshes; else surfaces and triangles are None.
-    round_workspace: from `work_for_rounds`. thickness: from `thicknesses`. rest: (n,) m, each body's own rest offset; a pair's
-    is the smaller one. pairs: (k, 2). motion: a `Motion`. The time is that at which the colliders touch; half the time to a
-    harmful overlap where they touch from the beginning.
+    shapes: shapes without surfaces; with meshes, the last rows are the scratch colliders.
+    surfaces, triangles: data of the meshes; None without meshes.
+    round_workspace: from `work_for_rounds`.
+    thickness: from `thicknesses` [m].
+    rest: (n,) rest offset of each body; a pair uses the smaller one [m].
+    pairs: (k, 2) pairs of colliders.
+    motion: poses and twists of the bodies.
+
+    Returns times (k,) [s], inf if the whole step is safe, and flags (k,). If the flag is False, the pair touches at that time.
+    If it is True, the step must be cut at that time without an impact, for one of three reasons: the pair touched from the
+    start (the time is half of that to a harmful overlap), the impact is at the very start (half of the step), or the advances
+    did not converge (the motion is safe up to that time).
     """
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
     poses = collider_poses(shapes, motion.position, motion.rotation)
