@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The friction of contacts as it is given to a contact problem: coefficients, what slides and where to, bounds of moments."""
+"""Friction arguments of a contact problem: coefficients, sliding contacts and their directions, and bounds of moments."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction of m contacts; each field but the flags and vectors is a number for all or (m,).
+    """Friction of m contacts. Coefficients and bounds are a scalar or (m,).
 
-    mu, mu_dynamic: coefficients of static and dynamic friction, at least 0; inf where nothing may slip; the dynamic one is mu
-    if it is None. sliding: (m,) bool, contacts at which the dynamic one is in force. sliding_direction: (m, dim - 1) vectors
-    of any length but zero along the sliding velocity, read where `sliding` is set: friction there is -mu_dynamic lam_n d,
-    whatever u becomes (Baraff 1994, (24)). rolling, torsion: m, the bounds of moments over the normal impulse
-    (`problem/rolling.py`): each contact then has more rows, after its own, of angular velocities: about n with torsion, about
-    t1 and t2 (for dim 2 one) with rolling.
+    mu: coefficient of static friction, at least 0; inf for a contact that cannot slip.
+    mu_dynamic: coefficient of dynamic friction; None for mu.
+    sliding: (m,) bool, contacts that use the dynamic coefficient.
+    sliding_direction: (m, dim - 1) vectors of nonzero length along the sliding velocity, used where `sliding` is True. With the
+        unit vector d, friction there is -mu_dynamic lam_n d for any u (Baraff 1994, (24)).
+    rolling, torsion: bounds of moments, relative to the normal impulse [m] (`problem/rolling.py`). Each contact then has
+        additional rows of angular velocities: about n with torsion, and about t1 and t2 (one row if dim is 2) with rolling.
     """
 
     mu: ArrayLike
@@ -38,12 +39,12 @@ class Friction:
 
     @classmethod
     def of(cls, mu: ArrayLike | Friction) -> Friction:
-        """The friction that is given whole, or by its coefficient alone."""
+        """Return the argument if it is a `Friction`, else the `Friction` with this coefficient."""
         return mu if isinstance(mu, Friction) else cls(mu)
 
 
 class FrictionArrays(NamedTuple):
-    """Fields of a `ContactProblem`: mu, mu_dynamic (m,), sliding (m,), direction (m, dim - 1) unit vectors or zero."""
+    """Fields of a `ContactProblem`: mu, mu_dynamic and sliding (m,), and direction (m, dim - 1), unit vectors or zero."""
 
     mu: Floats
     mu_dynamic: Floats
@@ -52,7 +53,7 @@ class FrictionArrays(NamedTuple):
 
 
 def friction_of(given: Friction, m: int, dim: int) -> FrictionArrays:
-    """The friction of m contacts. Raises ValueError naming the argument and the index."""
+    """Return the arrays of the friction of m contacts. Raises ValueError with the name of the argument and the index."""
     static = coefficients("mu", given.mu, m)
     dynamic = static if given.mu_dynamic is None else coefficients("mu_dynamic", given.mu_dynamic, m)
     slides = np.zeros(m, dtype=bool) if given.sliding is None else np.asarray(given.sliding)
@@ -72,7 +73,7 @@ def friction_of(given: Friction, m: int, dim: int) -> FrictionArrays:
                 f"sliding_direction[{standing[0]}] has length zero: give the direction in which contact {standing[0]} "
                 "slides, or leave it out of `sliding`"
             )
-        # first by a power of two, which is exact: the square of a length may overflow, or vanish
+        # Scale by a power of two first, which is exact, because the square of a length may overflow or underflow.
         direction[slides] = np.ldexp(direction[slides], -np.frexp(largest[slides, None])[1])
         direction[slides] /= np.linalg.norm(direction[slides], axis=1, keepdims=True)
         tied = np.flatnonzero(slides & np.isinf(dynamic))
