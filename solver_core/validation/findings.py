@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said about a scene that cannot be simulated, and what is asked of single values."""
+"""Problems of a scene that cannot be simulated, and checks of single values."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ __all__ = [
     "listed",
 ]
 
-# What is wrong with a body: the field's name, and a sentence that says what and what to do.
+# Problems of a body: pairs of a field name and a sentence that states the problem and its remedy.
 Findings = Iterator[tuple[str, str]]
 Array = NDArray[Any]
 
-# How far from 1 the length of an orientation quaternion may be.
+# Tolerance of the length of an orientation quaternion, which should be 1.
 UNIT = 1e-6
-# Radians in a step: up to that a top on its tip stays within 0.3 degrees and 1 mm of its motion for 2 s, at 0.63 it does not.
-# Here, for what only looks at a bake asks for it, and would load scipy with what looks for surprises.
+# Rotation per step [rad]. Up to this value, a top on its tip stays within 0.3 degrees and 1 mm of its motion for 2 s; at 0.63
+# it does not. The constant is in this module because `surprises.py` loads scipy, which readers of a bake do not need.
 FARTHEST_TURN = 0.5
-# Names that a message gives at most.
+# Largest number of names in a message.
 FEW = 4
 
 
 @dataclass(frozen=True)
 class SceneProblem:
-    """One thing that is wrong: the object's name, the field's, and a sentence that says what and what to do."""
+    """One problem: the names of the object and of the field, and a sentence that states the problem and its remedy."""
 
     object: str
     field: str
@@ -56,7 +56,7 @@ class SceneProblem:
 
 
 class SceneError(ValueError):
-    """The scene cannot be simulated; `problems` names every object and field that is wrong."""
+    """The scene cannot be simulated. `problems` names every wrong object and field."""
 
     def __init__(self, problems: tuple[SceneProblem, ...]):
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -64,7 +64,7 @@ class SceneError(ValueError):
 
 
 class Alike(NamedTuple):
-    """A finding that several objects share: the field, the message, and the names of the objects."""
+    """A problem of several objects: the field, the message, and the names of the objects."""
 
     field: str
     message: str
@@ -72,7 +72,7 @@ class Alike(NamedTuple):
 
 
 def alike(problems: Iterable[SceneProblem]) -> list[Alike]:
-    """Problems whose field and message are the same as one, in the order of the first of each."""
+    """Group problems with the same field and message, in the order of their first occurrence."""
     names: dict[tuple[str, str], list[str]] = {}
     for problem in problems:
         names.setdefault((problem.field, problem.message), []).append(problem.object)
@@ -80,23 +80,23 @@ def alike(problems: Iterable[SceneProblem]) -> list[Alike]:
 
 
 def is_finite(value: Any, shape: tuple[int, ...]) -> bool:
-    """Whether it is an array of this shape of finite numbers."""
+    """Return True if the value is an array of this shape with finite numbers."""
     array = np.asarray(value)
     return array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
 
 
 def is_positive(value: float) -> bool:
-    """Whether it is finite and above 0."""
+    """Return True if the value is finite and greater than 0."""
     return _is_a_float(value) and value > 0.0
 
 
 def is_not_negative(value: float) -> bool:
-    """Whether it is finite and not below 0."""
+    """Return True if the value is finite and at least 0."""
     return _is_a_float(value) and value >= 0.0
 
 
 def _is_a_float(value: float) -> bool:
-    """Whether it is finite, and no whole number beyond the largest float."""
+    """Return True if the value is finite. An integer beyond the largest float is not."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -104,16 +104,16 @@ def _is_a_float(value: float) -> bool:
 
 
 def first_few(names: Sequence[str]) -> str:
-    """Names in a row, of many the first few and how many there are beside."""
+    """Join names with commas. Of many names, give the first few and the number of the others."""
     row = ", ".join(names[:FEW])
     return row if len(names) <= FEW else f"{row} and {len(names) - FEW} more"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Two names or more in a sentence, the first few of many."""
+    """Join two or more names for a sentence, with "and". Of many names, give the first few and the number of the others."""
     return first_few(names) if len(names) > FEW else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def describe(value: Any) -> str:
-    """A number or an array in a line or two; of a long one the ends."""
+    """Format a number or an array in a line or two. A long array is abbreviated."""
     return np.array2string(np.asarray(value), separator=", ", threshold=8)

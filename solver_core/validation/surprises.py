@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a valid scene comes out otherwise than most people expect, said before it is baked.
+"""Warnings about valid scenes whose result may surprise, given before the bake.
 
-Nothing here keeps a scene from being simulated, and nothing needs a step of it: contacts are looked for elsewhere.
+No warning prevents a simulation. The checks do not simulate a step and do not search for contacts.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .paths import followed_frames
 
 __all__ = ["origins_off_center", "surprises", "thickness"]
 
-# Beyond this ratio of masses no scene was measured.
+# Mass ratios above this are untested.
 LARGEST_MASS_RATIO = 1e6
-# Steps in which a body falls by its own thickness from rest, below which its bounces and tumbling are a matter of chance.
+# Smallest number of steps in which a body should fall by its own thickness from rest. Below it, bounces are unreliable.
 FEWEST_STEPS = 2
-# Of the longest side of a body that bends: with fewer than two edges along it no arc is seen.
-# Vertices are in single precision.
+# Longest edge of a flexible body, relative to its longest side. With fewer than two edges along it, no bending is visible.
+# The margin is for vertices in single precision.
 LONG_EDGE = 0.5 + 1e-6
-# Triangles of a body that bends: more of them take longer to be put anew, in every step, than most scenes to be solved.
+# Triangles of a flexible body. Updating more of them in each step takes longer than the solver in most scenes.
 MOST_BENT_TRIANGLES = 10_000
-# Of the longest side of a body: an origin that is farther from the center of mass is off center to the eye.
+# Distance of the origin from the center of mass, relative to the longest side, above which the origin is visibly off center.
 OFF_CENTER = 0.05
 
 
 def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, ...]:
-    """What would surprise in a scene that `validate` accepts, by object and field."""
+    """Return the warnings about a scene that `validate` accepts, by object and field."""
     return (
         *mass_surprises(spec),
         *size_surprises(spec, settings),
@@ -64,14 +64,16 @@ def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def origins_off_center(spec: SceneSpec) -> dict[str, float]:
-    """m from the origin to the center of mass, by the names of the active bodies that have the center of their volume and whose
-    origin is far from it."""
+    """Return the distance from the origin to the center of mass of bodies whose origin is off center [m], by name.
+
+    Only active bodies without an explicit center of mass count.
+    """
     far = {}
     for body in spec.bodies:
         if body.kind is not BodyKind.ACTIVE or body.center_of_mass is not None or body.shape.kind is ShapeKind.NONE:
             continue
         corners = np.concatenate([part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)])
-        # of something round there are only the ends of its axis
+        # The vertices of a round shape are only the ends of its axis.
         around = max(2.0 * (part.shape.margin + part.shape.radius) for part in parts(body.shape))
         away = float(np.linalg.norm(body_mass_properties(body).center_of_mass))
         if away > OFF_CENTER * (float(np.ptp(corners, axis=0).max()) + around):
@@ -80,7 +82,7 @@ def origins_off_center(spec: SceneSpec) -> dict[str, float]:
 
 
 def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
-    """Bodies that fall by their thickness, g t^2 / 2, in fewer than FEWEST_STEPS steps."""
+    """Yield warnings about bodies that fall by their thickness, g t^2 / 2, in fewer than FEWEST_STEPS steps."""
     g, step = strongest_gravity(spec), spec.time_scale / (spec.fps * settings.substeps)
     for body in spec.bodies:
         thin = thickness(body.shape)
@@ -96,7 +98,7 @@ def size_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
 
 
 def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
-    """Animated bodies that go further in a step than the thinnest body that could be hit is thick."""
+    """Yield warnings about animated bodies that move farther in a step than the thickness of the thinnest active body."""
     targets = [(thickness(body.shape), body.name) for body in spec.bodies if body.kind is BodyKind.ACTIVE]
     thin, thinnest = min(((size, name) for size, name in targets if size > 0.0), default=(math.inf, ""))
     for body in spec.bodies:
@@ -104,7 +106,7 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
             continue
         path = np.asarray(body.path)[: followed_frames(body.path), :3]
         ways = np.linalg.norm(np.diff(path, axis=0), axis=1) / settings.substeps
-        # what appears at a frame does not move to it
+        # A body that appears or is teleported at a frame does not move to that position.
         appears = [frame - 1 for frame in (*(body.teleports or ()), *(first for first, _ in spans_of(body))) if frame > 0]
         ways[[step for step in appears if step < len(ways)]] = 0.0
         worst = int(np.argmax(ways))
@@ -118,7 +120,7 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
 
 
 def spin_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneWarning]:
-    """Bodies that begin with a spin of more than FARTHEST_TURN in a step."""
+    """Yield warnings about active bodies whose initial angular velocity is more than FARTHEST_TURN per step."""
     step = spec.time_scale / (spec.fps * settings.substeps)
     for body in spec.bodies:
         turn = step * float(np.linalg.norm(body.angular_velocity))
@@ -132,7 +134,7 @@ def spin_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneW
 
 
 def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """Closed meshes with their normals inwards and no body in them."""
+    """Yield warnings about closed meshes of passive and animated bodies whose normals point inward."""
     for body in spec.bodies:
         if body.kind is not BodyKind.ACTIVE and any(
             part.shape.kind is ShapeKind.MESH and mesh_surface(part.shape.vertices, part.shape.triangles).volume < 0.0
@@ -143,7 +145,7 @@ def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """Bodies that bend and whose meshes are too coarse to show it, or so fine that it takes all the time."""
+    """Yield warnings about flexible bodies whose meshes are too coarse to show bending, or too fine to be updated quickly."""
     for body in spec.bodies:
         if body.deformable is None:
             continue
@@ -166,7 +168,7 @@ def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def thickness(shape: ShapeSpec) -> float:
-    """The smallest extent in m, along its own axes, of the thinnest part of a shape; infinite for open meshes and planes."""
+    """Return the smallest extent of the thinnest child shape along its own axes [m]; inf for open meshes and planes."""
     return min((thickness_of_part(part.shape) for part in parts(shape)), default=math.inf)
 
 
