@@ -150,8 +150,8 @@ class Debris:
         return len(self.random)
 
 
-WIDE = ("position", "spread", "normal", "slip")
-WHOLE = ("kind", "body_a", "body_b")
+VECTORS_OF_EVENTS = ("position", "spread", "normal", "slip")
+NUMBERS_OF_EVENTS = ("kind", "body_a", "body_b")
 
 
 def collected(rows: Sequence[dict[str, Any]]) -> DebrisEvents:
@@ -160,8 +160,8 @@ def collected(rows: Sequence[dict[str, Any]]) -> DebrisEvents:
     rows = sorted(rows, key=lambda row: (row["time"], row["kind"], row["body_a"], row["body_b"]))
     columns = {}
     for name in names:
-        shape = (len(rows), 3) if name in WIDE else (len(rows),)
-        column = np.zeros(shape, dtype=np.int64 if name in WHOLE else np.float64)
+        shape = (len(rows), 3) if name in VECTORS_OF_EVENTS else (len(rows),)
+        column = np.zeros(shape, dtype=np.int64 if name in NUMBERS_OF_EVENTS else np.float64)
         for k, row in enumerate(rows):
             column[k] = row.get(name, 0.0)
         columns[name] = column

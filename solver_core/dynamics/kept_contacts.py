@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts, impacts and scrapes that a simulation keeps of a frame, where it was asked to; it only looks at what was solved."""
+"""The contacts, impacts and scrapes that a simulation keeps of a frame on request. It only looks at solved steps."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class KeptContacts:
 
     def __init__(self, step: float) -> None:
         """step: s, before it is cut."""
+        # the pairs of bodies that had an impact in the last part of a step
+        self._meeting: frozenset[tuple[int, int]] = frozenset()
         self.begin_frame(0.0, 0.0, step)
 
     def begin_frame(self, at: float, time: float, step: float) -> None:
@@ -54,7 +56,8 @@ class KeptContacts:
         self._last = begin, solution
         fast = max(IMPACT_SPEED, IMPACT_STEPS * begin.gravity * self._step)
         time = self._time + (begin.at - self._at) * self._step
-        impacts = impacts_in(begin, solution, time, fast)
+        impacts = impacts_in(begin, solution, time, fast, self._meeting)
+        self._meeting = frozenset(zip(impacts.body_a.tolist(), impacts.body_b.tolist(), strict=True))
         if len(impacts.time):
             self._impacts.append(impacts)
         scrapes = scrapes_in(begin, solution, time)
@@ -104,13 +107,23 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     )
 
 
-def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> FrameImpacts:
-    """The impacts of a part of a step, one for each two bodies: where a contact bears that closed faster than `fast`, m/s.
-    time: s of simulated time, when the part begins."""
+def impacts_in(begin: Begin, solution: Solution, time: float, fast: float, meeting: frozenset[tuple[int, int]]) -> FrameImpacts:
+    """The impacts of a part of a step, one for each two bodies.
+
+    Parameters
+    ----------
+    time : s of simulated time, when the part begins
+    fast : m/s, a contact that bears and closed faster is an impact
+    meeting : pairs of bodies that had an impact in the part before; what still closes then is the rest of that impact
+    """
     contacts, system = solution.contacts, solution.system
     closing = np.maximum(-relative_velocities(system, begin.velocities)[:, 0], solution.struck)
     impulse = solution.memory.impulse[:, 0]
-    rows = np.flatnonzero((impulse > 0.0) & (closing > fast))
+    is_impact = closing > fast
+    if meeting:
+        pairs = zip(contacts.body_a.tolist(), contacts.body_b.tolist(), strict=True)
+        is_impact |= np.array([pair in meeting for pair in pairs], dtype=bool) & (closing > IMPACT_SPEED)
+    rows = np.flatnonzero((impulse > 0.0) & is_impact)
     if not rows.size:
         return NOTHING_MET
     a, b, weight = contacts.body_a[rows], contacts.body_b[rows], impulse[rows]

@@ -53,8 +53,8 @@ class BondStrength:
     about X and about Y and torsion about Z in N m.
 
     It breaks when tension / `tension` + |bending about X| / `bending_x` + |bending about Y| / `bending_y` reaches 1, where
-    pressure counts as negative tension, or shear / `shear` + |torsion| / `torsion` does. Pressure alone breaks nothing. area: m^2
-    of the shared section, 0 where it is not known; only debris uses it.
+    pressure counts as negative tension, or shear / `shear` + |torsion| / `torsion` does. Pressure alone breaks nothing.
+    area: m^2 of the shared section, 0 where it is not known; only debris uses it.
     """
 
     tension: float
