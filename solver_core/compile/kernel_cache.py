@@ -47,11 +47,8 @@ class KernelLocator:
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> KernelLocator | None:  # noqa: ARG003, numba's
         """The locator of a function in a file; None for files of others, and where nothing can be written."""
-        source = Path(py_file).resolve()
-        if not source.is_relative_to(PACKAGE):
-            return None
-        folder = kernel_folder(folder_of_kernels(), source)
-        return cls(folder, py_file) if _can_be_made(folder) else None
+        folder = _folder_below(folder_of_kernels(), py_file)
+        return None if folder is None else cls(folder, py_file)
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -148,6 +145,18 @@ def survive_lost_types() -> None:
 
 
 @cache
+def _folder_below(base: Path, py_file: str) -> Path | None:
+    """The folder for the kernels of a file; None for files of others, and where nothing can be written.
+
+    It is found once for each file: a process defines a thousand kernels, and to resolve a path takes a dozen system calls.
+    """
+    source = Path(py_file).resolve()
+    if not source.is_relative_to(PACKAGE):
+        return None
+    folder = kernel_folder(base, source)
+    return folder if _can_be_made(folder) else None
+
+
 def _can_be_made(folder: Path) -> bool:
     try:
         with written_by_us_alone():

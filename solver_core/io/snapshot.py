@@ -44,6 +44,7 @@ LATER_FIELDS: dict[str, Any] = {
     "grain": None,
     "strength": None,
     "area": 0.0,
+    "activations": (),
 }
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motion that is given at whole frames, smooth in between: what stands on an animated body feels its acceleration, no jerks.
+"""Interpolate motion that is given at whole frames, so that a body on an animated one feels its acceleration and no jerks.
 
-Cubic Hermite interpolation, whose velocity at a frame is the mean of those before and after it: motion of constant
-acceleration, and steady turning, are met exactly. The velocity at a frame is at most three times that of the slower one of its
-neighbours (Fritsch and Carlson 1980), so what waits until a frame waits there, and what jumps does not swing back before.
+The interpolation is cubic Hermite. The velocity at a frame is the mean of the velocities before and after it, which reproduces
+constant acceleration and steady rotation exactly. It is at most three times the smaller of the two (Fritsch and Carlson 1980),
+so a body that waits until a frame does not move before it, and a body that stops does not swing back.
+
+At a kink, where the velocity changes much more than at the neighboring frames, the velocity has two values, one from each side.
+Motion that starts or stops at once keeps its velocity then; a single value would exceed it by a third within the frame.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import sine_and_cosine
-from ...linalg.vec3 import add, cross, norm, scaled, sub, vec
+from ...linalg.vec3 import add, cross, dot, norm, scaled, sub, vec
 from .rotation import rotate_by, rotation_vector, rotation_vectors
 
 __all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn", "smooth"]
@@ -23,6 +26,10 @@ __all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn",
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
+NEAR_STEPS = 3  # steps before and after the one that is interpolated, of which the kinks at its ends are found
+# The change of velocity at a kink is at least so many times that of the two frames on one side. At the peak of a sine of P
+# frames it is 1 / cos(2 pi / P) times that of the next frame, so swings of five frames and more are smooth
+SUDDEN = 4.0
 JUST_BEFORE = 1e-3  # frames
 SAME_MOMENT = 1e-6  # frames: what a sum of time steps may be off a whole frame by, and more
 MOST_RECENT = 4  # poses that a path keeps: a step asks several times for those at its begin and its end
@@ -30,12 +37,16 @@ SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all dig
 
 
 def smooth(values: Floats, frame: float) -> Floats:
-    """(..., 3) between values (frames, ..., 3), at a frame counted from the first; the last ones after it."""
+    """Interpolate values that are given at frames.
+
+    values: (frames, ..., 3). frame: counted from the first. Returns (..., 3), the last values after the last frame.
+    """
     i, t = _place(len(values), frame)
     if t == 0.0:
         return values[i].copy()
-    steps = {k: values[k + 1] - values[k] for k in (i - 1, i, i + 1) if 0 <= k < len(values) - 1}
-    return values[i] + _hermite(steps[i], _velocity(steps, i), _velocity(steps, i + 1), t)
+    near = range(max(i - NEAR_STEPS, 0), min(i + NEAR_STEPS, len(values) - 2) + 1)
+    steps = {k: values[k + 1] - values[k] for k in near}
+    return values[i] + _hermite(steps[i], _velocity(steps, i, i), _velocity(steps, i + 1, i), t)
 
 
 def path_pose(path: Floats, frame: float) -> Floats:
@@ -55,23 +66,64 @@ def pose_between(path, i, t):
         pose[k] /= size
     if t == 0.0:
         return pose
-    # of frames i - 1, i and i + 1: which have a step to the next one, the ways and the rotation vectors of these
-    has_step, steps = np.zeros(3, np.bool_), np.zeros((2, 3, 3))
-    for n in range(3):
-        k = i - 1 + n
+    # The steps i - NEAR_STEPS to i + NEAR_STEPS: which of them exist, their translations, and their rotation vectors
+    has_step, steps = np.zeros(2 * NEAR_STEPS + 1, np.bool_), np.zeros((2, 2 * NEAR_STEPS + 1, 3))
+    for n in range(2 * NEAR_STEPS + 1):
+        k = i - NEAR_STEPS + n
         if 0 <= k < path.shape[0] - 1:
             has_step[n] = True
             steps[0, n] = path[k + 1, :3] - path[k, :3]
             steps[1, n] = rotation_vectors(path[k : k + 1, 3:], path[k + 1 : k + 2, 3:])[0]
-    way = _hermite_of_vectors(vec(steps[0], 1), _velocity_at(steps[0], has_step, 1), _velocity_at(steps[0], has_step, 2), t)
+    near, has_near = steps[:, NEAR_STEPS - 1 : NEAR_STEPS + 2], _smooth_steps(steps, has_step)
+    step, has = near[0], has_near[0]
+    way = _hermite_of_vectors(vec(step, 1), _velocity_at(step, has, 1), _velocity_at(step, has, 2), t)
     for k in range(3):
         pose[k] += way[k]
     # theta turns the orientation at frame i on: exp(theta(t)) q_i
-    turn = vec(steps[1], 1)
-    end = _rate_of_turn(turn, _velocity_at(steps[1], has_step, 2))
-    theta = _hermite_of_vectors(turn, _velocity_at(steps[1], has_step, 1), end, t)
+    step, has = near[1], has_near[1]
+    turn = vec(step, 1)
+    end = _rate_of_turn(turn, _velocity_at(step, has, 2))
+    theta = _hermite_of_vectors(turn, _velocity_at(step, has, 1), end, t)
     rotate_by(pose[3:], theta[0], theta[1], theta[2], pose[3:])
     return pose
+
+
+@kernel_part
+def _smooth_steps(steps, has_step):
+    """Which of the steps before, at and after the one that is interpolated are one smooth motion with it.
+
+    steps: (2, 2 NEAR_STEPS + 1, 3) translations and rotation vectors. has_step: (2 NEAR_STEPS + 1,) which exist. Returns
+    (2, 3).
+    """
+    out = np.zeros((2, 3), np.bool_)
+    for of in range(2):
+        out[of] = has_step[NEAR_STEPS - 1 : NEAR_STEPS + 2]
+        out[of, 0] = out[of, 0] and not _is_kink_at(steps[of], has_step, NEAR_STEPS)
+        out[of, 2] = out[of, 2] and not _is_kink_at(steps[of], has_step, NEAR_STEPS + 1)
+    return out
+
+
+@leaf_kernel
+def _is_kink_at(steps, has_step, k):
+    """As `_is_kink`, at the frame at which step k begins."""
+    change = sub(vec(steps, k), vec(steps, k - 1))
+    size, calm, sides = norm(change), 0, 0
+    for side in (-1, 1):
+        is_calm, may_turn_back = True, True
+        for n in (1, 2):
+            after = k + side * n
+            # the change at a frame is that of the steps before and after it
+            if after < 1 or after >= has_step.size or not has_step[after - 1] or not has_step[after]:
+                if n == 1:
+                    return False
+                continue
+            other = sub(vec(steps, after), vec(steps, after - 1))
+            if SUDDEN * norm(other) > size:
+                is_calm = False
+                may_turn_back = may_turn_back and dot(other, change) < 0.0
+        calm += is_calm
+        sides += is_calm or may_turn_back
+    return size > 0.0 and calm > 0 and sides == 2
 
 
 @leaf_kernel
@@ -169,6 +221,25 @@ class GivenPath:
         later = self._starts[self._starts > frame]
         return self._poses[frame : later[0] if len(later) else len(self._poses)]
 
+    def twist(self, frame: float) -> Floats:
+        """(6,) linear and angular velocity, a frame, with which the motion comes to a frame.
+
+        Two steps of the piece before a frame say what it is; where there are fewer, those after it count as well. It is 0 after
+        the last pose, and where a body jumps to a pose and away from it.
+        """
+        whole, last = round(frame), len(self._poses) - 1
+        if frame > last + SAME_MOMENT:
+            return np.zeros(6)
+        if abs(frame - whole) <= SAME_MOMENT:
+            before, after = self.piece_to(whole), self.piece_from(whole)
+            if len(before) > 2 or (len(before) > 1 and len(after) == 1):
+                return end_twist(before)
+            if len(before) == 1:
+                return begin_twist(after) if len(after) > 1 else np.zeros(6)
+        just_before, just_after = (self._in_piece_of(frame, frame + k * JUST_BEFORE) for k in (-1, 1))
+        turned = rotation_vector(just_before[3:], just_after[3:])
+        return np.append(just_after[:3] - just_before[:3], turned) / (2.0 * JUST_BEFORE)
+
     def _in_piece_of(self, moment: float, frame: float) -> Floats:
         k = max(int(np.searchsorted(self._starts, moment, side="right")) - 1, 0)
         pose = self._recent.get((k, frame))
@@ -187,17 +258,49 @@ def _place(frames: int, frame: float) -> tuple[int, float]:
     return i, frame - i if i < frames - 1 else 0.0
 
 
-def _velocity(steps: dict[int, Floats], k: int) -> Floats:
-    """The velocity at frame k, a frame, from the steps before and after it; at an end of the path from the nearest two."""
-    if k - 1 in steps and k in steps:
-        return _at_most(0.5 * (steps[k - 1] + steps[k]), steps[k - 1], steps[k])
-    near, far = (k, k + 1) if k in steps else (k - 1, k - 2)
-    return _at_most(1.5 * steps[near] - 0.5 * steps[far], steps[near], steps[near]) if far in steps else steps[near]
+def _velocity(steps: dict[int, Floats], k: int, inside: int) -> Floats:
+    """The velocity at frame k, a frame, as the step `inside`, k - 1 or k, has it: the mean of the steps before and after.
+
+    At an end of the path, and at a kink, it comes from the nearest two steps on the side of that step.
+    """
+    beyond, far = (k - 1, k + 1) if inside == k else (k, k - 2)
+    near = steps[inside]
+    ahead = k + 1 if inside == k else k - 1
+    one_sided = near
+    if far in steps:
+        one_sided = _at_most(1.5 * near - 0.5 * steps[far], near, near)
+        one_sided = np.where(_is_kink(steps, ahead), near, one_sided)
+    if beyond not in steps:
+        return one_sided
+    before, after = steps[k - 1], steps[k]
+    return np.where(_is_kink(steps, k), one_sided, _at_most(0.5 * (before + after), before, after))
+
+
+def _is_kink(steps: dict[int, Floats], k: int) -> NDArray[np.bool_]:
+    """(..., 1) where the velocity changes suddenly at frame k.
+
+    On one side the changes at the next two frames are at most 1 / SUDDEN of the change at k. On the other side a larger change
+    may be one that turns back, as of a body that starts and stops within two frames.
+    """
+    changes = {n: steps[n] - steps[n - 1] for n in range(k - 2, k + 3) if n in steps and n - 1 in steps}
+    if not {k - 1, k, k + 1} <= changes.keys():
+        return np.zeros((*next(iter(steps.values())).shape[:-1], 1), np.bool_)
+    size, calm, turning = _length(changes[k]), [], []
+    for side in (-1, 1):
+        others = [changes[n] for n in (k + side, k + 2 * side) if n in changes]
+        small = [SUDDEN * _length(other) <= size for other in others]
+        back = [(other * changes[k]).sum(axis=-1, keepdims=True) < 0.0 for other in others]
+        calm.append(np.logical_and.reduce(small))
+        turning.append(np.logical_and.reduce([a | b for a, b in zip(small, back, strict=True)]))
+    return (size > 0.0) & (calm[0] | calm[1]) & turning[0] & turning[1]
+
+
+def _length(x: Floats) -> Floats:
+    return np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def _at_most(velocity: Floats, before: Floats, after: Floats) -> Floats:
-    length, slower = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (velocity, before))
-    slower = STEEPEST * np.minimum(slower, np.linalg.norm(after, axis=-1, keepdims=True))
+    length, slower = _length(velocity), STEEPEST * np.minimum(_length(before), _length(after))
     return velocity * np.where(length > slower, slower / np.where(length > 0.0, length, 1.0), 1.0)
 
 

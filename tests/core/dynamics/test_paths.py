@@ -69,10 +69,66 @@ def test_what_waits_does_not_stir_and_what_jumps_does_not_swing_back():
     assert (np.diff(values[:, 0]) >= 0.0).all()
 
 
+def speeds(places, at):
+    """The speed (n,) along X of a path with these places at whole frames, at the middle of each of the intervals of `at`."""
+    places = np.outer(places, [1.0, 0.0, 0.0])
+    path = np.hstack([places, np.tile(IDENTITY, (len(places), 1))])
+    x = np.array([path_pose(path, t)[0] for t in at])
+    assert (x == [smooth(places, t)[0] for t in at]).all()
+    return np.diff(x) / np.diff(at)
+
+
+@pytest.mark.parametrize("waits", [3, 5])
+@pytest.mark.parametrize("moves", [1, 2, 3, 6])
+def test_what_starts_and_stops_at_once_never_exceeds_its_speed(waits, moves):
+    """A single velocity at the frame of the start, zero, would take the speed within the frame to 4/3, or to 3/2."""
+    x = np.concatenate([np.zeros(waits - 1), np.linspace(0.0, moves, moves + 1), np.full(waits - 1, moves)])
+    speed = speeds(x, np.linspace(0.0, len(x) - 1.0, 20 * (len(x) - 1) + 1))
+    expected = np.repeat((np.diff(x) > 0.0).astype(float), 20)
+    np.testing.assert_allclose(speed, expected, atol=1e-12)
+
+
+def test_what_turns_back_at_once_keeps_its_speed_on_both_sides():
+    x = 0.7 * np.array([0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0])
+    assert np.abs(speeds(x, np.linspace(0.0, 8.0, 161))) == pytest.approx(0.7, abs=1e-12)
+
+
+def test_what_is_thrown_up_and_bounces_moves_on_two_parabolas():
+    t = np.arange(13.0)
+    height = lambda t: np.where(t < 6.0, (6.0 - t) * (4.0 + t), 0.8 * (t - 6.0) * (20.0 - t))  # noqa: E731
+    path = np.outer(height(t), [0.0, 0.0, 1.0])
+    for at in np.linspace(0.0, 12.0, 61):
+        assert smooth(path, at)[2] == pytest.approx(height(at), abs=1e-12)
+
+
+def test_a_turn_that_starts_at_once_is_as_fast_as_it_is_keyed():
+    turned = lambda t: Rotation.from_rotvec(max(t - 4.0, 0.0) * np.array([0.2, 0.9, -0.4]))  # noqa: E731
+    path = np.array([[0.0, 0.0, 0.0, *quaternion(turned(k))] for k in range(10)])
+    for t in BETWEEN:
+        assert angle_between(path_pose(path, t)[3:], turned(t)) < 1e-13
+
+
+def test_what_starts_with_a_constant_acceleration_has_no_kink():
+    """Its velocity is zero at the frame of the start, and exact from the next frame on."""
+    x = 0.5 * np.maximum(np.arange(12.0) - 4.0, 0.0) ** 2
+    speed = speeds(x, np.linspace(4.0, 11.0, 701))
+    assert speed[0] < 0.01
+    np.testing.assert_allclose(speed[100:], np.linspace(1.005, 6.995, 600), atol=1e-11)
+
+
+@pytest.mark.parametrize("period", [5.0, 5.3, 8.0, 24.0])
+def test_a_swing_of_five_frames_and_more_has_no_kink(period):
+    """On both sides of a frame the velocity is the same."""
+    x = np.sin(2.0 * np.pi * np.arange(60.0) / period + 0.3)
+    for frame in range(4, 55):
+        before, after = speeds(x, [frame - 1e-6, frame, frame + 1e-6])
+        assert before == pytest.approx(after, abs=1e-4)
+
+
 def test_the_places_of_a_pose_are_those_of_values_to_the_last_bit():
     """Poses come from a kernel, and values of any shape from numpy."""
     random = np.random.default_rng(0)
-    for frames in (1, 2, 3, 7):
+    for frames in (1, 2, 3, 7, 12):
         path = np.hstack([random.normal(size=(frames, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1))])
         path[frames // 2 :, 0] = path[-1, 0]
         for t in np.linspace(0.0, frames, 29):
