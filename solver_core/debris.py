@@ -13,7 +13,7 @@ import math
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ Array = NDArray[np.float64]
 HIT_SECONDS = 0.05
 # A scene with more points is refused; Blender shows a few hundred thousand at a time.
 MOST_POINTS = 2_000_000
+# Frames; an event at the end of a frame belongs to it in spite of rounding.
+SAME_FRAME = 1e-6
 # Half the width of an even distribution in standard deviations.
 HALF_WIDTH = math.sqrt(3.0)
 
@@ -71,6 +73,7 @@ class DebrisRates:
     Attributes
     ----------
     per_area : points per m² of broken bonds
+    joint_area : m², of a broken joint that is not a bond, or is one of an earlier version
     per_joule_of_hits, per_joule_of_scrapes : points per J that a hit or a scrape dissipates
     least_impulse : N s, weaker hits make none
     least_speed : m/s, hits that close more slowly make none
@@ -78,6 +81,7 @@ class DebrisRates:
     """
 
     per_area: float = 500.0
+    joint_area: float = 0.01
     per_joule_of_hits: float = 2.0
     per_joule_of_scrapes: float = 2.0
     least_impulse: float = 0.1
@@ -104,6 +108,7 @@ class DebrisEvents:
     spread : (n, 3) m, standard deviation of the place along the world axes
     normal : (n, 3) unit, world, from body a to body b
     slip : (n, 3) m/s, velocity of b against a along the surface, of scrapes
+    velocity : (n, 3) m/s, world, the mean of both bodies at the place, at the end of the frame
     impulse : (n,) N s, normal impulse of a hit, friction of a scrape
     speed : (n,) m/s, at which a hit closes or a scrape slides
     area : (n,) m², of a broken bond
@@ -118,6 +123,7 @@ class DebrisEvents:
     spread: Array
     normal: Array
     slip: Array
+    velocity: Array
     impulse: Array
     speed: Array
     area: Array
@@ -150,7 +156,7 @@ class Debris:
         return len(self.random)
 
 
-VECTORS_OF_EVENTS = ("position", "spread", "normal", "slip")
+VECTORS_OF_EVENTS = ("position", "spread", "normal", "slip", "velocity")
 NUMBERS_OF_EVENTS = ("kind", "body_a", "body_b")
 
 
@@ -181,10 +187,35 @@ def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> 
     """
     if not reader.has_contacts:
         raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
-    return collected([*breaks(reader, spec), *contact_events(reader, spec, rates)])
+    events = collected([*breaks(reader, spec, rates), *contact_events(reader, spec, rates)])
+    return replace(events, velocity=velocities_at(events, reader, spec))
 
 
-def breaks(reader: FrameCacheReader, spec: SceneSpec) -> Iterator[dict[str, Any]]:
+def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpec) -> Array:
+    """(n, 3) m/s, the mean velocity of both bodies at the places of events, in the frame that ends after each.
+
+    The world does not move, and has no part in the mean where the other body is one of the scene.
+    """
+    result = np.zeros((len(events), 3))
+    if not len(events) or not len(reader.frames):
+        return result
+    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(events.time) - SAME_FRAME).astype(np.int64)
+    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
+    both = np.column_stack([events.body_a, events.body_b])
+    for number in np.unique(frames):
+        rows = np.flatnonzero(frames == number)
+        frame = reader.read(int(number))
+        bodies = both[rows]
+        twists, origins = frame.velocities[bodies], frame.poses[bodies, :3]
+        arms = events.position[rows, None] - origins
+        at_place = twists[..., :3] + np.cross(twists[..., 3:], arms)
+        is_body = bodies >= 0
+        share = is_body / np.maximum(is_body.sum(axis=1, keepdims=True), 1)
+        result[rows] = np.einsum("ij,ijk->ik", share, at_place)
+    return result
+
+
+def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
     """A row for each joint at the first frame at which it is broken."""
     timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
     gone = np.zeros(len(spec.joints), dtype=bool)
@@ -201,7 +232,7 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec) -> Iterator[dict[str, Any]
                 body, pose = spec.bodies[carrier], frame.poses[carrier]
                 turn = rotation_matrix(pose[3:]) @ rotation_matrix(body.orientation).T
                 place, axes = pose[:3] + turn @ (place - body.position), turn @ axes
-            area = joint.strength.area if joint.strength is not None else 0.0
+            area = (joint.strength.area if joint.strength is not None else 0.0) or rates.joint_area
             # as of a square section, whose sides are along X and Y of the bond
             side = math.sqrt(area / 12.0)
             yield {
@@ -354,14 +385,14 @@ def debris_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> 
 def table(debris: Debris, spec: SceneSpec) -> bytes:
     """The points as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
     events = debris.events
-    place = [f"{name}_{axis}" for name in ("point", "normal", "slip") for axis in "xyz"]
+    place = [f"{name}_{axis}" for name in ("point", "normal", "slip", "velocity") for axis in "xyz"]
     header = ["time", "frame", "kind", "impulse", "speed", "area", "energy", *place]
     header += ["body_a", "body_b", "material_a", "material_b", "random"]
     frames = Timing(spec).frames_at(events.time)
     rows = []
     for k in range(len(debris)):
         numbers = (events.impulse[k], events.speed[k], events.area[k], events.energy[k])
-        places = (*events.position[k], *events.normal[k], *events.slip[k])
+        places = (*events.position[k], *events.normal[k], *events.slip[k], *events.velocity[k])
         bodies = [spec.bodies[index] if index >= 0 else None for index in (int(events.body_a[k]), int(events.body_b[k]))]
         words = ["" if body is None else body.name for body in bodies]
         words += ["" if body is None else body.material.name for body in bodies]

@@ -34,8 +34,6 @@ class KeptContacts:
 
     def __init__(self, step: float) -> None:
         """step: s, before it is cut."""
-        # the pairs of bodies that had an impact in the last part of a step
-        self._meeting: frozenset[tuple[int, int]] = frozenset()
         self.begin_frame(0.0, 0.0, step)
 
     def begin_frame(self, at: float, time: float, step: float) -> None:
@@ -56,8 +54,7 @@ class KeptContacts:
         self._last = begin, solution
         fast = max(IMPACT_SPEED, IMPACT_STEPS * begin.gravity * self._step)
         time = self._time + (begin.at - self._at) * self._step
-        impacts = impacts_in(begin, solution, time, fast, self._meeting)
-        self._meeting = frozenset(zip(impacts.body_a.tolist(), impacts.body_b.tolist(), strict=True))
+        impacts = impacts_in(begin, solution, time, fast)
         if len(impacts.time):
             self._impacts.append(impacts)
         scrapes = scrapes_in(begin, solution, time)
@@ -107,22 +104,26 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     )
 
 
-def impacts_in(begin: Begin, solution: Solution, time: float, fast: float, meeting: frozenset[tuple[int, int]]) -> FrameImpacts:
+def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> FrameImpacts:
     """The impacts of a part of a step, one for each two bodies.
+
+    A contact that bears is an impact if it closed fast. It is the rest of an impact if it still closes, and the impact of its
+    two bodies began in the part before.
 
     Parameters
     ----------
     time : s of simulated time, when the part begins
-    fast : m/s, a contact that bears and closed faster is an impact
-    meeting : pairs of bodies that had an impact in the part before; what still closes then is the rest of that impact
+    fast : m/s
     """
+    begun = begin.begun
     contacts, system = solution.contacts, solution.system
     closing = np.maximum(-relative_velocities(system, begin.velocities)[:, 0], solution.struck)
     impulse = solution.memory.impulse[:, 0]
     is_impact = closing > fast
-    if meeting:
-        pairs = zip(contacts.body_a.tolist(), contacts.body_b.tolist(), strict=True)
-        is_impact |= np.array([pair in meeting for pair in pairs], dtype=bool) & (closing > IMPACT_SPEED)
+    if len(begun.body_a):
+        pairs = set(zip(begun.body_a.tolist(), begun.body_b.tolist(), strict=True))
+        of_contacts = zip(contacts.body_a.tolist(), contacts.body_b.tolist(), strict=True)
+        is_impact |= np.array([pair in pairs for pair in of_contacts], dtype=bool) & (closing > IMPACT_SPEED)
     rows = np.flatnonzero((impulse > 0.0) & is_impact)
     if not rows.size:
         return NOTHING_MET
@@ -162,7 +163,8 @@ def scrapes_in(begin: Begin, solution: Solution, time: float) -> FrameScrapes:
     mean = 0.5 * (relative_velocities(system, begin.velocities) + relative_velocities(system, solution.v))
     slip = remember(solution.axes, mean)[:, 1:]
     energy = -np.einsum("ij,ij->i", friction, slip)
-    rows = np.flatnonzero((energy > 0.0) & (np.linalg.norm(slip, axis=1) > SCRAPE_SPEED))
+    # a smaller energy would be 0 in single precision
+    rows = np.flatnonzero((energy > np.finfo(np.float32).tiny) & (np.linalg.norm(slip, axis=1) > SCRAPE_SPEED))
     if not rows.size:
         return NOTHING_SCRAPED
     a, b, weight = contacts.body_a[rows], contacts.body_b[rows], energy[rows]

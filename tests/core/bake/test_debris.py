@@ -15,10 +15,13 @@ from solver_core.debris import DebrisKind, DebrisRates, collected, debris_of, ev
 from solver_core.fracture.bonds import Stresses, bonds_of_bodies
 from solver_core.io.cache import CacheError, FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
+from solver_core.io.kept_contacts import contacts_from, contacts_to_arrays
 from solver_core.io.snapshot import file_digest, write_snapshot
 from solver_core.process.command_line import ExitStatus, UsageError
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
+
+from ..caches import arrays_of, with_contacts
 
 GRAVITY = 9.81
 MASS, SPEED, HEIGHT, MU, BOUNCE = 2.0, 3.0, 1.0, 0.4, 0.6
@@ -77,8 +80,31 @@ def test_a_scrape_dissipates_the_kinetic_energy_and_lies_along_the_path(tmp_path
     assert rows.position[:, 0].mean() == pytest.approx(0.5 * path, rel=0.05)
     assert np.abs(rows.position[:, 1]).max() <= 0.15 * math.sqrt(3.0) and np.abs(rows.position[:, 2]).max() < 0.01
     assert (np.diff(debris.events.time) >= 0.0).all()
-    # the box is b against the floor a, and slides along x
+    # the box is b against the floor a, and slides along x; the floor has no velocity
+    np.testing.assert_allclose(rows.velocity[:, 0], 0.5 * rows.slip[:, 0], atol=0.5 * MU * GRAVITY / FPS)
     assert (rows.slip[:, 0] > 0.0).all() and np.allclose(np.abs(rows.normal[:, 2]), 1.0, atol=1e-5)
+
+
+def test_a_resumed_run_has_the_same_impacts_and_scrapes_also_in_the_middle_of_an_impact():
+    spec, resumed_inside = sliding_and_bouncing(frames=24), 0
+    whole = sc.Simulation(spec, keep_contacts=True, substeps=2)
+    for _ in range(22):
+        frame, checkpoint = whole.advance().frame, whole.checkpoint()
+        if not len(checkpoint["begun_body_a"]):
+            continue
+        resumed_inside += 1
+        resumed = sc.Simulation(spec, keep_contacts=True, substeps=2)
+        resumed.restore(frame, checkpoint)
+        again = resumed.advance().contacts
+        assert len(again.impacts.time) and len(again.scrapes.time)
+        assert arrays_of(again) == arrays_of(whole.advance().contacts)
+    assert resumed_inside
+
+
+def test_contacts_of_caches_without_scrapes_are_read():
+    arrays = contacts_to_arrays(with_contacts(3).contacts)
+    earlier = {name: array for name, array in arrays.items() if not name.startswith("scrape.")}
+    assert len(contacts_from(arrays, 100).scrapes.time) and not len(contacts_from(earlier, 100).scrapes.time)
 
 
 def row(time, energy, a=0, b=1, kind=DebrisKind.HIT):
@@ -126,6 +152,8 @@ def test_a_bond_breaks_where_it_is_and_makes_points_by_its_area(tmp_path):
     assert len(broken) == 1 and broken.area[0] == pytest.approx(0.2)
     np.testing.assert_allclose(broken.position[0], [0.0, 0.0, 2.0], atol=1e-6)
     np.testing.assert_allclose(np.abs(broken.normal[0]), [1.0, 0.0, 0.0], atol=1e-6)
+    nameless = replace(spec, joints=(replace(joints[0], strength=replace(joints[0].strength, area=0.0)),))
+    assert events_of(reader, nameless, DebrisRates(joint_area=0.03)).area[0] == 0.03
     points = debris_of(reader, spec, DebrisRates(per_area=1000.0)).events
     points = points.chosen(points.kind == DebrisKind.BREAK)
     assert len(points) == pytest.approx(200, abs=1) and points.area.sum() == pytest.approx(0.2, rel=0.01)
