@@ -40,6 +40,8 @@ class STICTION_MT_rigid_body(Menu):
         layout.separator()
         layout.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")
         layout.operator("stiction.export_impacts", icon="EXPORT")
+        layout.operator("stiction.add_debris", icon="OUTLINER_OB_POINTCLOUD")
+        layout.operator("stiction.export_debris", icon="EXPORT")
         layout.operator("stiction.reactions_to_curves", icon="FCURVE")
         layout.operator_menu_enum("stiction.jump_to_worst", "measure")
         layout.operator("stiction.export_certificate", icon="EXPORT")
