@@ -18,6 +18,8 @@ def parts() -> tuple[ModuleType, ...]:
     from .farms import export as farm_jobs
     from .farms import wedge as wedges
     from .fracture import operators as fractures
+    from .fracture import proxy_bodies as proxy_states
+    from .fracture import proxy_operators as proxies
     from .fracture import source as fracture_source
     from .interchange import operators as interchange
     from .output import bones, contact_points, debris, pieces, reactions
@@ -47,6 +49,8 @@ def parts() -> tuple[ModuleType, ...]:
         operators,
         fracture_source,
         fractures,
+        proxy_states,
+        proxies,
         demos,
         ui,
         overlay,

@@ -160,6 +160,8 @@ PLACES = {
     "set_thresholds": f"{BAKING}#check-scene",
     "fracture": f"{DESTRUCTION}#fracture",
     "join_back": f"{DESTRUCTION}#join-back",
+    "use_proxies": f"{DESTRUCTION}#proxies",
+    "remove_proxies": f"{DESTRUCTION}#proxies",
     "add_contact_points": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
     "export_impacts": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
     "add_debris": f"{DESTRUCTION}#debris",
