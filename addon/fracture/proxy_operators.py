@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Use Proxies, and Remove Proxies."""
+"""Use Proxies, Convex Parts, and Remove Proxies."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, StringProperty
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 from bpy.types import Context, Object, Operator
+from mathutils import Matrix
 
+from ...solver_core.fracture.convex_parts import ConvexParts, PartsOrder
+from ...solver_core.fracture.fracture_process import convex_parts_in_process
+from ...solver_core.fracture.solid import FractureError
+from ..bake.worker import WorkerError, find_python
+from ..blender.placement import PlacementError
 from ..blender.poll import is_idle
+from ..demos.demo_scene import world_members
 from .proxy_bodies import is_away, proxies_of, remove_proxies, use_proxies, why_not
 from .proxy_names import PatternError, patterns_of, proxies_among
+from .surface import Surface, surface_of
 
 __all__ = ["SHAPES", "register", "unregister"]
 
@@ -112,6 +121,69 @@ class STICTION_OT_use_proxies(Operator):
         return {ob: proxies for ob, proxies in found.items() if proxies or ob not in every}
 
 
+class STICTION_OT_convex_parts(Operator):
+    """Let the selected meshes collide by convex parts that are made for them; Remove Proxies deletes the parts"""
+
+    bl_idname = "stiction.convex_parts"
+    bl_label = "Convex Parts"
+    bl_options = UNDOABLE
+
+    concavity: FloatProperty(
+        name="Concavity",
+        description="Largest distance of the mesh from its parts, relative to its size; less of it makes more parts",
+        default=0.05,
+        min=0.01,
+        max=1.0,
+    )
+    most: IntProperty(name="Most Parts", description="Largest number of parts, 0 for any", default=0, min=0, soft_max=100)
+    seed: IntProperty(name="Seed", description="Another seed gives other parts", default=0, min=0)
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return may_change(cls, context, bool(meshes_of(context)), "Select a mesh")
+
+    def draw(self, context: Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        for name in ("concavity", "most", "seed"):
+            layout.prop(self, name)
+
+    def execute(self, context: Context) -> set[str]:
+        objects = meshes_of(context)
+        trouble = [why for ob in objects if (why := why_not(ob, ()))]
+        trouble += [f"{ob.name} has proxies already: use Remove Proxies first" for ob in objects if proxies_of(ob)]
+        trouble += [f"{ob.name} is a proxy itself" for ob in objects if ob.stiction_proxy.stands_for is not None]
+        if trouble:
+            self.report({"ERROR"}, "; ".join(trouble))
+            return {"CANCELLED"}
+        try:
+            # all of them before the first is changed
+            found = [(ob, *self.parts(ob, context)) for ob in objects]
+        except (FractureError, PlacementError, WorkerError, OSError) as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        # Blender 4.3 crashes if a world is added after new meshes in the same step
+        world_members(context)
+        for ob, surface, parts in found:
+            use_proxies(ob, make_parts(ob, surface, parts), "CONVEX_HULL", context, is_made=True)
+        count = sum(len(parts) for _, _, parts in found)
+        self.report({"INFO"}, f"{count} convex parts of {len(found)} objects")
+        return {"FINISHED"}
+
+    def parts(self, ob: Object, context: Context) -> tuple[Surface, ConvexParts]:
+        """The surface of an object and its parts. Raises FractureError, PlacementError, WorkerError and OSError."""
+        try:
+            surface = surface_of(ob, context)
+            triangles = surface.triangles.astype(np.int64)
+            order = PartsOrder(surface.vertices, triangles, self.concavity, self.most, self.seed)
+            return surface, convex_parts_in_process(order, (find_python(), "-s", "-P"))
+        except FractureError as error:
+            raise FractureError(f"{ob.name} {error}") from None
+        except PlacementError as error:
+            raise FractureError(f"{ob.name} cannot be parted: {error}") from None
+
+
 class STICTION_OT_remove_proxies(Operator):
     """Let the selected objects collide by their own meshes again, and let their proxies be what they were"""
 
@@ -132,6 +204,23 @@ class STICTION_OT_remove_proxies(Operator):
         count = sum(remove_proxies(ob, context) for ob in objects)
         self.report({"INFO"}, f"Removed {count} proxies of {len(objects)} objects")
         return {"FINISHED"}
+
+
+def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]:
+    """An object for each part, in its place in the world and in the collections of the object that is parted."""
+    place = Matrix.Translation(surface.place) @ Matrix(surface.rotation).to_4x4()
+    made = []
+    for number in range(len(parts)):
+        vertices, triangles = parts.part(number)
+        name = f"{ob.name} Part {number:03d}"
+        mesh = bpy.data.meshes.new(name)
+        mesh.from_pydata(vertices.tolist(), [], triangles.tolist())
+        part = bpy.data.objects.new(name, mesh)
+        part.matrix_world = place
+        for collection in ob.users_collection:
+            collection.objects.link(part)
+        made.append(part)
+    return made
 
 
 def meshes_of(context: Context) -> list[Object]:
@@ -168,7 +257,7 @@ def may_change(cls: type[Operator], context: Context, is_selected: bool, message
     return is_idle(cls, context)
 
 
-CLASSES = (STICTION_OT_use_proxies, STICTION_OT_remove_proxies)
+CLASSES = (STICTION_OT_use_proxies, STICTION_OT_convex_parts, STICTION_OT_remove_proxies)
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
 

@@ -161,6 +161,7 @@ PLACES = {
     "fracture": f"{DESTRUCTION}#fracture",
     "join_back": f"{DESTRUCTION}#join-back",
     "use_proxies": f"{DESTRUCTION}#proxies",
+    "convex_parts": f"{DESTRUCTION}#convex-parts",
     "remove_proxies": f"{DESTRUCTION}#proxies",
     "add_contact_points": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",
     "export_impacts": f"{BAKING}#contacts-for-geometry-nodes-impacts-for-sound",

@@ -38,6 +38,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.fracture", icon="MOD_EXPLODE")
         layout.operator("stiction.join_back")
         layout.operator("stiction.use_proxies")
+        layout.operator("stiction.convex_parts")
         layout.operator("stiction.remove_proxies")
         layout.separator()
         layout.operator("stiction.add_contact_points", icon="OUTLINER_OB_POINTCLOUD")

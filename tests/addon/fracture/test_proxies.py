@@ -148,3 +148,40 @@ def test_what_cannot_be_is_said_and_changes_nothing(scene, rock, capsys):
     with pytest.raises(RuntimeError, match="no faces"):
         bpy.ops.stiction.use_proxies()
     assert rock.rigid_body is None and low.rigid_body is None
+
+
+def test_a_mesh_is_parted_collides_by_the_parts_and_loses_them_again(scene):
+    """The letter L of two boxes, mirrored by its scale: two convex parts fill it exactly."""
+    pytest.importorskip("coacd")
+    mesh = bpy.data.meshes.new("L")
+    outline = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+    corners = [(x, y, z) for z in (0, 1) for x, y in outline]
+    sides = [(i, (i + 1) % 6, (i + 1) % 6 + 6, i + 6) for i in range(6)]
+    mesh.from_pydata(corners, [], [tuple(range(5, -1, -1)), tuple(range(6, 12)), *sides])
+    ob = bpy.data.objects.new("L", mesh)
+    scene.collection.objects.link(ob)
+    ob.location, ob.rotation_euler, ob.scale = (1.0, 2.0, 3.0), (0.1, 0.2, 0.3), (-1.0, 1.0, 1.0)
+    bpy.context.view_layer.update()
+    select(ob)
+    assert bpy.ops.stiction.convex_parts() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    body = spec_body("L")
+    assert body.shape.kind.name == "COMPOUND" and len(body.shape.children) == 2
+    from stiction.solver_core.geometry.solids import shape_mass_properties
+
+    assert shape_mass_properties(body.shape, density=1.0).mass == pytest.approx(3.0, rel=0.03)
+    wanted = np.array([ob.matrix_world @ vertex.co for vertex in mesh.vertices])
+    from stiction.addon.blender.rotations import matrix_of_quaternion
+
+    turn = matrix_of_quaternion(body.orientation)
+    inner = np.concatenate(
+        [one.shape.vertices @ matrix_of_quaternion(one.orientation).T + one.position for one in body.shape.children]
+    )
+    found = inner @ turn.T + body.position
+    assert np.linalg.norm(found[:, None] - wanted[None], axis=2).min(axis=0).max() < 0.05
+    with pytest.raises(RuntimeError, match="has proxies already"):
+        bpy.ops.stiction.convex_parts()
+    count = len(bpy.data.meshes)
+    assert bpy.ops.stiction.remove_proxies() == {"FINISHED"}
+    assert len(bpy.data.meshes) == count - 2 and [ob.name for ob in scene.objects if ob.type == "MESH"] == ["L"]
+    assert ob.rigid_body is None
