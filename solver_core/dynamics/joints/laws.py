@@ -25,7 +25,7 @@ OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and i
 STIFF = 4.0
 # The weights of such springs, at the last and at the first of three steps' ends: Newmark's method with gamma = 0.55 and
 # beta = (gamma + 1/2)^2 / 4, which is stable for every mode. Modes that swing too fast lose a sixth of their amplitude in each
-# step, as the square root of first / last; slow modes lose (last - first) W / 4 of it, and keep their phase to W / 11
+# step, as the square root of first / last; slow modes lose (last - first) W / 2 of it, and keep their phase to W / 10
 STIFF_LAST, STIFF_FIRST = 0.325625, 0.225625
 # The same of a body that bends: its fastest mode that swings, W = 4, leaves so much of 4 (1 + a W) - W
 STIFF_BENDING = 1.75

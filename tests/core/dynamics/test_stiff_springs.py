@@ -2,7 +2,7 @@
 """Springs whose modes swing slower and faster than the time steps, against the modes of a chain of masses.
 
 W is (omega h)^2 of a mode. Where the springs of a body are too stiff for the step, Newmark's method with gamma = 0.55 has
-2 (1 - cos theta) = W (1 + ...), and the squared amplitude changes by (1 + first W) / (1 + last W) in each step.
+(1 + last W) z^2 - (2 - (1 - last - first) W) z + 1 + first W = 0 for the factor z of a mode in a step.
 """
 
 from __future__ import annotations
@@ -33,18 +33,13 @@ def chain(w: float, mode: int, damping: float = 0.0):
     shape = np.sin(math.pi * mode * np.arange(1, MASSES + 1) / (MASSES + 1))
     names = ["", *(f"Mass {k}" for k in range(MASSES)), ""]
     start = np.concatenate([[0.0], 0.1 * shape, [0.0]])
-    masses = [
-        box(names[k], (0.1, 0.1, 0.1), (k + start[k], 0.0, 0.0), ROUGH, mass=1.0) for k in range(1, MASSES + 1)
-    ]
+    masses = [box(names[k], (0.1, 0.1, 0.1), (k + start[k], 0.0, 0.0), ROUGH, mass=1.0) for k in range(1, MASSES + 1)]
     joints = []
     for k, (a, b) in enumerate(pairwise(names)):
-        law = AxisSpec(stiffness=stiffness, damping=damping, rest=start[k] - start[k + 1])
-        first, second, sign = (a, b, 1.0) if a else (a, b, 1.0)
-        if not b:
-            # the last spring ends at the world, which is the first body of the joint
-            first, second, sign = "", a, -1.0
+        # of the last spring the world is the first body
+        first, second, sign = (a, b, 1.0) if b else ("", a, -1.0)
         at = (k + start[k], 0.0, 0.0)
-        law = AxisSpec(stiffness=law.stiffness, damping=law.damping, rest=sign * law.rest)
+        law = AxisSpec(stiffness=stiffness, damping=damping, rest=sign * (start[k] - start[k + 1]))
         joints.append(JointSpec(f"Spring {k}", first, second, at, linear=(law, LOCKED, LOCKED)))
     return scene(masses, joints, gravity=NONE), 0.1 * shape
 
@@ -53,12 +48,6 @@ def amplitudes(frames, shape):
     """(frames,) the share of a mode in the displacements of the masses, 1 as they begin."""
     x = np.array([frame.poses[:, 0] for frame in frames]) - np.arange(1, MASSES + 1)
     return x @ shape / (shape @ shape)
-
-
-def envelope(share, theta):
-    """(frames - 2,) the amplitude of a discrete swing by theta a step about 0, from two successive values."""
-    a, b = share[1:-1], share[2:]
-    return np.sqrt(np.maximum(a * a + b * b - 2.0 * a * b * math.cos(theta), 0.0)) / math.sin(theta)
 
 
 def phase_and_decay(w):
@@ -77,11 +66,11 @@ def test_the_weights_of_stiff_springs_let_no_mode_grow(w):
 @pytest.mark.parametrize("w", [0.01, 0.1, 0.4])
 def test_slow_modes_keep_their_phase_and_their_amplitude(w):
     theta, decay = phase_and_decay(w)
-    assert theta == pytest.approx(math.sqrt(w), rel=w / 11.0)
+    assert theta == pytest.approx(math.sqrt(w), rel=w / 10.0)
     assert 1.0 - decay == pytest.approx(0.25 * w * 0.1 * 2.0, rel=0.3)
 
 
-@pytest.mark.parametrize(("mode", "w"), [(1, 0.2), (1, 1.0), (2, 2.0), (4, 3.0)])
+@pytest.mark.parametrize(("mode", "w"), [(1, 0.2), (1, 0.35), (2, 1.2), (4, 3.0)])
 def test_modes_of_soft_springs_swing_as_long_as_they_do(mode, w):
     spec, shape = chain(w, mode)
     frames = run(spec, 120)
@@ -91,7 +80,7 @@ def test_modes_of_soft_springs_swing_as_long_as_they_do(mode, w):
     assert np.abs(share[-20:]).max() > 0.8
 
 
-@pytest.mark.parametrize("w", [0.5, 0.8])
+@pytest.mark.parametrize("w", [0.6, 0.8])
 def test_the_slow_mode_of_a_chain_of_stiff_springs_swings_on(w):
     """Its springs together have 4 k h^2 / m above 4; backward Euler would end the swing within two periods."""
     spec, shape = chain(w, 1)
