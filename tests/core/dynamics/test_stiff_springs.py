@@ -38,7 +38,7 @@ def chain(w: float, mode: int, damping: float = 0.0):
     for k, (a, b) in enumerate(pairwise(names)):
         # of the last spring the world is the first body
         first, second, sign = (a, b, 1.0) if b else ("", a, -1.0)
-        at = (k + start[k], 0.0, 0.0)
+        at = np.array([k + start[k], 0.0, 0.0])
         law = AxisSpec(stiffness=stiffness, damping=damping, rest=sign * (start[k] - start[k + 1]))
         joints.append(JointSpec(f"Spring {k}", first, second, at, linear=(law, LOCKED, LOCKED)))
     return scene(masses, joints, gravity=NONE), 0.1 * shape
