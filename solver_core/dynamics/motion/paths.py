@@ -92,7 +92,8 @@ def pose_between(path, i, t):
 def _smooth_steps(steps, has_step):
     """Which of the steps before, at and after the one that is interpolated are one smooth motion with it.
 
-    steps: (2, 2 STEPS_BESIDE + 1, 3) translations and rotation vectors; has_step: (2 STEPS_BESIDE + 1,) which exist. Returns (2, 3).
+    steps: (2, 2 STEPS_BESIDE + 1, 3) translations and rotation vectors. has_step: (2 STEPS_BESIDE + 1,) which exist. Returns
+    (2, 3).
     """
     out = np.zeros((2, 3), np.bool_)
     for of in range(2):
