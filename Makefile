@@ -11,6 +11,8 @@ PYTHON ?= $(shell for python in .venv/bin/python python3 python3.11 python3.13 p
 RUN := .venv/bin/python
 # Compiled kernels outlive a run; they are kept out of the source tree.
 export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
+# The tests start some 300 processes, and each would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform wheels clean distclean
 .DEFAULT_GOAL := help
@@ -84,6 +86,7 @@ bench: environment
 	$(RUN) -m tests.bench.rates --seconds 2
 	$(RUN) -m tests.bench.collision
 	$(RUN) -m tests.bench.collision_against_mujoco
+	$(RUN) -m tests.bench.artists --limit 60
 	$(RUN) -m tests.bench.sleeping
 	$(RUN) -m tests.bench.heaps --limit 60
 	$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24

@@ -21,9 +21,11 @@ def parts() -> tuple[ModuleType, ...]:
     from .fracture import source as fracture_source
     from .interchange import operators as interchange
     from .output import bones, contact_points, pieces, reactions
+    from .panels import activation as activation_panel
     from .panels import bonds as bond_panel
     from .panels import check, manual, menu, operators, pairs, preferences, ui
     from .panels import wedge as wedge_panel
+    from .settings import activation as activation_settings
     from .settings import bonds as bond_settings
     from .settings import display, former_settings, materials, object_properties, properties
     from .settings import wedge as wedge_settings
@@ -36,6 +38,7 @@ def parts() -> tuple[ModuleType, ...]:
         display,
         wedge_settings,
         bond_settings,
+        activation_settings,
         loaded,
         former_settings,
         libraries,
@@ -61,6 +64,7 @@ def parts() -> tuple[ModuleType, ...]:
         wedges,
         wedge_panel,
         bond_panel,
+        activation_panel,
         check,
         manual,
         preferences,

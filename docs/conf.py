@@ -54,6 +54,7 @@ PAGES = {
         "docs/design/compile",
         "docs/design/same-bits",
         "docs/design/reading",
+        "docs/design/walks",
         "docs/design/baking",
         "docs/design/files",
         "docs/design/sweeps",

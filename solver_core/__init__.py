@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from .dynamics.model.frame import Frame, FrameStatistics
     from .dynamics.settle import Settled, settle
     from .dynamics.simulation import Simulation
+    from .laboratory.lcp import LcpResult, lcp_residual, solve_lcp
+    from .laboratory.many_problems import ContactProblems
+    from .laboratory.solve import solve
+    from .laboratory.solve_many import solve_many
     from .problem import configurations
     from .problem.accuracy import Residual, Residuals, residuals
     from .problem.contact_problem import ContactProblem
     from .problem.ellipse import EllipticProblem
     from .problem.forms import GlobalForm, LocalForm
     from .problem.friction import Friction
-    from .problem.many_problems import ContactProblems
     from .problem.result import Found, Result, Results, Statistics, Status
     from .problem.rounding import Rounding
+    from .published.baraff_1991.creep import creep_problem
     from .scene.first_bodies import box, capsule, ground, sphere
     from .scene.grain import Grain
     from .scene.joints import AxisSpec, JointSpec
     from .scene.scatter import scattered
     from .scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind, ShapeSpec, SolverSettings, Staggering
     from .scenes import plain as scenes
-    from .solvers.baraff_1991.creep import creep_problem
-    from .solvers.lcp import LcpResult, lcp_residual, solve_lcp
-    from .solvers.solve import solve
-    from .solvers.solve_many import solve_many
     from .validation.findings import SceneError
 
 __all__ = [
@@ -93,7 +93,7 @@ _HOMES = {
     "BodyKind": "scene.spec",
     "BodySpec": "scene.spec",
     "ContactProblem": "problem.contact_problem",
-    "ContactProblems": "problem.many_problems",
+    "ContactProblems": "laboratory.many_problems",
     "EllipticProblem": "problem.ellipse",
     "Found": "problem.result",
     "Frame": "dynamics.model.frame",
@@ -102,7 +102,7 @@ _HOMES = {
     "GlobalForm": "problem.forms",
     "Grain": "scene.grain",
     "JointSpec": "scene.joints",
-    "LcpResult": "solvers.lcp",
+    "LcpResult": "laboratory.lcp",
     "LocalForm": "problem.forms",
     "MaterialSpec": "scene.spec",
     "Residual": "problem.accuracy",
@@ -122,15 +122,15 @@ _HOMES = {
     "Status": "problem.result",
     "box": "scene.first_bodies",
     "capsule": "scene.first_bodies",
-    "creep_problem": "solvers.baraff_1991.creep",
+    "creep_problem": "published.baraff_1991.creep",
     "ground": "scene.first_bodies",
-    "lcp_residual": "solvers.lcp",
+    "lcp_residual": "laboratory.lcp",
     "residuals": "problem.accuracy",
     "scattered": "scene.scatter",
     "settle": "dynamics.settle",
-    "solve": "solvers.solve",
-    "solve_lcp": "solvers.lcp",
-    "solve_many": "solvers.solve_many",
+    "solve": "laboratory.solve",
+    "solve_lcp": "laboratory.lcp",
+    "solve_many": "laboratory.solve_many",
     "sphere": "scene.first_bodies",
 }
 

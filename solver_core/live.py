@@ -239,7 +239,7 @@ def play(
     """
     # only now, for numba takes a while to load
     from .compile.watch import Watch
-    from .compile_all.rehearsal import load_kernels_of
+    from .compile_all.small_scenes import load_kernels_of
     from .dynamics.simulation import Simulation
 
     settings, folder = settings_of_play(spec, settings), folder_of_kernels()

@@ -50,8 +50,8 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     """Solve as the command line `argv` (without the program's name) says; returns the exit status."""
     # only now, for they load numba and scipy
     from .io.contact_problem_files import read_problem, refuse_problem, write_solution
+    from .laboratory.solve import solve
     from .problem.accuracy import residuals
-    from .solvers.solve import solve
 
     name = ""
     try:

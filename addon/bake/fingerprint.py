@@ -19,6 +19,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from bpy.types import Collection as BlenderCollection
 from bpy.types import Object, Scene
 
 from ...solver_core.scene.words import in_words
@@ -30,6 +31,7 @@ from ..read.effectors import WEIGHTS, absorbers_of, effectors_of, has_field
 from ..read.gravity import PATHS
 from ..read.world_values import SPEED, SUBSTEPS
 from ..settings import properties
+from ..settings.activation import activated_collections
 from ..settings.bonds import bonded_collections
 from ..settings.object_properties import effective_material, pinned_vertices, stiffness_of
 from .animation_sources import animated_paths, curves_of, digest_of_arrays, plain_values
@@ -119,10 +121,34 @@ def of_scene(scene: Scene) -> dict[str, str]:
         "friction rule": scene.stiction.friction_combine,
         "pairs": properties.effective_pairs(scene),
         "bonds": [(*values, sorted(ob.name for ob in members)) for values, members in bonded_collections(scene)],
+        "activation": [of_activation(*one) for one in activated_collections(scene)],
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     values["substeps"] = values["substeps"] if scene.stiction.use_substeps else kept(SUBSTEPS, values["substeps"])
     return {what: digest(value) for what, value in values.items()}
+
+
+def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple[Any, ...]:
+    """Return the settings of a collection's activation, with the state of the objects that it names."""
+    own, meshes = collection.stiction_activation, dict[int, Any]()
+    used = [
+        ob
+        for switch, ob in (
+            (own.use_volume, own.volume_object),
+            (own.use_proximity, own.near_object),
+            (own.use_value, own.value_object),
+        )
+        if switch and ob is not None
+    ]
+    objects = [(place_of(ob, animated_paths(ob)), animation_of(ob, set()), mesh_as_seen(ob, meshes)) for ob in used]
+    value = own.value_object.get(own.value_name) if own.use_value and own.value_object is not None else None
+    pointers = ("volume_object", "near_object", "value_object")
+    return (
+        plain_values(own, "", pointers),
+        [ob.name for ob in members],
+        objects,
+        value if isinstance(value, (int, float)) else None,
+    )
 
 
 def values_at(scene: Scene, paths: Collection[str]) -> tuple[Any, ...]:
@@ -342,6 +368,7 @@ def digest(value: Any) -> str:
 
 # What bakes of earlier versions wrote nothing of, for it was so in all of them.
 LATER: dict[str, str] = {"blend to keyframes": digest(0)}
+LATER["activation"] = digest([])
 LATER |= dict.fromkeys(("flexible", "mass properties", "surface motion", "rolling friction", "grain"), digest(None))
 
 

@@ -57,6 +57,7 @@ FOUND = {
     "admm": "by ADMM",
     "clusters": "by clusters",
     "energy": "by redistributions of energy",
+    "elimination": "with joints eliminated",
 }
 
 

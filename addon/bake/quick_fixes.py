@@ -11,7 +11,7 @@ from bpy.types import Object, Scene
 from mathutils import Matrix
 
 from ..blender.rigid_bodies import is_baked
-from ..settings.properties import effective_settings
+from ..settings.properties import effective_settings, set_last_frame
 
 __all__ = ["MENDS", "Mend", "mend_for"]
 
@@ -140,8 +140,7 @@ def use_mesh(_scene: Scene, ob: Object) -> None:
 
 
 def bake_as_long_as_the_scene(scene: Scene) -> None:
-    own = scene.stiction
-    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = scene.frame_end
+    set_last_frame(scene, scene.frame_end)
 
 
 def join_constraints(scene: Scene, ob: Object) -> None:

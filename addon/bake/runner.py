@@ -26,6 +26,7 @@ from ...solver_core.validation.findings import SceneProblem, alike, first_few
 from ..blender.cooperative import Steps, aside
 from ..blender.restore import baked_objects, give_back, take_over, unset_all
 from ..read.extract import Extraction, extracting
+from ..settings.properties import effective_frame_range, set_last_frame
 from .bake_files import (
     BakeFiles,
     bake_files,
@@ -264,7 +265,8 @@ class Shown:
 
 def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Shown) -> None:
     """Let the bodies of a scene follow the frames in a cache, in place of the bake that the scene has."""
-    free(scene)
+    end_before, end_kept = range_changed_by_keep(scene)
+    remove_bake(scene)
     by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
     for body, rest in extraction.rest.items():
         if (ob := by_uid.get(rest.uid)) is not None:
@@ -274,11 +276,30 @@ def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Sh
     bake.cache, bake.digest = relative_if_asked(scene, files.cache), files.digest
     bake.made_from, bake.earlier = shown.made_from, shown.earlier
     bake.frame_start, bake.frame_end, bake.last_frame = shown.frame_start, shown.frame_end, shown.last_frame
+    bake.end_before, bake.end_kept = end_before, end_kept
     remove_old_bakes(files, caches_in_use())
 
 
 def free(scene: Scene) -> int:
-    """Bring back every value that a bake changed in the scene; returns the number of its objects."""
+    """Bring back every value that a bake changed in the scene, and the frame range that *Keep* lengthened; returns the number
+    of its objects."""
+    end_before, _ = range_changed_by_keep(scene)
+    if end_before:
+        set_last_frame(scene, end_before)
+    return remove_bake(scene)
+
+
+def range_changed_by_keep(scene: Scene) -> tuple[int, int]:
+    """The last frame of the scene's range before *Keep* lengthened it, and the one it has since; zeros if *Keep* did not, or if
+    the range was changed afterwards."""
+    bake = scene.stiction.bake
+    if not bake.end_before or scene.rigidbody_world is None or effective_frame_range(scene)[1] != bake.end_kept:
+        return 0, 0
+    return bake.end_before, bake.end_kept
+
+
+def remove_bake(scene: Scene) -> int:
+    """Bring back every value that a bake changed in the scene's objects, and forget the bake; returns the number of objects."""
     objects = baked_objects(scene)
     for ob in objects:
         give_back(ob)

@@ -234,6 +234,8 @@ class STICTION_OT_free_bake(Operator):
         remove_points(context.scene)
         remove_pieces(context.scene)
         context.window_manager.stiction.messages.clear()
+        # Blender does not redraw the timeline when objects change.
+        redraw()
         self.report({"INFO"}, f"{count} objects are as they were before the bake")
         return {"FINISHED"}
 

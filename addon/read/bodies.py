@@ -79,10 +79,14 @@ class Bodies:
         return name in self.held and self.held[name][0][0] == 0
 
 
-def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, int]) -> None:
-    """Read one object of the rigid body world at the frame that is shown, the first of the frames."""
+def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, int], *, waits: bool) -> None:
+    """Read one object of the rigid body world at the frame that is shown, the first of the frames.
+
+    waits: whether its body is held until something wakes it; an animated one then becomes active.
+    """
     spans = spans_followed(ob, *frames) if body_kind(ob) is not BodyKind.PASSIVE else None
-    kind = body_kind(ob) if spans is None else BodyKind.ACTIVE
+    kind = body_kind(ob) if spans is None and not waits else BodyKind.ACTIVE
+    follows = waits and body_kind(ob) is BodyKind.ANIMATED and spans is None
     pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context), *mass_problems(ob, kind)]
     found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
@@ -110,6 +114,8 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     if kind is BodyKind.ACTIVE:
         transforms = {name: tuple(getattr(ob.evaluated_get(depsgraph), name)) for name in actions.TRANSFORMS}
         found.rest[ob.name_full] = RestState(ob.session_uid, rest_world, transforms)
+        if follows:
+            found.animated[ob.name_full] = ob
         if spans:
             found.animated[ob.name_full], found.held[ob.name_full] = ob, spans
         if follows_animation(ob) and not found.begins_held(ob.name_full):

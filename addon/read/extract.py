@@ -25,6 +25,7 @@ from ..blender.placement import ancestors
 from ..blender.restore import baked_objects, originals
 from ..blender.rigid_bodies import bodies_of
 from ..settings import properties
+from .activation import held_until_woken, read_activations
 from .bodies import Bodies, RestState, choice_problems, read_object
 from .bonds import read_bonds
 from .containers import with_rooms
@@ -164,8 +165,9 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     warnings += [*unfollowed_scene_values(scene), *outside_world(scene)]
     # By name, for the order in the collection changes when an object leaves it and comes back.
     objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
+    waiting = held_until_woken(scene)
     for number, ob in enumerate(objects):
-        read_object(found, ob, context, (start, end))
+        read_object(found, ob, context, (start, end), waits=ob.name_full in waiting)
         yield Step(f"Reading body {number + 1} of {len(objects)}", (number + 1) / len(objects))
     bodies, rooms = with_rooms(found.bodies, found.meshes)
     warnings += rooms
@@ -175,16 +177,19 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
     warnings += [*joined.warnings, *odd]
     gravity = gravity_now(context)
     fields = read_fields(context, found.rest)
+    activations = read_activations(context, found.rest, start)
+    problems += activations.problems
+    warnings += activations.warnings
     fps = scene.render.fps / scene.render.fps_base
     bodies, lost = in_motion(bodies, found.launched, context, lambda: second_frame(context, start, times, fps))
     problems += lost
     of_bodies = found.animated or found.deforming or found.frozen or found.belts
-    moves = of_bodies or joined.keyed or may_change(scene) or fields.may_change(context)
+    moves = of_bodies or joined.keyed or may_change(scene) or fields.may_change(context) or activations.may_change()
     frames = each_frame(context, range(start, end + 1)) if moves else iter(())
     gravities: list[Array] = []
     if moves:
         frames = values.read_on_the_way(context, read_on_the_way(context, frames, gravities))
-        frames = fields.read_on_the_way(context, frames)
+        frames = activations.read_on_the_way(context, fields.read_on_the_way(context, frames))
     surfaces: dict[str, list[Array]] = {}
     if found.belts:
         frames = read_surfaces(context, frames, found.belts, surfaces)
@@ -223,6 +228,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         gravity_path=gravity_path(gravities),
         fields=fields.specs(float(scene.render.fps)),
         absorbers=fields.absorber_specs(),
+        activations=activations.specs(),
     )
     lost_paths = frozenset(problem.object for problem in motion.problems)
     return Read(spec, settings, found.rest, tuple(problems), together(warnings), lost_paths)
@@ -274,7 +280,12 @@ def without(spec: SceneSpec, names: Collection[str]) -> SceneSpec:
     there = {"", *(body.name for body in bodies)}
     joints = (joint for joint in spec.joints if joint.name not in names and {joint.body_a, joint.body_b} <= there)
     excluded = tuple(pair for pair in spec.excluded if there.issuperset(pair))
-    return replace(spec, bodies=bodies, joints=tuple(joints), excluded=excluded)
+    activations = tuple(
+        replace(one, bodies=tuple(name for name in one.bodies if name in there))
+        for one in spec.activations
+        if one.name not in names
+    )
+    return replace(spec, bodies=bodies, joints=tuple(joints), excluded=excluded, activations=activations)
 
 
 def is_valid(extraction: Extraction) -> bool:

@@ -23,7 +23,7 @@ from .effectors import absorbers_of, effectors_of, has_field, particle_fields, w
 from .gravity import may_change
 from .motion import can_change
 
-__all__ = ["Fields", "read_fields"]
+__all__ = ["Fields", "carrier_of", "read_fields"]
 
 Array = NDArray[np.float64]
 

@@ -31,6 +31,7 @@ __all__ = [
     "effective_rule",
     "effective_settings",
     "register",
+    "set_last_frame",
     "unregister",
 ]
 
@@ -98,6 +99,8 @@ class SceneBake(PropertyGroup):
     shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
     frame_start: IntProperty()
     frame_end: IntProperty()
+    end_before: IntProperty(description="Last frame of the range before Keep lengthened it, 0 if it did not")
+    end_kept: IntProperty(description="Last frame of the range that Keep set")
     last_frame: IntProperty()
     missed_steps: IntProperty()
     seconds_a_frame: FloatProperty(description="Of the last frames of the bake")
@@ -136,8 +139,8 @@ class SceneStiction(PropertyGroup):
     )
     moving_tolerance: FloatProperty(
         name="Tolerance in Motion",
-        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they sleep; "
-        "others have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they come to "
+        "rest; others have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
         default=SolverSettings.moving_tolerance,
         min=1e-12,
         max=1e-1,
@@ -320,6 +323,12 @@ def effective_frame_range(scene: Scene) -> tuple[int, int]:
         return own.frame_start, own.frame_end
     cache = scene.rigidbody_world.point_cache
     return cache.frame_start, cache.frame_end
+
+
+def set_last_frame(scene: Scene, last: int) -> None:
+    """Set the last frame of the bake; the rigid body world must exist."""
+    own = scene.stiction
+    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = last
 
 
 def effective_settings(scene: Scene) -> SolverSettings:

@@ -26,6 +26,7 @@ from ...solver_core.scene.spec import SceneSpec, SolverSettings
 from ...solver_core.scene.words import figure
 from ..bake.bake_files import bake_files, told_parts
 from ..bake.fingerprint import with_last_frame
+from ..settings.properties import effective_frame_range, set_last_frame
 
 if TYPE_CHECKING:
     from ..read.extract import Extraction
@@ -110,6 +111,9 @@ def part_of(take: Take, played: SceneSpec, content: tuple[SceneSpec, SolverSetti
 
 
 def lengthen(scene: Scene, last: int) -> None:
-    """Have the scene's bakes end at a frame."""
-    own = scene.stiction
-    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = last
+    """Set the last frame of the scene's bakes, and remember the one before for *Free Bake*."""
+    bake, (_, end) = scene.stiction.bake, effective_frame_range(scene)
+    if not bake.end_before or end != bake.end_kept:
+        bake.end_before = end
+    bake.end_kept = last
+    set_last_frame(scene, last)

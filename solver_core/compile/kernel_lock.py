@@ -49,6 +49,7 @@ def compile_in_turn() -> None:
         with global_compiler_lock:
             if not held and not Path(function.__code__.co_filename).is_relative_to(PACKAGE):
                 return compile_alone(dispatcher, signature)
+            use_shortcuts(dispatcher)
             with vectors_of(function.__module__), written_by_us_alone(), collecting_less():
                 kept = keep_under_key(dispatcher)
                 if kept is None:
@@ -59,6 +60,16 @@ def compile_in_turn() -> None:
                     return compile_alone(dispatcher, signature)
 
     setattr(Dispatcher, "compile", compile_with_lock)  # noqa: B010, numba's stubs give the method another type
+
+
+def use_shortcuts(dispatcher: Any) -> None:
+    """Take the shortcuts through numba's code, unless kernels are compiled plainly: then none is an inner kernel, and none has
+    one (`kernel.py`)."""
+    if hasattr(dispatcher, "for_kernels") or dispatcher._compiler.pipeline_class.__name__ == "InnerCompiler":
+        # registering the add-on loads no compiler
+        from .shortcuts import take_shortcuts
+
+        take_shortcuts()
 
 
 @contextmanager

@@ -180,6 +180,7 @@ class Simulation:
             | steps.island_motion.checkpoint()
             | steps.together.checkpoint()
             | ({"takeovers": steps.paths.takeovers.copy()} if len(steps.paths.takeovers) else {})
+            | ({"waits": steps.activation.waits.copy()} if len(steps.activation) else {})
             | ({} if steps.joints.attached is None else {"joint_attached": steps.joints.attached})
             | {"last_step": np.array([steps.last_step])}
         )
@@ -195,14 +196,19 @@ class Simulation:
         steps.begun = ImpactMemory._make(np.array((nothing_begun | checkpoint)[name]) for name in BEGUN)
         if "joint_attached" in checkpoint:
             steps.joints.attach(np.array(checkpoint["joint_attached"]))
-        steps.joints.restore(JointMemory(*(np.array(checkpoint[f"joint_{name}"]) for name in JointMemory._fields)))
+        nothing_recent = {"joint_recent": np.zeros_like(steps.joints.memory.recent)}
+        joints = nothing_recent | checkpoint
+        steps.joints.restore(JointMemory._make(np.array(joints[f"joint_{name}"]) for name in JointMemory._fields))
         steps.take_step(frame - self.spec.frame_start)
         steps.sleep.restore(checkpoint)
         steps.island_motion.restore(checkpoint)
         steps.last_step = float(checkpoint["last_step"][0])
         if "takeovers" in checkpoint:
             steps.paths.takeovers = np.array(checkpoint["takeovers"])
+        if "waits" in checkpoint:
+            steps.follow_activation(np.array(checkpoint["waits"]))
         steps.follow_modes()
+        steps.follow_blows()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
         if all(name in checkpoint for name in OF_PAIRS):
             steps.together.restore(checkpoint)
@@ -230,6 +236,8 @@ class Simulation:
             steps.state.modal[:], steps.state.modal_velocity[:] = frame.modal, checkpoint["modal_velocity"]
         steps.sleep.keep_untouched(checkpoint)
         steps.follow_modes()
+        if "waits" in checkpoint and len(steps.activation):
+            steps.follow_activation(np.array(checkpoint["waits"]))
         steps.paths.goes_on(frame.frame - self.spec.frame_start, steps.state)
         steps.hold(frame.frame - self.spec.frame_start)
         steps.place(at, at + 1.0, steps.step)
@@ -263,6 +271,7 @@ class Simulation:
         than its rest offset, of others and of those that only joints to the world hold."""
         steps = self._steps
         steps.together.forget()
+        steps.follow_blows()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
         contacts = steps.take_gaps()
         apart = contacts.without(steps.together.are_held(contacts))

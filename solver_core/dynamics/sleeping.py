@@ -115,14 +115,15 @@ class Sleep:
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
-        still: Callable[[], Floats],
+        still: Floats,
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
         """After the time step `number`, let islands at rest fall asleep; returns the memory of those that stay awake.
 
         joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
-        still: (n,) of the speed that gravity gives in a step, what their tolerance lets bodies at rest move at. met: who of
-        some bodies (n,) would be woken by others at once, were they to sleep; they wait for them.
+        still: (n,) the speed of a body that may be at rest, relative to the speed that gravity gives in a step; that of an
+        island is its largest one. met: returns which of some bodies (n,) others would wake at once if they slept; those bodies
+        wait for the others.
         """
         if not self._enabled or (number + 1) // self._window == number // self._window:
             return memory
@@ -133,9 +134,12 @@ class Sleep:
         np.maximum.at(fastest, island, np.where(awake, self._fastest, 0.0))
         np.maximum.at(before, island, np.where(awake, self._before, 0.0))
         limit = np.full(n, STILL)
-        np.maximum.at(limit, island, still())
+        np.maximum.at(limit, island, np.where(awake, still, 0.0))
         limit *= self._gravity_speed
         rests = (fastest <= limit) & (before <= limit)
+        # A body about to fall accelerates, and is not hidden by a faster body of its island that rolls on steadily.
+        accelerates = awake & (self._fastest > np.maximum(GROWTH * self._before, STILL * self._gravity_speed))
+        rests[island[accelerates]] = False
         rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * STILL * self._gravity_speed)
         rests[island[driven]] = False
         falling = awake & rests[island]

@@ -22,6 +22,7 @@ from ..problem.system import System
 from ..scene.spec import SceneSpec, SolverSettings, strongest_gravity
 from ..scene.timing import Timing
 from ..threads.count import number_of_threads
+from .activation import Activation, impulses_of_blows
 from .contact.borne import bearing_until_met, with_borne
 from .contact.collide import Collider
 from .contact.directions import Chosen, Directions
@@ -32,7 +33,9 @@ from .fields.fields import Fields
 from .fields.pull import Pull
 from .joints.joints import Joints
 from .joints.rows import JointStep
+from .joints.thresholds import BLOW_TIME
 from .kept_contacts import KeptContacts
+from .look_ahead.blows import Blows
 from .look_ahead.impacts import NO_IMPACTS, Cut, ImpactFinder
 from .look_ahead.later_contacts import NOTHING_LATER, LaterContacts, twist_between
 from .model.bending import Bending
@@ -52,7 +55,7 @@ from .sleeping import Sleep, laid_asleep, none_remembered
 from .solve.bent_further import followed_part
 from .solve.law_check import Checked, LawCheck
 from .solve.outcome import Attempt, Solution, combined, row_at_rest, step_row
-from .solve.step_solver import StepSolver
+from .solve.step_solver import Known, StepSolver
 
 __all__ = ["See", "Stepper"]
 
@@ -116,6 +119,8 @@ class Stepper:
         self._law = LawCheck(self.bodies, *of_scene[:3], spec.restitution_combine.code)
         self.paths = Prescribed(spec, self.bodies, settings.substeps, self.timing)
         self.kept = KeptContacts(self.step) if keep_contacts else None
+        self.activation = Activation(spec, self.bodies)
+        self.paths.waits[:] = self.activation.holds
         self.hold(0)
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
@@ -128,6 +133,8 @@ class Stepper:
         rolling = Rolling(self.bodies, self._impacts, self.deformation, self.island_motion, self.bending.bends)
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
+        self._blows = Blows(np.where(movable, self.bodies.model.mass, np.inf), BLOW_TIME)
+        self.follow_blows()
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)
         self._cascades = 0
@@ -158,6 +165,7 @@ class Stepper:
         if self.pull is not None:
             self.wake(self.sleep.islands_of(np.arange(len(self.spec.bodies)) == self.pull.body))
         self._step_now = number
+        self._activate(float(number))
         with self._solver.one_step():
             rows = [row_at_rest()] if self._rests(number) else self._rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
@@ -167,6 +175,45 @@ class Stepper:
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
+
+    def _activate(self, at: float) -> None:
+        """Wake what frames, values and zones wake as a time step begins, at in time steps since the first frame."""
+        if len(self.activation):
+            self._wake_up(self.activation.due(at, self.settings.substeps, self.state, self.step), at)
+
+    def _wake_up(self, woken: NDArray[np.bool_], at: float) -> None:
+        """Wake bodies (n,) that wait, at a time in time steps since the first frame, and break the bonds that are to break."""
+        if not woken.any():
+            return
+        loosened = self.activation.loosened_by(woken)
+        self.activation.wake(woken)
+        held = self.sleep.held.copy()
+        self.paths.let_go(woken, at, self.state, self.sleep.held, self.last_step)
+        released = held & ~self.sleep.held
+        if self.fields is not None and released.any():
+            self.fields.begin_with(int(at / self.settings.substeps), self.state, released, self.last_step)
+        near = self.sleep.islands_of(woken)
+        if self.sleep.asleep.any():
+            met = self._collider.near(self.state, self.sleep.asleep, woken, np.zeros(len(woken)))
+            near |= self.sleep.to_wake(met.body_a, met.body_b, woken)
+        self.wake(near)
+        self.joints.release(loosened)
+        self.follow_joints()
+
+    def follow_activation(self, waits: NDArray[np.bool_]) -> None:
+        """Go on from where only some bodies (n,) still wait."""
+        held = self.activation.holds
+        self.activation.wake(~waits)
+        self.paths.waits, self.paths.woken = self.activation.holds, held & ~waits
+
+    def _woken_by_blows(self, begin: Begin, solution: Solution) -> NDArray[np.bool_]:
+        """(n,) the bodies that wait, and are hit hard enough in a step to wake."""
+        needed = self.activation.impulse
+        if not np.isfinite(needed).any():
+            return np.zeros(len(needed), np.bool_)
+        share = begin.h / begin.last_step if begin.last_step > 0.0 else 0.0
+        pushed = solution.memory.impulse[:, 0], self.memory, share, len(needed)
+        return impulses_of_blows(solution.contacts, *pushed) > needed
 
     def _driven(self) -> NDArray[np.int64]:
         """The bodies that never rest, because a motor drives them or the surface below them moves."""
@@ -189,7 +236,8 @@ class Stepper:
         self.island_motion.rest()
         self.follow_modes()
         if len(self.joints):
-            self.joints.advance(self.state, np.zeros_like(self.joints.memory.impulse), prescribed)
+            nothing = np.zeros_like(self.joints.memory.impulse), prescribed, np.zeros_like(self.held)
+            self.joints.advance(self.state, *nothing, self.step)
         return True
 
     def _rows(self, step: int) -> list[dict[str, Any]]:
@@ -209,12 +257,14 @@ class Stepper:
         """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
         rows: list[dict[str, Any]] = []
         parts = Parts(self.step)
-        # every attempt advances or is refused, and only so many are
+        # every attempt advances, is refused, and only so many are, or wakes a body that waited
         while parts.left > 0.0:
             self._cascades = 0
             if self.joints.hold_again():
                 self.follow_joints()
             outcome = self._attempt(step + 1.0 - parts.left / self.step, parts)
+            if outcome is None:
+                continue
             if isinstance(outcome, Cut):
                 parts.refuse(outcome)
             else:
@@ -222,16 +272,16 @@ class Stepper:
                 parts.accept(outcome["status"] == Status.SOLVED)
         return rows
 
-    def _attempt(self, at: float, parts: Parts) -> dict[str, Any] | Cut:
-        """Advance by the next part; or leave all as it is and return where it has to be cut. at: its begin, in time steps since
-        the first frame."""
+    def _attempt(self, at: float, parts: Parts) -> dict[str, Any] | Cut | None:
+        """Advance by the next part; or leave all as it is and return where it has to be cut, or None where blows have woken
+        bodies, with which it has to be attempted again. at: its begin, in time steps since the first frame."""
         h, cuts = parts.h, parts.cuts
         begin, chosen = self._begin(at, h)
         contacts = self._unfollowed(begin, None, cuts) or self._to_solve(begin, chosen, cuts)
         if isinstance(contacts, Cut):
             return contacts
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
-        memory, known = self.memory, (self.joints.memory.impulse, None)
+        memory, known = self.memory, Known(self.joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
             solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
@@ -262,10 +312,14 @@ class Stepper:
                 break
             # what was held once stays held, or two motions that each let in the other's overlap would take turns
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
-            memory, known = solution.memory, (solution.held, solution.bias)
+            memory, known = solution.memory, Known(solution.held, solution.bias)
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
+        woken = self._woken_by_blows(begin, best.solution)
+        if woken.any():
+            self._wake_up(woken, at)
+            return None
         return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
 
     def _to_solve(self, begin: Begin, chosen: Chosen, cuts: int) -> ContactSet | Cut:
@@ -273,6 +327,11 @@ class Stepper:
         contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
         if 0 < len(bounces) <= cuts - KEPT_CUTS:
             return bounces.first()
+        blows = self._blows.find(
+            begin, contacts, self._later.normal_speed(contacts, self._motion(begin, begin.bodies.predicted))
+        )
+        if len(blows) and cuts > KEPT_CUTS:
+            return blows.first()
         distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h)
         if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
@@ -396,6 +455,7 @@ class Stepper:
         chosen = chosen_normals(self.bodies.shapes, *poses, solution.contacts, bears)
         position = self.state.position
         self.state, self.last_step = best.moved, begin.h
+        self.island_motion.advance()
         bending = self.deformation.bending_speed()
         self.follow_modes()
         self._predicted = begin.bodies.predicted
@@ -409,11 +469,11 @@ class Stepper:
             done = joints.held(solution.held[joints.triples])
             self.held += done.by_coordinate
             self.reaction += done.on_b
-            self.joints.advance(self.state, solution.held, begin.bodies.twist)
+            self.joints.advance(self.state, solution.held, begin.bodies.twist, done.by_coordinate, begin.h)
         joined = None if joints is None else joints.bodies
         row = step_row(begin, solution, joined, solved, best.later.deepest, chosen, violations)
         self._standstill.take(row, begin, solution)
-        if len(self.joints) and self.joints.break_by(self.held, solution.gave_way, self.step):
+        if len(self.joints) and self.joints.break_by(self.held, solution.gave_way):
             self.follow_joints()
         return row
 
@@ -486,8 +546,13 @@ class Stepper:
             near = self._collider.near(self.state, self.sleep.asleep, moved, np.zeros(len(moved)))
             self.wake(self.sleep.to_wake(near.body_a, near.body_b, moved))
 
+    def follow_blows(self) -> None:
+        """Take in what a blow may break now."""
+        self._blows.follow(*self.joints.weakest(), self.activation.impulse)
+
     def follow_joints(self) -> None:
         """Have contacts agree with the joints that hold now."""
+        self.follow_blows()
         if self.together.follow(self.joints.links, self.joints.is_rigid):
             self.take_gaps()
 

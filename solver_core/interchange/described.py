@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..scene.spec import BodySpec, SceneSpec, SceneWarning, SolverSettings
 from ..validation.findings import SceneError, SceneProblem
 
-__all__ = ["Described", "Found", "Look", "say_surface_left_out", "seconds_a_step", "together"]
+__all__ = ["Described", "Found", "Look", "say_activation_left_out", "say_surface_left_out", "seconds_a_step", "together"]
 
 Array = NDArray[np.float64]
 LONGEST_WORDS = 200
@@ -88,6 +88,12 @@ def say_surface_left_out(body: BodySpec, what: str, found: Found) -> None:
         found.odd(body.name, "rolling", f"{what} has no place for rolling and torsional friction; they are left out")
     if body.material.grain is not None:
         found.odd(body.name, "grain", f"{what} has no place for a grain; friction along it is written for all directions")
+
+
+def say_activation_left_out(spec: SceneSpec, what: str, found: Found) -> None:
+    """Add what wakes bodies, which has no place in a file; what: the name of the schema."""
+    for one in spec.activations:
+        found.odd(one.name, "activation", f"{what} has no place for what wakes bodies; they move from the begin there")
 
 
 def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:

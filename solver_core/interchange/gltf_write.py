@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..geometry.body_mass import body_mass_properties
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from ..scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec
-from .described import Described, Found, Look, say_surface_left_out
+from .described import Described, Found, Look, say_activation_left_out, say_surface_left_out
 from .filters import collide
 from .frames import MOTOR_SLACK, continuous, matrix_of, quaternion_of
 from .gltf_file import BODIES, SHAPES, UP, Buffer, write_container
@@ -320,6 +320,7 @@ def write_motion(document: Document, nodes: dict[str, int]) -> None:
 
 
 def say_left_out(spec: SceneSpec, found: Found) -> None:
+    say_activation_left_out(spec, "glTF", found)
     for one in spec.fields:
         found.odd(one.name, "field", "force fields have no place in glTF; it is left out")
     for pair in spec.pairs:

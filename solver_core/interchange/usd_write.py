@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ..scene.spec import BodyKind, BodySpec, FrictionCombine, MaterialSpec, SceneSpec, ShapeKind
-from .described import Described, Found, Look, say_surface_left_out
+from .described import Described, Found, Look, say_activation_left_out, say_surface_left_out
 from .filters import collide
 from .frames import continuous, matrix_of, quaternion_of
 from .solids import Named, leaves, solid_of
@@ -239,6 +239,7 @@ def write_filters(
 
 
 def say_what_is_left_out(spec: SceneSpec, found: Found) -> None:
+    say_activation_left_out(spec, "UsdPhysics", found)
     for one in spec.fields:
         found.odd(one.name, "field", "force fields have no place in UsdPhysics; it is left out")
     for body in spec.bodies:

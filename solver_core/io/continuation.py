@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..scene.activation import ActivationSpec
 from ..scene.differences import differences
 from ..scene.fields import paths_of, without_paths
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings, spans_of
@@ -53,6 +54,11 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
             if row is not None:
                 # that of a frame acts on the way to it
                 last = min(last, new.frame_start + row - 1)
+    for path, other in zip(activation_paths(old), activation_paths(new), strict=True):
+        row = first_difference(path, other)
+        if row is not None:
+            # a zone moves to where it is at a frame on the way to it, and what a value wakes moves after it
+            last = min(last, new.frame_start + row - 1)
     return last if last >= new.frame_start else None
 
 
@@ -145,7 +151,21 @@ def without_time(content: Content) -> Content:
     bodies = tuple(replace(without_surface_paths(body), **given) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
     spec = replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers, speed_path=None)
-    return spec, settings
+    return replace(spec, activations=tuple(without_frames(one) for one in spec.activations)), settings
+
+
+def activation_paths(spec: SceneSpec) -> list[NDArray[np.float64] | None]:
+    """What of the activations of a scene is given frame by frame, each (frames, ...); None where it is not."""
+    found: list[NDArray[np.float64] | None] = []
+    for one in spec.activations:
+        found += [one.values, *(zone.transforms for zone in one.zones)]
+    return found
+
+
+def without_frames(one: ActivationSpec) -> ActivationSpec:
+    """An activation with no frames of what is given frame by frame."""
+    zones = tuple(replace(zone, transforms=zone.transforms[:0]) for zone in one.zones)
+    return replace(one, zones=zones, values=None if one.values is None else one.values[:0])
 
 
 def surface_paths(body: BodySpec) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:

@@ -49,6 +49,7 @@ class Found(IntEnum):
     ADMM = 6  # the alternating direction method of multipliers
     CLUSTERS = 7  # only in caches of earlier versions: clusters of bodies around the worst contacts
     ENERGY = 8  # redistributions of energy (Faure 1996)
+    ELIMINATION = 9  # joints that hold eliminated, and Newton's method on what is left
 
 
 @dataclass(frozen=True)

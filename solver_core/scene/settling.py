@@ -51,6 +51,7 @@ def settling_scene(spec: SceneSpec, moving: Collection[str] | None = None) -> Sc
         gravity_path=None,
         fields=(),
         absorbers=(),
+        activations=(),
         frame_start=0,
         frame_end=1,
         fps=FRAME_RATE,

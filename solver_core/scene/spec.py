@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .activation import ActivationSpec
 from .combine import FrictionCombine
 from .deformable import DeformableSpec
 from .fields import AbsorberSpec, FieldSpec
@@ -283,7 +284,8 @@ class SceneSpec:
     a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
     names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
     disabled. gravity_path: (frames, 3) m/s^2, gravity at each frame, where it changes; that of a frame acts on the way to it.
-    fields: what else pushes bodies; absorbers: what they have to pass where they are absorbed.
+    fields: what else pushes bodies; absorbers: what they have to pass where they are absorbed. activations: what wakes bodies
+    and releases their bonds.
     """
 
     bodies: tuple[BodySpec, ...]
@@ -301,6 +303,7 @@ class SceneSpec:
     speed_path: Array | None = None
     fields: tuple[FieldSpec, ...] = ()
     absorbers: tuple[AbsorberSpec, ...] = ()
+    activations: tuple[ActivationSpec, ...] = ()
 
 
 def spans_of(body: BodySpec) -> tuple[tuple[int, int], ...]:

@@ -33,6 +33,7 @@ __all__ = [
     "measure",
     "measure_each",
     "operator_of",
+    "operator_of_joints",
     "rows_of_kind",
     "update_velocities",
     "velocities_of_change",
@@ -79,6 +80,30 @@ def operator_of(system):
     """The `Operator` of a system."""
     blocks, inverse = _find_blocks(system), effective_inverse_mass(system)
     return Operator(system, blocks, allocate_factor(blocks.structure), inverse, effective_masses(inverse))
+
+
+@inner_kernel
+def operator_of_joints(system):
+    """The `Operator` of the rows of joints of a system alone, without masses: its `inverse` and `kappa` are empty."""
+    c = system.mu.size
+    joints = System(
+        system.offset,
+        system.block_start,
+        system.mass,
+        system.inverse_mass,
+        system.velocity,
+        system.body_a[c:],
+        system.body_b[c:],
+        system.jacobian_a[c:],
+        system.jacobian_b[c:],
+        system.bias[c:],
+        system.slack[:0],
+        system.mu[:0],
+        system.box,
+        system.least_scale,
+    )
+    blocks = _find_blocks(joints)
+    return Operator(joints, blocks, allocate_factor(blocks.structure), np.empty((0, 3)), np.empty(0))
 
 
 @kernel_part

@@ -32,6 +32,7 @@ __all__ = [
     "LARGE",
     "LEFT_STANDING",
     "MAX_CHECKS",
+    "MOST_BESIDE_JOINTS",
     "NEAR_FOR_NEWTON",
     "OF_A_GUESS",
     "OF_FEW",
@@ -39,6 +40,7 @@ __all__ = [
     "OF_MENDED",
     "OF_STANDING",
     "ROUGHLY",
+    "ROWS_BESIDE_JOINTS",
     "SHORTEST_STEP",
     "SLOW_GAIN",
     "TARGET",
@@ -47,6 +49,7 @@ __all__ = [
     "Request",
     "StoppingCriteria",
     "criteria_at",
+    "good_enough",
     "is_converged",
     "is_held",
     "relative_target",
@@ -54,6 +57,9 @@ __all__ = [
 
 FEW_BODIES = 64  # in an island that Newton's method is quick with, and that may be a structure
 CROWDED = 12  # contacts a body: of more of them than degrees of freedom, too, Newton's method is the quicker one
+# A dense step costs the cube of its pressing rows. Beyond these bounds a sparse factorization of contacts and joints is faster.
+MOST_BESIDE_JOINTS = 40  # contacts beside eliminated joints
+ROWS_BESIDE_JOINTS = 160  # rows of the dense problem that remains
 LARGE = 128  # in one that is worth taking apart: a cluster of what is hardly larger is most of it
 
 ACCEPTABLE = 0.7  # of the tolerance: what keeps the other residuals, too, within it
@@ -117,6 +123,13 @@ def criteria_at(tolerance: float, scale: float, max_unconverged: int = 0) -> Sto
 def relative_target(tolerance, tumbles):
     """What projections and Newton's method aim at, relative to the fastest velocity."""
     return (TARGET_OF_TUMBLING if tumbles else TARGET) * max(min(tolerance, MOST_AIMED), LEAST_AIMED)
+
+
+@leaf_kernel
+def good_enough(tolerance, tumbles):
+    """The largest relative residual of impulses that need no iteration of Algorithm 1: one from there, which takes what
+    projections need first, ends where it begins."""
+    return ACCEPTABLE * tolerance if tumbles else LEFT_STANDING * relative_target(tolerance, tumbles)
 
 
 @leaf_kernel

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..scene.field_types import mismatches
 from ..scene.spec import BodyKind, ContactMethod, PairSpec, SceneSpec, SceneWarning, SolverSettings
+from .activation import activation_problems, activation_warnings
 from .bodies import body_problems
 from .deformable import bending_problems
 from .fields import field_problems, field_warnings
@@ -26,7 +27,7 @@ LAST_FRAME = 2**20
 SCENE = "Scene"
 SETTINGS = "Solver settings"
 # What is called by its number where its name is none.
-OWNERS = {"bodies": "Body", "joints": "Joint", "fields": "Field", "absorbers": "Absorber"}
+OWNERS = {"bodies": "Body", "joints": "Joint", "fields": "Field", "absorbers": "Absorber", "activations": "Activation"}
 
 
 def validate(spec: SceneSpec, settings: SolverSettings) -> None:
@@ -53,7 +54,14 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
     )
-    return (*stuttering, *grain_warnings(spec), *lost_warnings(spec), *joint_warnings(spec), *field_warnings(spec))
+    return (
+        *stuttering,
+        *grain_warnings(spec),
+        *lost_warnings(spec),
+        *joint_warnings(spec),
+        *field_warnings(spec),
+        *activation_warnings(spec),
+    )
 
 
 def grain_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
@@ -121,6 +129,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
         yield from bending_problems(body, bricks)
     yield from joint_problems(spec)
     yield from field_problems(spec)
+    yield from activation_problems(spec)
 
 
 def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:

@@ -15,12 +15,15 @@ __all__ = ["MECHANISMS", "Edit", "Mechanism", "edited"]
 
 CASCADE = "solvers/coulomb/cascade.py"
 NEWTON = "solvers/coulomb/newton.py"
+ELIMINATION = "solvers/coulomb/elimination.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
 ADMM = "solvers/coulomb/admm.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
-FEW = "solvers/coulomb/few_contacts.py"
-SOLVE = "solvers/solve.py"
+FEW = "laboratory/few_contacts.py"
+SOLVE = "laboratory/solve.py"
 STEP_SOLVER = "dynamics/solve/step_solver.py"
+SYSTEM_SOLVER = "dynamics/solve/system_solver.py"
+JOINED_STEP = "dynamics/solve/joined_step.py"
 ISLAND_MOTION = "dynamics/model/island_motion.py"
 TRIANGLES = "collision/mesh/contacts.py"
 IMPACT = "collision/time_of_impact.py"
@@ -70,7 +73,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(SOLVE, "if not accelerated or limits.max_iterations is not None:", "if most > 0:"),), ("any friction",)
     ),
     "proposals for matrices": Mechanism(
-        (Edit(CASCADE, "if is_matrix(system) else (0, Found.START)", "if False else (0, Found.START)"),),
+        (Edit("laboratory/solve.py", "not is_large(system) and is_matrix(system)", "False"),),
         ("matrices",),
     ),
     "pivoting of frictionless matrices": Mechanism(
@@ -96,6 +99,21 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(CASCADE, "if not tumbles and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)
     ),
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
+    "joints eliminated": Mechanism(
+        (
+            Edit(ELIMINATION, "if joints == 0 or contacts > MOST_BESIDE_JOINTS or sides > 0:", "if contacts >= 0:"),
+            Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),
+        ),
+        ("dolls", "drawbridge"),
+    ),
+    "joints corrected in one kernel": Mechanism(
+        (Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),),
+        ("dolls", "drawbridge"),
+    ),
+    "limits taken in late": Mechanism(
+        (Edit(ELIMINATION, "(law[0] < 0.0 and u > 0.0) or impulse[k, r] != 0.0)", "(law[0] < 0.0 and u > 0.0) or True)"),),
+        ("dolls",),
+    ),
     # many bodies
     "sweeps": Mechanism(
         (
@@ -129,26 +147,31 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "polygonal cones": Mechanism(
         (
             Edit(
-                STEP_SOLVER, "settings.max_iterations, settings.polygon_sides, VARIANTS", "settings.max_iterations, 0, VARIANTS"
+                SYSTEM_SOLVER,
+                "settings.max_iterations, settings.polygon_sides, VARIANTS",
+                "settings.max_iterations, 0, VARIANTS",
             ),
         ),
         ("card house 5, octagons", "wall 60, octagons", "cubes 27, octagons"),
     ),
     "kicks": Mechanism(
-        (Edit(STEP_SOLVER, "            if is_start:", "            if is_start or self._threads:"),),
+        (Edit(SYSTEM_SOLVER, "        if is_start:", "        if is_start or self._threads:"),),
         ("Voronoi pieces",),
     ),
     "bounded rows from softer ones": Mechanism(
-        (Edit(STEP_SOLVER, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram",)
+        (Edit(JOINED_STEP, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram",)
     ),
     "joints corrected by islands": Mechanism(
-        (Edit(STEP_SOLVER, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
+        (Edit(JOINED_STEP, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
     ),
     "joints about the last try": Mechanism(
-        (Edit(STEP_SOLVER, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
+        (Edit(JOINED_STEP, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
     ),
     "tolerance in motion": Mechanism(
         (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
+    ),
+    "large islands settle": Mechanism(
+        (Edit(ISLAND_MOTION, "CALM_FOR = 1.0 / 3.0", "CALM_FOR = np.inf"),), scenes=("wall 60, comes to rest", "cubes 125")
     ),
     "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(

@@ -140,6 +140,7 @@ USUAL = (*(name for name in CAPTURED if name not in RANDOM), "any friction", *SC
 # what is run only for the mechanisms that name it
 SCENES |= {
     "card house 15": Scene("stands", partial(plain.card_house, levels=15), 16),
+    "wall 60, comes to rest": Scene("falls", of_heaps("wall", 60), 96),
     "cubes 216, exact": Scene("large", of_heaps("cubes", 216), 6, EXACT, first=30),
     "cubes 1000": Scene("large", of_heaps("cubes", 1000), 2, first=30),
     "cubes 1000, 2 threads": Scene("large", of_heaps("cubes", 1000), 2, first=30, threads=2),

@@ -26,7 +26,7 @@ from solver_core.dynamics.contact.collide import Collider
 from solver_core.dynamics.look_ahead.impacts import ImpactFinder
 from solver_core.dynamics.look_ahead.later_contacts import LaterContacts
 from solver_core.dynamics.sleeping import Sleep
-from solver_core.dynamics.solve import islands, step_solver
+from solver_core.dynamics.solve import islands, step_solver, system_solver
 from solver_core.problem.result import Found
 from solver_core.solvers.coulomb import cascade
 
@@ -38,7 +38,7 @@ from .records import on_one_thread, write_rows
 STAGES: dict[str, tuple[object, str]] = {
     "contacts": (Collider, "contacts"),
     "the problem built": (step_solver, "build_system"),
-    "islands told apart": (step_solver, "solve_islands"),
+    "islands told apart": (system_solver, "solve_islands"),
     "large islands begun": (cascade, "begin_large"),
     "proposals to them": (islands, "propose_beforehand"),
     "islands solved and accepted": (islands, "_solve_in_turn"),

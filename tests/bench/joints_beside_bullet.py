@@ -28,12 +28,14 @@ import bpy
 import numpy as np
 from scipy.special import ellipk
 
+import solver_core
 import stiction.addon
+from solver_core.io.snapshot import write_snapshot as write_of_library
 from stiction.addon.blender.rotations import matrix_of_quaternion
 from stiction.addon.demos.demo_scene import build_scene
 from stiction.addon.read.extract import extract
 from stiction.solver_core.io.cache import FrameCacheReader
-from stiction.solver_core.io.snapshot import write_snapshot
+from stiction.solver_core.io.snapshot import read_snapshot, write_snapshot
 from stiction.solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec
 from stiction.solver_core.scene.parts import box
 from stiction.solver_core.scene.spec import BodyKind, MaterialSpec, SceneSpec
@@ -69,6 +71,14 @@ def with_posts(spec: SceneSpec, frames: int) -> SceneSpec:
     bodies = [replace(body, collections=1) for body in spec.bodies]
     changes = {"joints": tuple(joints), "excluded": tuple(excluded), "frame_end": frames, "fps": FPS}
     return replace(spec, bodies=(*bodies, *posts), **changes)
+
+
+def as_of_extension(spec: solver_core.SceneSpec) -> SceneSpec:
+    """A scene of the library in the classes of the extension, which has a copy of the library of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scene"
+        write_of_library(file, spec, solver_core.SolverSettings())
+        return read_snapshot(file)[0]
 
 
 def built(spec: SceneSpec) -> None:

@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["ENGINES", "Motion", "bullet", "missing"]
+__all__ = ["ENGINES", "Motion", "bullet", "lead_in", "missing"]
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def bullet(spec: SceneSpec, frames: int, limit: float, substeps: int = SUBSTEPS,
         of.linear_damping, of.angular_damping = body.linear_damping, body.angular_damping
         of.use_margin, of.collision_margin = True, 0.0
         if np.any(body.velocity) or np.any(body.angular_velocity):
-            _lead_in(ob, body, 1.0 / spec.fps)
+            lead_in(ob, body, 1.0 / spec.fps)
         objects.append(ob)
     scene.frame_end = world.point_cache.frame_end = 1 + frames
     scene.frame_set(1)
@@ -84,7 +84,7 @@ def bullet(spec: SceneSpec, frames: int, limit: float, substeps: int = SUBSTEPS,
     return np.array(positions), process_time() - processor, perf_counter() - wall
 
 
-def _lead_in(ob: Any, body: BodySpec, step: float) -> None:
+def lead_in(ob: Any, body: BodySpec, step: float) -> None:
     """Keys that move a body over the first two frames, from which Bullet takes the velocity with which it goes on."""
     for frame in (1, 4):
         ob.location = body.position + (frame - 1) * step * np.asarray(body.velocity)

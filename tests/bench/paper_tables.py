@@ -33,7 +33,8 @@ import solver_core as sc
 from solver_core.deformable.reduced import ReducedBody
 from solver_core.dynamics.model.bending import Bending
 from solver_core.dynamics.motion.rotation import matrices
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
+from solver_core.published.baraff_1994.lcp import pivot_lcp
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind, SceneSpec
 from solver_core.scenes import flexible as flexible_scenes
@@ -41,7 +42,6 @@ from solver_core.scenes import jointed as jointed_scenes
 from solver_core.scenes import plain as scenes
 from solver_core.scenes import published as published_scenes
 from solver_core.scenes import published_bending as bending_scenes
-from solver_core.solvers.baraff_1994.lcp import pivot_lcp
 
 from .captured import of_system
 from .records import on_one_thread, write_rows
@@ -98,7 +98,7 @@ KAUFMAN = {
 @contextmanager
 def timed_solves(seconds: list[float]) -> Iterator[None]:
     """Within this context the processor time of every solve of a step is added to `seconds`."""
-    solve_islands = step_solver.solve_islands
+    solve_islands = system_solver.solve_islands
 
     def timed(*arguments):
         begin = process_time()
@@ -107,11 +107,11 @@ def timed_solves(seconds: list[float]) -> Iterator[None]:
         finally:
             seconds.append(process_time() - begin)
 
-    step_solver.solve_islands = timed
+    system_solver.solve_islands = timed
     try:
         yield
     finally:
-        step_solver.solve_islands = solve_islands
+        system_solver.solve_islands = solve_islands
 
 
 def steps_of(

@@ -28,9 +28,9 @@ import quadprog
 import scipy.sparse
 
 import solver_core as sc
+from solver_core.published.baraff_1994.lcp import pivot_lcp
 from solver_core.scene.spec import SceneSpec
 from solver_core.scenes import plain as scenes
-from solver_core.solvers.baraff_1994.lcp import pivot_lcp
 
 from .random_contacts import contact_problem, frictionless_problem
 from .records import on_one_thread, write_rows

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_core.dynamics.simulation import Simulation
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.problem.system import System
 from solver_core.scene import parts
@@ -57,17 +57,17 @@ def largest_island(system: System) -> tuple[System, NDArray[np.int64]]:
 @contextmanager
 def intercepted_solves(see: Callable[[System, NDArray[np.float64]], None]) -> Iterator[None]:
     """Within this context, `see` is shown the problem and the warm start of every step before it is solved as always."""
-    solve_islands = step_solver.solve_islands
+    solve_islands = system_solver.solve_islands
 
     def intercept(system, impulse, *rest):
         see(system, impulse)
         return solve_islands(system, impulse, *rest)
 
-    step_solver.solve_islands = intercept
+    system_solver.solve_islands = intercept
     try:
         yield
     finally:
-        step_solver.solve_islands = solve_islands
+        system_solver.solve_islands = solve_islands
 
 
 def capture(spec: SceneSpec, steps: tuple[int, ...], *, tolerance: float) -> list[StepProblem]:

@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "docs" / "measured"
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("measured", "rivals", "contact-problems", "flexible", "everyday")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in ("measured", "rivals", "contact-problems", "flexible", "everyday", "destruction")
+    ),
 )
 
 BULLET, BULLET_MORE = "Bullet, 10 and 10", "Bullet, 40 and 50"
@@ -414,6 +417,40 @@ TABLES = {
         where=lambda row: (
             row["scene"] in ("card house, 2 levels", "arch, 11 blocks", "card house, 3 levels", "wall, 20 bricks")
         ),
+    ),
+    "breaking_loads": Table(
+        {
+            "structure": text("scene"),
+            "pieces": text("pieces"),
+            "60 steps/s": number("60 load", 4),
+            "240": number("240 load", 4),
+            "960": number("960 load", 4),
+        },
+        by=("scene", "pieces"),
+        across="steps a second",
+    ),
+    "breaking_hits": Table(
+        {
+            "tension, MPa": number("tension MPa"),
+            "bonds": text("bonds"),
+            "broken at 60 steps/s": text("60 broken"),
+            "240": text("240 broken"),
+            "960": text("960 broken"),
+            "missed": text("missed"),
+            "energy after, J": number("240 energy of motion after J"),
+        },
+        by=("tension MPa",),
+        across="steps a second",
+        combine={"missed": lambda values: float(sum(map(int, values)))},
+    ),
+    "breaking_pieces": Table(
+        {
+            "by": text("by"),
+            "standing, s a frame": number("before s"),
+            "the hit": number("hit s"),
+            "after it": number("after s"),
+            "at rest": number("at rest s"),
+        }
     ),
     "energy_scenes": Table(
         {

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
 from solver_core.dynamics.solve.islands import Again
+from solver_core.dynamics.solve.islands import totals as totals_of
 from solver_core.problem.system import relative_velocities
 from solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from solver_core.scene.parts import box, ground
@@ -85,20 +86,30 @@ def answers_seen(see: Callable[[sc.ContactProblem, sc.Result], None]) -> Iterato
 
     Islands without joints are solved last. The problem is not shown while they wait.
     """
-    solve_islands = step_solver.solve_islands
+    solve_islands, solve_corrected = system_solver.solve_islands, system_solver.solve_corrected
 
-    def shown(system, impulse, *rest):
-        v, totals = solve_islands(system, impulse, *rest)
-        if is_any_waiting(rest[-1]):
-            return v, totals
+    def show(system, impulse, v, totals):
         problem = sc.ContactProblem.of_system(system)
         stats = sc.Statistics(totals.iterations, totals.factorisations, 0.0)
         answer = impulse.copy(), relative_velocities(system, v), v.copy()
         see(problem, sc.Result(sc.Status(totals.status), *answer, stats, "staggered"))
+
+    def shown(system, impulse, *rest):
+        v, totals = solve_islands(system, impulse, *rest)
+        if not is_any_waiting(rest[-1]):
+            show(system, impulse, v, totals)
         return v, totals
 
-    step_solver.solve_islands = shown
+    def corrected_shown(system, impulse, *rest):
+        corrected = solve_corrected(system, impulse, *rest)
+        which, v, out = rest[-1]
+        if corrected.is_solved[which].all() and not is_any_waiting(rest[-1]):
+            bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
+            show(system._replace(bias=bias), impulse, v, totals_of(out))
+        return corrected
+
+    system_solver.solve_islands, system_solver.solve_corrected = shown, corrected_shown
     try:
         yield
     finally:
-        step_solver.solve_islands = solve_islands
+        system_solver.solve_islands, system_solver.solve_corrected = solve_islands, solve_corrected

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -97,3 +99,141 @@ def test_no_constant_has_two_values():
             values[name].setdefault(value, source.relative_to(CORE).as_posix())
     assert len(values) > 150
     assert {name: different for name, different in values.items() if len(different) > 1} == {}
+
+
+# Programs that bake, play, settle and check scenes: the engine. Programs that compile kernels or solve files may use all wings.
+ENGINE_PROGRAMS = (
+    "worker.py",
+    "warm_worker.py",
+    "live.py",
+    "settle_file.py",
+    "check.py",
+    "certificate.py",
+    "dynamics/simulation.py",
+)
+WINGS = ("published", "laboratory")
+
+
+def reached(sources: set[Path]) -> set[Path]:
+    """The files that some files import, directly or not. The front door of the package loads by name, so it ends here."""
+    found, left = set(), list(sources)
+    while left:
+        source = left.pop()
+        if source not in found and source != CORE / "__init__.py":
+            found.add(source)
+            left += imports(source)
+    return found
+
+
+def wing_of(source: Path) -> str:
+    """The folder of the core that a file is in."""
+    return source.relative_to(CORE).parts[0]
+
+
+def test_the_engine_imports_no_published_method_and_no_laboratory():
+    engine = reached({CORE / program for program in ENGINE_PROGRAMS})
+    assert CORE / "solvers" / "coulomb" / "cascade.py" in engine
+    assert {str(source.relative_to(CORE)) for source in engine if wing_of(source) in WINGS} == set()
+
+
+def test_published_methods_do_without_the_laboratory():
+    published = reached(set((CORE / "published").rglob("*.py")))
+    assert {str(source.relative_to(CORE)) for source in published if wing_of(source) == "laboratory"} == set()
+
+
+def test_every_registered_method_of_a_step_is_loaded_by_its_name():
+    from solver_core.dynamics.solve.step_methods import STEP_METHODS, step_method
+    from solver_core.scene.spec import ContactMethod
+
+    assert set(STEP_METHODS) == set(ContactMethod) - {ContactMethod.STAGGERED}
+    assert all(callable(step_method(method)) for method in STEP_METHODS)
+
+
+LOADED_BY_A_BAKE = """
+import sys
+from solver_core.scenes.plain import slope
+from solver_core.dynamics.simulation import Simulation
+import solver_core.worker
+Simulation(slope(), method=sys.argv[1]).advance()
+print(*sorted(name for name in sys.modules if name.startswith("solver_core.")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "wings"), [("staggered", set()), ("pivot", {"published"})])
+def test_a_simulation_loads_the_wing_of_its_method_alone(method, wings):
+    command = [sys.executable, "-c", LOADED_BY_A_BAKE, method]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[1] for name in run.stdout.split()}
+    assert "dynamics" in loaded
+    assert loaded & set(WINGS) == wings
+
+
+# Files with functions that receive more than `MOST_VALUES` values, tuples counted by their elements. Records take their place.
+MOST_VALUES = 8
+LEFT = {
+    "collision/chosen_normals.py",
+    "collision/detect.py",
+    "collision/mesh/contacts.py",
+    "dynamics/contact/borne.py",
+    "dynamics/contact/rolling.py",
+    "dynamics/joints/laws.py",
+    "dynamics/joints/rows.py",
+    "dynamics/model/integrate.py",
+    "dynamics/model/island_motion.py",
+    "dynamics/model/large_bends.py",
+    "dynamics/model/small_bends.py",
+    "dynamics/model/spinning.py",
+    "dynamics/motion/between.py",
+    "dynamics/solve/islands.py",
+    "dynamics/solve/joined_islands.py",
+    "dynamics/solve/law_check.py",
+    "dynamics/solve/separation.py",
+    "linalg/rows_of_six.py",
+    "problem/coulomb.py",
+    "scenes/plain.py",
+    "scenes/published.py",
+    "solvers/coulomb/subdomains.py",
+    "solvers/kaufman_2008/projection.py",
+}
+
+
+def values_received(function: ast.FunctionDef) -> int:
+    """How many values a function gets: its parameters, those that it unpacks as tuples counted by their elements.
+
+    A parameter of a named type is one value. Kernels have no annotations, so each parameter that they unpack counts.
+    """
+    given = function.args
+    types = {
+        one.arg: one.annotation
+        for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        if one.arg not in ("self", "cls")
+    }
+    values = dict.fromkeys(types, 1)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            target, value = node.targets[0], node.value
+            is_each = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+            pairs = zip(target.elts, value.elts, strict=True) if is_each else [(target, value)]
+            for left, right in pairs:
+                if isinstance(left, ast.Tuple) and isinstance(right, ast.Name) and right.id in types:
+                    kind = types[right.id]
+                    if kind is None or ast.unparse(kind).startswith("tuple["):
+                        values[right.id] = max(values[right.id], sum(isinstance(one, ast.Name) for one in ast.walk(left)))
+    return sum(values.values())
+
+
+def test_no_more_files_have_functions_that_receive_too_many_values():
+    found = {
+        source.relative_to(CORE).as_posix()
+        for source in CORE.rglob("*.py")
+        for function in ast.walk(ast.parse(source.read_text()))
+        if isinstance(function, ast.FunctionDef) and values_received(function) > MOST_VALUES
+    }
+    assert found - LEFT == set(), "make a record of each tuple that these unpack"
+    assert LEFT - found == set(), "these are done: take them out of the list"
+
+
+def test_values_in_tuples_are_counted():
+    source = "def f(a, limits, known: tuple[int, int], of: Record): (h, u), (x, y), (p, q, r) = limits, known, of"
+    assert values_received(ast.parse(source).body[0]) == 1 + 2 + 2 + 1

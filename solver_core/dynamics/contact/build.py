@@ -45,6 +45,59 @@ class Beyond(NamedTuple):
     known: NDArray[np.bool_]
 
 
+class Unknowns(NamedTuple):
+    """The fields of a step's `System` that do not depend on contacts; `velocity` (dof,) is the predicted one."""
+
+    offset: NDArray[np.int64]
+    block_start: NDArray[np.int64]
+    velocity: Floats
+    least_scale: float
+
+
+class Limits(NamedTuple):
+    """Times and speeds of a step.
+
+    Attributes
+    ----------
+    step, last_step : s, their durations
+    static_speed : m/s; contacts that slide faster have the dynamic coefficient
+    least_bounce : m/s; contacts do not rebound with a lower speed
+    """
+
+    step: float
+    last_step: float
+    static_speed: float
+    least_bounce: float
+
+
+class Given(NamedTuple):
+    """The input of a step's rows besides bodies, rules and memory.
+
+    Attributes
+    ----------
+    contacts : of the step
+    rest : the gaps that their bodies keep at rest
+    beyond : contact velocities beyond J v
+    begun : impacts that end in the step
+    jointed : (n,) bodies with joints
+    """
+
+    contacts: ContactSet
+    rest: AtRest
+    beyond: Beyond
+    begun: ImpactMemory
+    jointed: NDArray[np.bool_]
+
+
+class Work(NamedTuple):
+    """Scratch vectors (3,) of one contact: its lever, the velocities of its bodies there, and its relative velocity."""
+
+    arm: Floats
+    at_a: Floats
+    at_b: Floats
+    u: Floats
+
+
 class Known(NamedTuple):
     """What the rows of a step's m contacts are made of.
 
@@ -175,24 +228,34 @@ def _pulled_together(normal, twist, predicted, a, b):
 
 @kernel
 def build_problem(model, position, bodies, unknowns, limits, rules, given, memory):
-    """The `StepProblem` of a step, and whether any of its contacts has restitution.
+    """Build the `StepProblem` of a step.
 
-    position: (n, 3), where the step begins; bodies: its `Prediction`. unknowns: offset, block_start, velocity and least_scale
-    of the `System`. limits: (times, speeds): s, of the step and of the one before; m/s, a contact that slides faster than the
-    first has the dynamic coefficient, one that parts no faster than the second does not bounce. given: the `ContactSet`, its
-    `AtRest`, what is `Beyond`, the impacts that end in the step, and (n,) which bodies joints hold.
+    A contact may close its gap within the step and no more: c = gap / h. In the step in which an impact ends, c is minus the
+    speed of the rebound (`restitution.py`).
 
-    A contact with a gap may close it within the step and no more: c = gap / h. In the step in which an impact ends c is minus
-    the speed that the bodies part with (`restitution.py`).
+    Parameters
+    ----------
+    model : of the bodies
+    position : (n, 3) m, at the start of the step
+    bodies : `Prediction` of the step
+    unknowns : `Unknowns`
+    limits : `Limits`
+    rules : how the coefficients of two bodies combine
+    given : `Given`
+    memory : `ContactMemory` of the last step
+
+    Returns
+    -------
+    The problem, and whether any contact has restitution.
     """
-    (offset, block_start, velocity, least_scale), (contacts, rest, beyond, begun, jointed) = unknowns, given
+    contacts, rest, beyond, begun = given.contacts, given.rest, given.beyond, given.begun
     m = contacts.gap.size
     system = System(
-        offset=offset,
-        block_start=block_start,
+        offset=unknowns.offset,
+        block_start=unknowns.block_start,
         mass=bodies.mass.ravel(),
         inverse_mass=bodies.inverse_mass.ravel(),
-        velocity=velocity,
+        velocity=unknowns.velocity,
         body_a=model.dof[contacts.body_a],
         body_b=model.dof[contacts.body_b],
         jacobian_a=np.zeros((m, 3, RIGID)),
@@ -201,7 +264,7 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
         slack=np.zeros(m),
         mu=np.zeros(m),
         box=np.zeros((0, 3, 3)),
-        least_scale=least_scale,
+        least_scale=unknowns.least_scale,
     )
     problem = StepProblem(
         system=system,
@@ -215,9 +278,9 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
         parting=np.zeros(m),
         stretch=np.ones((m, 2)),
     )
-    work = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    work = Work(np.empty(3), np.empty(3), np.empty(3), np.empty(3))
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-    turns = turned_along(bodies.twist, (model.dof < 0) | jointed, contacts.body_a, contacts.body_b)
+    turns = turned_along(bodies.twist, (model.dof < 0) | given.jointed, contacts.body_a, contacts.body_b)
     known = Known(contacts, rest, beyond, memory, old, begun, turns)
     elastic = _fill_rows(model, position, bodies, limits, rules, known, work, problem)
     if elastic and begun.body_a.size:
@@ -227,11 +290,12 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
 
 @leaf_kernel
 def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
-    """The rows of contacts of a problem; work: four arrays (3,). Whether any contact has restitution."""
-    (times, speeds), (arm, at_a, at_b, u), of_begun = limits, work, np.int64(0)
+    """Fill the rows of a `StepProblem` from `Known`, with `Work` as scratch. Returns whether any contact has restitution."""
+    arm, at_a, at_b, u, of_begun = work.arm, work.at_a, work.at_b, work.u, np.int64(0)
+    times = limits.step, limits.last_step
     contacts, rest, beyond, memory = known.contacts, known.rest, known.beyond, known.memory
     begun, turns = known.begun, known.turns
-    twist, h, stick_speed, elastic, system = bodies.twist, times[0], speeds[0], False, problem.system
+    twist, h, elastic, system = bodies.twist, limits.step, False, problem.system
     for k in range(contacts.gap.size):
         a, b, old = contacts.body_a[k], contacts.body_b[k], known.old[k]
         is_known_a, is_known_b = model.dof[a] < 0, model.dof[b] < 0
@@ -256,7 +320,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
             for i in range(3):
                 arm[i] = position[a, i] - position[b, i]
             carry(axes, twist[a], twist[b], arm, h, bias)
-        i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > stick_speed else STATIC
+        i = DYNAMIC if np.sqrt(u[1] * u[1] + u[2] * u[2]) > limits.static_speed else STATIC
         mu = coefficient_in_force(rules, model.mu, bodies.rotation, (a, b, i), problem, k)
         if beyond.known[k] and i == DYNAMIC and old >= 0 and _is_at_its_limit(memory.impulse[old], problem, k, mu):
             _add(axes, beyond.aside[k], bias)
@@ -269,7 +333,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
         if touches and problem.approach_before[k] == 0.0:
             problem.approach_before[k] = approach_of_pair(begun, of_begun, contacts, k, position)
         pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
-        rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, speeds[1], ends)
+        rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, limits.least_bounce, ends)
         system.slack[k] = -rebound if rebound > 0.0 else gap / h
         system.mu[k], problem.restitution[k] = mu, e
         elastic |= e > 0.0
@@ -320,12 +384,25 @@ def build_system(
     least_bounce: float,
     held: NDArray[np.bool_],
 ) -> StepProblem:
-    """The contact problem of a step.
+    """Build the contact problem of a step without joints.
 
-    least_bounce: m/s, bodies that would part no faster do not bounce. held: (n,) which bodies joints hold.
+    Parameters
+    ----------
+    begin : the predicted step
+    state : at the start of the step
+    contacts : of the step
+    beyond : contact velocities beyond J v
+    memory : of the contacts of the last step
+    rules : how the coefficients of two bodies combine
+    least_bounce : m/s; contacts do not rebound with a lower speed
+    held : (n,) bodies with joints
+
+    Returns
+    -------
+    The problem, with the impulses of the last step as its warm start.
     """
-    unknowns = begin.offset, begin.block_start, begin.unknowns(begin.bodies.predicted), begin.least_scale
-    limits = (begin.h, begin.last_step), (stick_speed(begin.gravity, begin.h), least_bounce)
-    given = contacts, begin.at_rest(contacts), beyond, begin.begun, held
+    unknowns = Unknowns(begin.offset, begin.block_start, begin.unknowns(begin.bodies.predicted), begin.least_scale)
+    limits = Limits(begin.h, begin.last_step, stick_speed(begin.gravity, begin.h), least_bounce)
+    given = Given(contacts, begin.at_rest(contacts), beyond, begin.begun, held)
     problem, elastic = build_problem(begin.model, state.position, begin.bodies, unknowns, limits, rules, given, memory)
     return problem._replace(elastic=elastic)

@@ -27,7 +27,7 @@ from .limits import farthest_off
 from .rows import JointRows, JointStep
 from .stiffness import stiffness_of_bonds
 from .table import AT_LEAST, AT_MOST, COORDINATES, HOLD, MOTOR, Frames, at_frame, choose, joint_table
-from .thresholds import TENSION, Thresholds, within
+from .thresholds import BLOW_TIME, TENSION, Thresholds, left_of, within
 
 __all__ = ["JointMemory", "Joints", "with_inertia", "with_joints"]
 
@@ -44,13 +44,15 @@ IN_PROOF = 1e-3  # of the largest impulse of a proof: what takes part in it
 
 class JointMemory(NamedTuple):
     """What the next step has to know of j joints with t triples of rows: impulse (t, 3) N s; angle (j, 3) rad, with turns;
-    twist (n, 6) that bodies had in the step before; broken (j,); off (j,) lengths, at the end of the frame before."""
+    twist (n, 6) that bodies had in the step before; broken (j,); off (j,) lengths, at the end of the frame before; recent
+    (j, 6) N s and N m s, what bonds transmitted in the last `BLOW_TIME`."""
 
     impulse: Floats
     angle: Floats
     twist: Floats
     broken: NDArray[np.bool_]
     off: Floats
+    recent: Floats
 
 
 class Joints:
@@ -76,7 +78,7 @@ class Joints:
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
         self._gives_way, self._transmitted = np.zeros(count, dtype=bool), np.zeros((self._table.triples, 3))
         nothing = np.zeros((self._table.triples, 3)), np.zeros((count, 3)), np.zeros((len(model.dof), 6))
-        self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count)))
+        self.restore(JointMemory(*nothing, np.zeros(count, dtype=bool), np.zeros(count), np.zeros((count, 6))))
         self.memory = self.memory._replace(off=self._off(state))
 
     def __len__(self) -> int:
@@ -205,7 +207,8 @@ class Joints:
             self._chosen = choose(self._table, held)
         thresholds = None
         if self._may_break:
-            thresholds = self._thresholds(begin.single, np.zeros((len(self), 6)) if load is None else load.copy())
+            thresholds = self._thresholds(np.zeros((len(self), 6)) if load is None else load.copy())
+            thresholds = self._of_bonds(thresholds, begin.h)
         made = JointStep(self._table.frames, self._ends, self._chosen, self.memory.angle, begin, state, thresholds)
         lost = self._gives_way & self._is_bond
         if lost.any():
@@ -213,14 +216,17 @@ class Joints:
             made.transmitted = np.where(made.has_lost[:, None], self._transmitted[made.triples], 0.0)
         return made
 
-    def advance(self, state: State, impulse: Floats, twist: Floats) -> None:
-        """Remember how a step ended: the impulses (t, 3) of all triples, and the twists (n, 6) that it began with."""
+    def advance(self, state: State, impulse: Floats, twist: Floats, load: Floats, h: float) -> None:
+        """Remember how a step of h s ended: the impulses (t, 3) of all triples, the twists (n, 6) that it began with, and the
+        impulses (j, 6) N s and N m s in the coordinates of joints."""
         angle, turning = self.memory.angle, self._turning
         if turning.any():
             frames = bent_frames(self._table.frames, self._ends, state.modal)
             found = measured(frames, turning, state.position, matrices(state.orientation), angle)
             angle = np.where(turning[:, None], found.value[:, 3:], angle)
-        self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy())
+        # of a longer step that share of its mean force
+        recent = left_of(self.memory.recent, h) + load * min(BLOW_TIME / h, 1.0)
+        self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy(), recent=recent)
 
     def giving_way(self, state: State, nearer: float) -> Floats:
         """(j,) m, or rad times a joint's length: how far those are from where they may be, as a frame ends, that have not come
@@ -256,6 +262,13 @@ class Joints:
             self.restore(self.memory)
         return bool(new.any())
 
+    def release(self, loosened: NDArray[np.bool_]) -> None:
+        """Break the bonds of bodies (n,)."""
+        body = self._table.frames.body
+        of_bodies = self._is_bond & np.append(loosened, False)[body].any(axis=1)
+        if (of_bodies & ~self.memory.broken).any():
+            self.restore(self.memory._replace(broken=self.memory.broken | of_bodies))
+
     def hold_again(self) -> bool:
         """Take back what `give_way` did, for a step that is solved anew; whether it did anything."""
         any_does = bool(self._gives_way.any())
@@ -264,21 +277,36 @@ class Joints:
             self.restore(self.memory)
         return any_does
 
-    def _thresholds(self, time_step: float, load: Floats) -> Thresholds:
-        """What joints bear in a time step in s. load: (j, 6) N s and N m s, what they have transmitted in it so far."""
+    def _thresholds(self, load: Floats) -> Thresholds:
+        """What bonds bear in a `BLOW_TIME`, and other joints in a time step. load: (j, 6) N s and N m s, what they have
+        transmitted in it so far."""
         is_bond = self._is_bond
-        capacity = np.where(is_bond[:, None], self._table.bonds * time_step, self._table.breaking[:, None])
+        capacity = np.where(is_bond[:, None], self._table.bonds * BLOW_TIME, self._table.breaking[:, None])
         return Thresholds(capacity, is_bond, load)
 
-    def break_by(self, impulse: Floats, which: NDArray[np.bool_], time_step: float) -> bool:
+    def _of_bonds(self, thresholds: Thresholds, h: float) -> Thresholds:
+        """The thresholds with those of bonds for a step of h s, or a part of a step."""
+        is_bond = self._is_bond[:, None]
+        capacity = np.where(is_bond, self._table.bonds * max(h, BLOW_TIME), thresholds.capacity)
+        return Thresholds(capacity, self._is_bond, np.where(is_bond, left_of(self.memory.recent, h), thresholds.load))
+
+    def weakest(self) -> tuple[Ints, Floats]:
+        """The bodies (k, 2) of the joints that hold now, -1 for the world, and the least impulse at which each breaks, (k,) N s
+        or N m s; infinite for joints that do not break."""
+        thresholds = self._thresholds(np.zeros((len(self), 6)))
+        # moments at which bonds break are moments of forces, which count by themselves
+        of_forces = np.where(self._is_bond, thresholds.capacity[:, :3].min(axis=1), thresholds.capacity.min(axis=1))
+        return self._table.frames.body[self._holds], of_forces[self._holds]
+
+    def break_by(self, impulse: Floats, which: NDArray[np.bool_]) -> bool:
         """Break the joints that reached their thresholds; whether there are any.
 
         impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
-        at their thresholds in the step that was just accepted. time_step: s.
+        at their thresholds in the step that was just accepted.
         """
         if not self._may_break:
             return False
-        thresholds = self._thresholds(time_step, impulse)
+        thresholds = self._thresholds(np.where(self._is_bond[:, None], self.memory.recent, impulse))
         reached = within(thresholds, np.zeros_like(impulse), np.zeros(len(self), dtype=bool))
         breaks = self._holds & (which | self._gives_way | reached)
         self._gives_way = np.zeros(len(self), dtype=bool)

@@ -50,7 +50,7 @@ from .thresholds import (
     within,
 )
 
-__all__ = ["Held", "JointRows", "JointStep"]
+__all__ = ["Followed", "Held", "JointRows", "JointStep"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,6 +113,20 @@ def empty(r: int, t: int, widest: int) -> Fixed:
     return Fixed(*numbers, np.empty((r, 3)), bodies, dof, np.zeros((2, t, 3, widest)))
 
 
+class Followed(NamedTuple):
+    """The joints of a step for kernels that follow them to its end: what `laws_about` takes beside a motion, and the state as
+    the step begins."""
+
+    rows: Rows
+    fixed: Fixed
+    frames: Frames
+    held: NDArray[np.bool_]
+    angle: Floats
+    times: tuple[float, float]
+    recovery_speed: float
+    state: State
+
+
 class JointStep:
     """Some joints of a table in a step.
 
@@ -135,7 +149,7 @@ class JointStep:
     ):
         """ends: of joints on bodies that bend. angle: (j, 3) as they last were, of all joints. thresholds: of all joints, None
         where no joint can break."""
-        self._thresholds, self._bounds = thresholds, None
+        self._thresholds, self._bounds, self._state = thresholds, None, state
         self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
         bent = bent_frames(frames, ends, state.modal)
@@ -282,6 +296,16 @@ class JointStep:
         where = bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle
         motion = v, self._begin.offset, moved.position, moved.orientation
         return self._with(*laws_about(self._rows, self._fixed, where, motion, (self._begin.h, force_time), recovery_speed))
+
+    def followed(self, force_time: float, recovery_speed: float) -> Followed | None:
+        """The joints for kernels; None where rows have the bounds of breaking impulses, where bonds break in this step, and
+        where a body bends. Parameters as of `rows`."""
+        if self._bounds is not None or self.has_lost.any() or self._begin.bend is not None:
+            return None
+        times = self._begin.h, force_time
+        return Followed(
+            self._rows, self._fixed, self._frames, self._chosen.held, self._angle, times, recovery_speed, self._state
+        )
 
     def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
         """The rows with a bias (t, 3) that they had before in this step."""

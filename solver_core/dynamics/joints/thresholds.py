@@ -17,8 +17,18 @@ force, T the torsion, and a capacity in each denominator, it breaks when one of 
     N / C_z + |M_x| / C_rx + |M_y| / C_ry,        |V| / C_xy + |T| / C_rz.
 
 Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself. Bonds are
-brittle: of those that are connected by bonds, the one with the largest sum breaks first, transmits its load reduced to its
-strength, and the others are loaded anew.
+brittle: among connected bonds the one with the largest sum breaks first, and the step is solved again without it. A broken bond
+transmits nothing in that step, because a crack opens within micrometers. An impulse equal to its strength would act on its
+bodies regardless of how the other broken bonds let them move, and could drive them apart.
+
+The strength of a bond is a force, and a blow between rigid bodies is an impulse. Its force over a time step would be larger the
+shorter the step is. A real structure gives way: a blow J loads a mass on a spring that swings with omega by J omega at most. So
+the force is taken as a mean over a time tau = 1 / omega, `BLOW_TIME`, whatever the step. With f the impulse of a step of h
+seconds,
+
+    c = f + (1 - h / tau) c,    C = F tau    (h <= tau),
+
+which forgets as the mean does, and is f = F h for a steady force F. In a longer step C = F h and nothing is remembered.
 """
 
 from __future__ import annotations
@@ -30,12 +40,23 @@ from numpy.typing import NDArray
 
 from .table import Rows
 
-__all__ = ["Thresholds", "bounds_of_rows", "exceeding", "most_loaded", "scaled_to_thresholds", "transmitted_by_bonds", "within"]
+__all__ = [
+    "BLOW_TIME",
+    "Thresholds",
+    "bounds_of_rows",
+    "exceeding",
+    "left_of",
+    "most_loaded",
+    "scaled_to_thresholds",
+    "transmitted_by_bonds",
+    "within",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+BLOW_TIME = 1.0 / 240.0  # s: walls, floors and beams of some meters swing at 10 to 60 Hz, so 1 / omega is 3 to 16 ms
 SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
 NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
 AS_LOADED = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
@@ -50,6 +71,11 @@ class Thresholds:
     capacity: Floats
     is_bond: Flags
     load: Floats
+
+
+def left_of(recent: Floats, h: float) -> Floats:
+    """What of the impulses (j, 6) of the last `BLOW_TIME` still counts in a step of h s, (j, 6)."""
+    return recent * max(1.0 - h / BLOW_TIME, 0.0)
 
 
 def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
@@ -87,18 +113,15 @@ def most_loaded(thresholds: Thresholds, by_coordinate: Floats, component: Ints, 
 
 
 def transmitted_by_bonds(thresholds: Thresholds, by_coordinate: Floats, touches: Flags) -> Floats:
-    """What bonds transmit in the step in which they break, on top of the load: (j, 6) N s and N m s.
+    """What bonds transmit in the step in which they break: their pressure, where no contacts of their two bodies bear it.
 
-    All loads of a bond grow in proportion until a sum reaches 1. So all of its coordinates are reduced in the ratio of the
-    larger sum. Pressure is left to the contacts of the two bodies. by_coordinate: (j, 6), what they would transmit. touches:
-    (j,) bonds between whose bodies there are contacts.
+    by_coordinate: (j, 6) N s and N m s, what they would transmit on top of the load. touches: (j,) bonds between whose bodies
+    there are contacts. Returns (j, 6).
     """
-    total = thresholds.load + by_coordinate
-    tension, bending, tangential = sums_of_bonds(thresholds, total)
-    borne = np.maximum(np.maximum(tension + bending, tangential), 1.0)
-    out: Floats = total / borne[:, None] - thresholds.load
-    pressed = tension <= 0.0
-    out[pressed, TENSION] = np.where(touches, 0.0, by_coordinate[:, TENSION])[pressed]
+    tension, _, _ = sums_of_bonds(thresholds, thresholds.load + by_coordinate)
+    out = np.zeros_like(by_coordinate)
+    pressed = (tension <= 0.0) & ~touches
+    out[pressed, TENSION] = by_coordinate[pressed, TENSION]
     return out
 
 

@@ -33,11 +33,23 @@ MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 BEGUN = tuple(f"begun_{name}" for name in ImpactMemory._fields)  # impacts that end in the next step
 OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # pairs that are held to each other
 # What an earlier version did not have.
-MAY_LACK = ("takeovers", "joint_attached", "moving_members", "modal", "modal_velocity", *OF_PAIRS, *BEGUN)
+MAY_LACK = (
+    "takeovers",
+    "joint_attached",
+    "joint_recent",
+    "waits",
+    "moving_members",
+    "settled",
+    "calm",
+    "modal",
+    "modal_velocity",
+    *OF_PAIRS,
+    *BEGUN,
+)
 # What an earlier version had, by what it is called now, None for what is not needed any more.
 FORMER_ARRAYS = {
     "crowd_members": "moving_members",
-    **dict.fromkeys(("pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
+    **dict.fromkeys(("asked", "pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
 }
 
 

@@ -7,6 +7,7 @@ comes there smoothly, or jumps if that is far and nothing says how long it may t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +54,8 @@ class Prescribed:
     """The paths and the gravity of a scene; made once for it. Frames are counted from the first one, times in time steps from
     there.
 
-    held: (n,) active bodies that follow their path on the way to the next frame. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths
+    waits: (n,) active bodies that are held until something wakes them, on their path or where they are. woken: (n,) those that
+    were held so, and follow their path no longer. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths
     took bodies over, zeros of those that they did not; of length 0 in a scene where none does.
     """
 
@@ -73,6 +75,7 @@ class Prescribed:
         takes_over = any(span.first > 0 for span in self._spans)
         self.takeovers = np.zeros((len(self._movable) if takes_over else 0, NUMBERS_OF_TAKEOVER))
         self._lost = lost_motion(spec)
+        self.waits, self.woken = np.zeros((2, len(self._movable)), dtype=bool)
 
     def require(self, frame: int) -> None:
         """Raise SceneError where paths do not lead to this frame of the scene, with whose, and how far they do."""
@@ -100,9 +103,11 @@ class Prescribed:
         self._followed = [span for span in self._spans if not self._movable[span.body]]
         for span in self._spans:
             i = span.body
-            if not self._movable[i]:
+            if not self._movable[i] or self.woken[i]:
                 continue
-            if span.last == frame:
+            if self.waits[i]:
+                self._followed.append(span)
+            elif span.last == frame:
                 twist = span.released
                 if len(span.path.piece_to(frame)) > 1:
                     twist = end_twist(span.path.piece_to(frame)) / seconds if seconds > 0.0 else np.zeros(6)
@@ -119,6 +124,30 @@ class Prescribed:
                     self._take_over(span, frame, state)
                 held[i] = True
                 self._followed.append(span)
+        held |= self.waits
+
+    def let_go(self, woken: Flags, at: float, state: State, held: Flags, last_step: float) -> None:
+        """Let go of bodies (n,) that are held until they wake, as fast as their paths move them.
+
+        at: in time steps since the first frame. held: (n,) is written. last_step: s, the step before.
+        """
+        frame = at / self._substeps
+        seconds = self._timing.seconds(max(math.ceil(frame), 1))
+        let_go = woken & held
+        fallen = 0.5 * last_step * self.model(at).gravity
+        state.velocity[let_go], state.angular_momentum[let_go] = -fallen, 0.0
+        for span in self._followed:
+            i = span.body
+            if not (self._movable[i] and let_go[i]):
+                continue
+            self._put(span, state, self._pose(span, frame, after=True))
+            twist = span.path.twist(frame) / seconds if seconds > 0.0 else np.zeros(6)
+            state.velocity[i] = twist[:3] - fallen
+            state.angular_momentum[i] = angular_momentum(self._bodies.model.inertia[i], state.orientation[i], twist[3:])
+        self._followed = [span for span in self._followed if not (self._movable[span.body] and let_go[span.body])]
+        self.woken |= let_go
+        self.waits &= ~woken
+        held &= ~let_go
 
     def goes_on(self, frame: int, state: State) -> None:
         """Take over anew, where they are, the bodies that are on the way to their paths at a frame: it is of another bake."""

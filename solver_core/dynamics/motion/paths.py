@@ -26,7 +26,7 @@ __all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn",
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
-STEPS_BESIDE = 3  # steps before and after the one that is interpolated, of which the kinks at its ends are found
+NEAR_STEPS = 3  # steps before and after the one that is interpolated, of which the kinks at its ends are found
 # The change of velocity at a kink is at least so many times that of the two frames on one side. At the peak of a sine of P
 # frames it is 1 / cos(2 pi / P) times that of the next frame, so swings of five frames and more are smooth
 SUDDEN = 4.0
@@ -44,7 +44,7 @@ def smooth(values: Floats, frame: float) -> Floats:
     i, t = _place(len(values), frame)
     if t == 0.0:
         return values[i].copy()
-    near = range(max(i - STEPS_BESIDE, 0), min(i + STEPS_BESIDE, len(values) - 2) + 1)
+    near = range(max(i - NEAR_STEPS, 0), min(i + NEAR_STEPS, len(values) - 2) + 1)
     steps = {k: values[k + 1] - values[k] for k in near}
     return values[i] + _hermite(steps[i], _velocity(steps, i, i), _velocity(steps, i + 1, i), t)
 
@@ -66,15 +66,15 @@ def pose_between(path, i, t):
         pose[k] /= size
     if t == 0.0:
         return pose
-    # The steps i - STEPS_BESIDE to i + STEPS_BESIDE: which of them exist, their translations, and their rotation vectors
-    has_step, steps = np.zeros(2 * STEPS_BESIDE + 1, np.bool_), np.zeros((2, 2 * STEPS_BESIDE + 1, 3))
-    for n in range(2 * STEPS_BESIDE + 1):
-        k = i - STEPS_BESIDE + n
+    # The steps i - NEAR_STEPS to i + NEAR_STEPS: which of them exist, their translations, and their rotation vectors
+    has_step, steps = np.zeros(2 * NEAR_STEPS + 1, np.bool_), np.zeros((2, 2 * NEAR_STEPS + 1, 3))
+    for n in range(2 * NEAR_STEPS + 1):
+        k = i - NEAR_STEPS + n
         if 0 <= k < path.shape[0] - 1:
             has_step[n] = True
             steps[0, n] = path[k + 1, :3] - path[k, :3]
             steps[1, n] = rotation_vectors(path[k : k + 1, 3:], path[k + 1 : k + 2, 3:])[0]
-    near, has_near = steps[:, STEPS_BESIDE - 1 : STEPS_BESIDE + 2], _smooth_steps(steps, has_step)
+    near, has_near = steps[:, NEAR_STEPS - 1 : NEAR_STEPS + 2], _smooth_steps(steps, has_step)
     step, has = near[0], has_near[0]
     way = _hermite_of_vectors(vec(step, 1), _velocity_at(step, has, 1), _velocity_at(step, has, 2), t)
     for k in range(3):
@@ -92,14 +92,14 @@ def pose_between(path, i, t):
 def _smooth_steps(steps, has_step):
     """Which of the steps before, at and after the one that is interpolated are one smooth motion with it.
 
-    steps: (2, 2 STEPS_BESIDE + 1, 3) translations and rotation vectors. has_step: (2 STEPS_BESIDE + 1,) which exist. Returns
+    steps: (2, 2 NEAR_STEPS + 1, 3) translations and rotation vectors. has_step: (2 NEAR_STEPS + 1,) which exist. Returns
     (2, 3).
     """
     out = np.zeros((2, 3), np.bool_)
     for of in range(2):
-        out[of] = has_step[STEPS_BESIDE - 1 : STEPS_BESIDE + 2]
-        out[of, 0] = out[of, 0] and not _is_kink_at(steps[of], has_step, STEPS_BESIDE)
-        out[of, 2] = out[of, 2] and not _is_kink_at(steps[of], has_step, STEPS_BESIDE + 1)
+        out[of] = has_step[NEAR_STEPS - 1 : NEAR_STEPS + 2]
+        out[of, 0] = out[of, 0] and not _is_kink_at(steps[of], has_step, NEAR_STEPS)
+        out[of, 2] = out[of, 2] and not _is_kink_at(steps[of], has_step, NEAR_STEPS + 1)
     return out
 
 
@@ -220,6 +220,25 @@ class GivenPath:
         """(k, 7) the poses of the piece that a frame is in, from that frame on."""
         later = self._starts[self._starts > frame]
         return self._poses[frame : later[0] if len(later) else len(self._poses)]
+
+    def twist(self, frame: float) -> Floats:
+        """(6,) linear and angular velocity, a frame, with which the motion comes to a frame.
+
+        Two steps of the piece before a frame say what it is; where there are fewer, those after it count as well. It is 0 after
+        the last pose, and where a body jumps to a pose and away from it.
+        """
+        whole, last = round(frame), len(self._poses) - 1
+        if frame > last + SAME_MOMENT:
+            return np.zeros(6)
+        if abs(frame - whole) <= SAME_MOMENT:
+            before, after = self.piece_to(whole), self.piece_from(whole)
+            if len(before) > 2 or (len(before) > 1 and len(after) == 1):
+                return end_twist(before)
+            if len(before) == 1:
+                return begin_twist(after) if len(after) > 1 else np.zeros(6)
+        just_before, just_after = (self._in_piece_of(frame, frame + k * JUST_BEFORE) for k in (-1, 1))
+        turned = rotation_vector(just_before[3:], just_after[3:])
+        return np.append(just_after[:3] - just_before[:3], turned) / (2.0 * JUST_BEFORE)
 
     def _in_piece_of(self, moment: float, frame: float) -> Floats:
         k = max(int(np.searchsorted(self._starts, moment, side="right")) - 1, 0)

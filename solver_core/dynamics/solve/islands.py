@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel
 from ...problem.residuals import (
     COMPLEMENTARITY,
     CONE_EXCESS,
@@ -28,7 +28,7 @@ from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, effective_inverse_mass, relative_velocities
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
-from ...solvers.criteria import ACCEPTABLE, LARGE, LEFT_STANDING, relative_target
+from ...solvers.criteria import LARGE, good_enough
 from ...solvers.effort import DONE, OVERDUE, WORK
 from ...solvers.kaufman_2008.staggered import residual
 from ...threads.side_by_side import ends_of_runs, side_by_side
@@ -37,7 +37,18 @@ from .infeasible_islands import mark_infeasible
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-__all__ = ["Again", "Error", "Requests", "Totals", "island_of_each", "islands_of", "not_begun", "solve_islands", "totals"]
+__all__ = [
+    "Again",
+    "Error",
+    "Requests",
+    "Totals",
+    "after",
+    "island_of_each",
+    "islands_of",
+    "not_begun",
+    "solve_islands",
+    "totals",
+]
 
 SOLVED = Status.SOLVED  # of enumerations Python is slow to find a member
 OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
@@ -148,29 +159,30 @@ def has_large_island(system):
 
 @inner_kernel
 def measure_island(system, impulse, sides, relative):
+    """`measure_given`, with the masses and the scale of a system."""
+    masses = effective_masses(effective_inverse_mass(system)), fastest_velocity(system)
+    return measure_given(system, impulse, masses, sides, relative)
+
+
+@inner_kernel
+def measure_given(system, impulse, masses, sides, relative):
     """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
 
-    Returns (largest of these, the relative penetration and the natural map, the contact it is at, the natural map).
+    masses: (m,) kg, the effective masses, and m/s, the fastest velocity. Returns (largest of these, the relative penetration
+    and the natural map, the contact it is at, the natural map).
     """
+    kappa, fastest = masses
     state = State(impulse, np.empty(system.velocity.size))
     update_velocities(system, state)
     velocity = relative_velocities(system, state.v)
-    kappa = effective_masses(effective_inverse_mass(system))
     value, index = np.empty(5), np.empty(5, np.int64)
-    fastest, largest = fastest_velocity(system), largest_impulse(system, impulse)
+    largest = largest_impulse(system, impulse)
     worst, which = relative_coulomb(system, impulse, velocity, kappa, sides, fastest, value, index)
     relative[0] = value[CONE_EXCESS] / largest if value[CONE_EXCESS] > 0.0 else 0.0
     relative[1] = value[COMPLEMENTARITY] / (largest * fastest) if value[COMPLEMENTARITY] > 0.0 else 0.0
     relative[2] = value[DISSIPATION] / (largest * fastest) if value[DISSIPATION] > 0.0 else 0.0
     natural = value[NATURAL_MAP] / fastest if value[NATURAL_MAP] > 0.0 else 0.0
     return worst, index[which if worst > 0.0 else PENETRATION], natural
-
-
-@leaf_kernel
-def _good_enough(tolerance, tumbles):
-    """Relative residuals of impulses given that `solve_island` would leave as they are: an iteration from there, which takes
-    what projections need first, ends where it begins."""
-    return ACCEPTABLE * tolerance if tumbles else LEFT_STANDING * relative_target(tolerance, tumbles)
 
 
 @kernel
@@ -186,7 +198,7 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
         some = impulse[chosen]
         velocity, relative = np.empty(part.velocity.size), np.empty(3)
         worst, contact, natural = measure_island(part, some, sides, relative)
-        if variant == ACCELERATED and worst <= _good_enough(tolerance[i], tumbles[i]):
+        if variant == ACCELERATED and worst <= good_enough(tolerance[i], tumbles[i]):
             update_velocities(part, State(some, velocity))
             out.status[i], out.iterations[i], out.factorisations[i], out.found[i] = Status.SOLVED, 1, 0, Found.START
             out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, residual(part, some, velocity)
@@ -338,3 +350,8 @@ def totals(out):
             elif out.errors[i, j] > errors[j] or np.isnan(out.errors[i, j]):
                 errors[j] = out.errors[i, j]
     return Totals(status, out.status.size, iterations, factorisations, worst_contact, found, errors)
+
+
+def after(factorisations: int, totals: Totals) -> Totals:
+    """Return the totals of a solve with the factorisations of earlier solves added."""
+    return totals._replace(factorisations=totals.factorisations + factorisations) if factorisations else totals

@@ -7,13 +7,15 @@ and from far away not at all. So impulses are proposed, in this order:
 | proposal                       | for what                                            | until                           |
 | ------------------------------ | --------------------------------------------------- | ------------------------------- |
 | impulses given                 | all                                                 | acceptable                      |
+| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts   | the target                      |
 | first order, region by region  | more than `LARGE` bodies                            | acceptable, or at `COARSE`      |
 | continuation in a compliance   | a matrix of more than `WIDE` degrees of freedom     | acceptable                      |
 | first order: sweeps, then ADMM | what tumbles or has many bodies, not mostly joints  | acceptable, or few at `COARSE`  |
 | Newton's method                | what is not solved, before each further iteration   | the target                      |
 
-Bounds on the natural map are those of `criteria.py`. The first three are made by `propose_beforehand`, in Python, the others
-in `solve_island`; there is the place for another one. After each there is an iteration of Algorithm 1
+Bounds on the natural map are those of `criteria.py`. Joints are eliminated in `solve_system`. What is large or a matrix is
+begun by `propose_beforehand`, in Python, and all else is proposed in `solve_island`; there is the place for another one. What
+is eliminated is accepted like impulses that are given. After each other proposal there is an iteration of Algorithm 1
 (`kaufman_2008/staggered.py`), and it alone decides: impulses are solved where it leaves them as they are, the fixed point (26),
 by the relative error (28), and where their Coulomb residuals are within the tolerance. Else the next iteration begins with its
 friction. Where nothing is accepted, the iterate with the best `score` is the answer, and is not called solved.
@@ -55,6 +57,7 @@ from ..kaufman_2008.staggered import (
     take,
     undo_penetration,
 )
+from .elimination import can_eliminate, propose_elimination
 from .first_order import propose
 from .newton import FIRST_PENALTIES, newton
 from .subdomains import MOST_TOGETHER, begin_large, begin_standing
@@ -80,7 +83,7 @@ def is_large(system: System) -> bool:
 def propose_beforehand(
     system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: NDArray[np.float64], threads: int
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) of a system that is large or given as a matrix; returns the factorisations, and what found them.
+    """Improve impulses (m, 3) of a large system; returns the factorisations, and what found the impulses.
 
     variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
     systems are begun in; no answer depends on their number.
@@ -94,9 +97,7 @@ def propose_beforehand(
         if not request.tumbles and request.tolerance < COARSE and together:
             return begin_standing(system, criteria_at(request.tolerance, scale), effort, state)
         return begin_large(system, criteria_at(max(request.tolerance, COARSE), scale), effort, state, threads)
-    from .given_as_matrix import is_matrix, propose_for_matrix  # scipy's matrices take as long to load as the kernels
-
-    return propose_for_matrix(system, impulse, request.tolerance, effort) if is_matrix(system) else (0, Found.START)
+    return 0, Found.START
 
 
 @leaf_kernel
@@ -234,7 +235,15 @@ def solve_system(system, request, variant, effort, impulse, v, history):
     if system.body_a.size == 0:
         copy_vector(system.velocity, v)
         return Answer(Status.SOLVED, 0, Found.START, 0, 0)
-    state = State(impulse, v)
+    state, is_better, before = State(impulse, v), False, 0
     if variant == PUBLISHED:
         return staggered(system, request, effort, state, history)
-    return solve_island(system, request, variant == ACCELERATED, effort, state, history)
+    if variant == ACCELERATED and effort[OVERDUE] == 0 and can_eliminate(system, request.sides):
+        is_accepted, is_better = propose_elimination(system, request, effort, state, history)
+        if is_accepted:
+            return Answer(Status.SOLVED, 1, Found.ELIMINATION, 0, 0)
+        before = effort[DONE]
+    answer = solve_island(system, request, variant == ACCELERATED, effort, state, history)
+    effort[DONE] += before
+    found = Found.ELIMINATION if is_better and answer.found == Found.START else answer.found
+    return Answer(answer.status, answer.iterations, found, answer.first_contact, answer.first_friction)

@@ -47,8 +47,7 @@ def propose(operator, criteria, tumbles, effort, state):
     # projections spread loads evenly over redundant contacts
     exact = not (tumbles or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
-        # what an equilibrium keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium
-        return Found.START, error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
+        return Found.START, _goes_on(system, criteria, tumbles, error)
     # redundant contacts take first order many iterations, over all of them; factors of few degrees of freedom are cheap
     is_crowded = contacts > max(degrees, CROWDED * bodies)
     if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
@@ -65,10 +64,20 @@ def propose(operator, criteria, tumbles, effort, state):
         target = max(criteria.target, INNER * coarse)
         bounds = target, max(acceptable, coarse), max(fallback, coarse)
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
+    # A coarse tolerance asks for no equilibrium.
+    is_fine = criteria.acceptable < COARSE * criteria.scale
     error, _ = sweeps(operator, criteria, effort, state)
     if error <= criteria.acceptable:
-        return Found.SWEEPS, error > acceptable
-    return Found.ADMM, admm(operator, criteria, effort, state) > fallback
+        return Found.SWEEPS, error > acceptable or (is_fine and _goes_on(system, criteria, tumbles, error))
+    error = admm(operator, criteria, effort, state)
+    return Found.ADMM, error > fallback or (is_fine and _goes_on(system, criteria, tumbles, error))
+
+
+@kernel_part
+def _goes_on(system, criteria, tumbles, error):
+    """Whether a system is known to stand, and its natural map, m/s, is acceptable and no fixed point yet: what an equilibrium
+    keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium."""
+    return error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
 
 
 @kernel

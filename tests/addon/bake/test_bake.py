@@ -133,6 +133,17 @@ def test_bodies_that_share_a_mesh_move_on_their_own(make_body, fake_worker):
     assert a.data == b.data and closeness(played([a, b]), wanted) < 3e-6
 
 
+def test_free_bake_draws_the_timeline_anew(make_body, fake_worker, monkeypatch):
+    from stiction.addon.panels import operators
+
+    drawn = []
+    make_body()
+    bake()
+    monkeypatch.setattr(operators, "redraw", lambda: drawn.append(bpy.context.scene.stiction.bake.state))
+    bpy.ops.stiction.free_bake()
+    assert drawn == ["NONE"]
+
+
 @pytest.mark.parametrize("keyed", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("place", [*PLACEMENTS, "busy", "family"])
 def test_free_bake_brings_back_every_value(make_body, fake_worker, place, keyed):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import time
 from pathlib import Path
 
 import bpy
@@ -163,7 +162,7 @@ def test_a_wedge_bakes_its_variations_and_writes_the_sheet(wedge, tmp_path):
 
 
 @pytest.mark.slow
-def test_one_that_is_stopped_ends_within_seconds(wedge, tmp_path):
+def test_one_that_is_stopped_ends_with_the_variation_in_work(wedge, tmp_path):
     from stiction.addon.bake.job import WorkerEnded
     from stiction.addon.blender.cooperative import at_once
     from stiction.addon.farms.sweep import SweepProcess
@@ -173,10 +172,10 @@ def test_one_that_is_stopped_ends_within_seconds(wedge, tmp_path):
     process = SweepProcess(extraction.spec, extraction.settings, tmp_path / "out", ["--vary=seed=1:50", "--workers=1"])
     events = process.new_events(wait=True)
     first = next(events)
-    began = time.monotonic()
     process.stop()
     *between, last = events
     assert first.record["event"] == "progress" and isinstance(last, WorkerEnded) and last.status == 1
     assert "goes on after the frames so far" in between[-1].record["text"]
-    # 5 s for the bakes (tests/core/sweep/test_bakers.py); the rest is for a busy machine, where each process waits for its turn
-    assert time.monotonic() - began < 60.0
+    # seconds would be those of a busy machine; tests/core/sweep/test_bakers.py has them for the bakes
+    begun = list((tmp_path / "out").rglob("*.cache"))
+    assert len(begun) < 10, begun

@@ -108,6 +108,27 @@ def test_a_play_that_is_longer_than_the_bake_lengthens_it(scene, played, changes
     assert own.frame_end == 9 == scene.stiction.bake.frame_end and changes() == []
 
 
+@pytest.mark.parametrize("own_range", [False, True])
+def test_free_bake_restores_the_frame_range_that_keep_lengthened(scene, played, own_range):
+    take, _ = played
+    scene.stiction.use_frame_range, scene.stiction.frame_start, scene.stiction.frame_end = own_range, 1, 5
+    own = scene.stiction if own_range else scene.rigidbody_world.point_cache
+    own.frame_end = 5
+    keep(take(9))
+    keep(take(12))
+    assert own.frame_end == 12
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert own.frame_end == 5 and not scene.stiction.bake.end_before
+
+
+def test_free_bake_leaves_a_frame_range_that_the_user_has_set_since(scene, played):
+    take, _ = played
+    keep(take(9))
+    scene.rigidbody_world.point_cache.frame_end = 20
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert scene.rigidbody_world.point_cache.frame_end == 20
+
+
 def test_two_takes_are_two_bakes(scene, played):
     take, boxes = played
     keep(take(4, pulls=1))

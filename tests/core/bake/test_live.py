@@ -238,7 +238,7 @@ def test_what_was_played_can_be_kept_with_the_pulls(tmp_path):
 LOADED = """
 from numba.core.caching import Cache
 from solver_core import Simulation
-from solver_core.compile_all.rehearsal import load_kernels_of
+from solver_core.compile_all.small_scenes import load_kernels_of
 from tests.core.bodies import material
 from tests.core.dolls import doll, together
 from solver_core.scene.parts import ground

@@ -398,13 +398,13 @@ from dataclasses import replace
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from solver_core import scenes
-from solver_core.compile_all import rehearsal
+from solver_core.compile_all import rehearsal, small_scenes
 from solver_core.dynamics.simulation import Simulation
 from solver_core.scenes.jointed import drawbridge
-from solver_core.solvers.lcp import LCP_METHODS, solve_lcp
+from solver_core.laboratory.lcp import LCP_METHODS, solve_lcp
 
 def bending(young):
-    spec = rehearsal.bending()
+    spec = small_scenes.bending()
     laws = [body.deformable and replace(body.deformable, young=young) for body in spec.bodies]
     return replace(spec, bodies=tuple(replace(body, deformable=law) for body, law in zip(spec.bodies, laws, strict=True)))
 
@@ -419,7 +419,7 @@ for part in rehearsal.PARTS:
 rehearsed = kernels()
 for scene in (scenes.card_house(2), scenes.arch(), scenes.tower(3), scenes.wall(2, 2), scenes.sliding_box(), scenes.slope(),
               scenes.dropped_cube(0.1, restitution=0.3), scenes.jamming_rod(),
-              replace(rehearsal.rounds_on_meshes(), excluded=(("Drum", "Cone"),)), scenes.bridge(planks=4), drawbridge(),
+              replace(small_scenes.rounds_on_meshes(), excluded=(("Drum", "Cone"),)), scenes.bridge(planks=4), drawbridge(),
               bending(1e3)):
     for settings in ({}, {"method": "pivot"}, {"max_iterations": 2, "sleeping": False}, {"warm_start": False}):
         Simulation(scene, substeps=3, **settings).run(2)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.island_motion import who_tumbles
+from solver_core.dynamics.model.island_motion import CALM, CALM_FOR, TIGHTENED, who_tumbles
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.system import System
 
@@ -136,15 +136,18 @@ def chain_of_contacts(bodies, velocity):
     )
 
 
-def asked_of(system, tumbling):
-    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s."""
+def asked_of(system, tumbling, calm=0.0):
+    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s a step.
+
+    calm: s, for how long all bodies have been calm.
+    """
     count = len(tumbling)
-    tumbled, member, asked = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count)
-    tolerance, tumbles = who_tumbles(
-        system, np.arange(count), system.velocity, 0.05, (1e-6, 1e-4, 1e-3), (tumbled, member, asked)
-    )
-    np.testing.assert_array_equal(tolerance, asked)
+    tumbled, member, settled = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    of_bodies = tumbled, member, settled, np.full(count, calm), np.zeros(count)
+    steps, tolerances = (0.05, 1.0 / 240.0, 1.0 / 240.0), (1e-6, 1e-4, 1e-3)
+    tolerance, tumbles = who_tumbles(system, np.arange(count), system.velocity, steps, tolerances, of_bodies)
     np.testing.assert_array_equal(tumbles, tumbled)
+    assert not (settled & (tumbled | member)).any()
     return tumbles, member, tolerance
 
 
@@ -179,3 +182,44 @@ def test_an_island_in_motion_with_no_fewer_joints_than_contacts_is_asked_for_a_t
     rows = {name: np.concatenate([array := getattr(system, name), array[more]]) for name in ROWS}
     joined = system._replace(**rows, box=np.tile([-np.inf, np.inf, 0.0], (triples, 3, 1)))
     np.testing.assert_array_equal(asked_of(joined, np.zeros(80, dtype=bool))[2], asked)
+
+
+@pytest.mark.parametrize(("steps", "asked"), [(0, 1e-3), (1, 1e-3 * TIGHTENED), (5, 1e-3 * TIGHTENED**5)])
+def test_an_island_that_has_been_calm_is_asked_for_more_digits_in_each_step(steps, asked):
+    calm = np.zeros(80)
+    calm[40:] = 0.5 * CALM * 0.05
+    everybody = np.ones(80, dtype=bool)
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + steps / 240.0)
+    assert tumbling.all() and member.all()
+    np.testing.assert_allclose(tolerance, asked, rtol=1e-9)
+
+
+def test_an_island_stands_once_it_has_the_tolerance_of_the_scene_unless_it_is_stirred():
+    everybody, calm = np.ones(80, dtype=bool), np.zeros(80)
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + 10.0 / 240.0)
+    assert not tumbling.any() and not member.any()
+    np.testing.assert_array_equal(tolerance, 1e-6)
+    calm[40:] = 2.0 * CALM * 0.05
+    tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), everybody, CALM_FOR + 10.0 / 240.0)
+    assert tumbling.all() and member.all()
+    np.testing.assert_array_equal(tolerance, 1e-3)
+
+
+def test_a_few_bodies_stand_as_soon_as_they_have_been_calm():
+    for calm, expected in ((0.5 * CALM_FOR, True), (CALM_FOR, False)):
+        tumbling, member, tolerance = asked_of(chain_of_contacts(20, np.zeros(20)), np.ones(20, dtype=bool), calm)
+        assert (tumbling == expected).all()
+        assert not member.any()
+        np.testing.assert_array_equal(tolerance, 1e-6)
+
+
+def test_a_checkpoint_has_how_long_islands_have_been_calm_and_may_be_of_a_version_that_did_not_know():
+    whole, other = sc.Simulation(falling_cubes(2)), sc.Simulation(falling_cubes(2))
+    checkpoint = whole.checkpoint()
+    checkpoint["calm"][:] = 0.2
+    checkpoint["settled"][1] = True
+    other.restore(1, checkpoint)
+    for name in ("calm", "settled"):
+        np.testing.assert_array_equal(other.checkpoint()[name], checkpoint[name])
+    other.restore(1, {name: array for name, array in checkpoint.items() if name not in ("calm", "settled")})
+    assert not other.checkpoint()["calm"].any() and not other.checkpoint()["settled"].any()

@@ -224,8 +224,9 @@ def test_a_bridge_that_catches_a_load_gives_it_no_energy():
     assert solved(frames) and gaps(frames, spec).max() < 2e-5
     # it has 1,962 J over where it begins
     assert energy.max() < energy[0] + 5.0
-    # it falls by 5 cm, onto planks that come to lie level
-    assert 0.15 < min(frame.poses[-1, 2] for frame in frames) < 0.153
+    # it falls by 5 cm, onto planks that come to lie level; in later jumps it turns, and is up to a millimeter lower
+    assert 0.15 < min(frame.poses[-1, 2] for frame in frames[:48]) < 0.153
+    assert min(frame.poses[-1, 2] for frame in frames) > 0.149
 
 
 def test_joined_bodies_are_one_island_and_stand_on_the_ground_by_friction():
@@ -265,7 +266,8 @@ def test_both_methods_move_what_is_joined_alike():
 
 
 def test_only_what_is_off_at_the_end_of_a_step_is_solved_again(monkeypatch):
-    """Each correction of a link that is thrown round solved whatever else there was once more."""
+    """Each correction of a link that is thrown round solved whatever else there was once more. With a friction polygon no joint
+    is eliminated, and each correction is a solve of its own."""
     seen, solve_in_turn = [], islands._solve_in_turn
 
     def see(system, requests, again, *rest):
@@ -278,7 +280,7 @@ def test_only_what_is_off_at_the_end_of_a_step_is_solved_again(monkeypatch):
     link = box("Link", (0.2, 0.02, 0.02), (5.1, 0.0, 0.0), ROUGH, 1.0)
     link = replace(link, velocity=np.cross(spin, (0.1, 0.0, 0.0)), angular_velocity=spin)
     joints = ball("Hook", "", "Weight", NONE), ball("Nail", "", "Link", (5.0, 0.0, 0.0))
-    assert solved(run(scene((hanging, link), joints, fps=24.0), 1, substeps=10)[1:])
+    assert solved(run(scene((hanging, link), joints, fps=24.0), 1, substeps=10, polygon_sides=8)[1:])
     of_hanging, of_link = np.bincount(np.concatenate(seen))
     assert of_hanging == 10
     assert of_link > 1.5 * of_hanging

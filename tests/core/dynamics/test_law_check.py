@@ -15,7 +15,7 @@ import solver_core as sc
 from solver_core.dynamics.contact.directions import Chosen, Directions
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS
 from solver_core.dynamics.model.violations import Violation
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import lowered_rebounds, step_solver
 from solver_core.dynamics.solve.step_solver import StepSolver
 from solver_core.scene.parts import box_shape, ground, sphere_shape
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
@@ -129,7 +129,7 @@ def change_rebounds(monkeypatch, factor):
         return problem
 
     monkeypatch.setattr(step_solver, "build_system", changed)
-    monkeypatch.setattr(step_solver, "lowered", lambda problem, v: None)
+    monkeypatch.setattr(lowered_rebounds, "lowered", lambda problem, v: None)
 
 
 @pytest.mark.parametrize(

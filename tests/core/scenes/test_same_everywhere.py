@@ -22,10 +22,10 @@ PROCESSORS = {
     "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
     "SSE": {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX"},
 }
-# What time steps and the shapes of bodies are made of. `dense_newton` and `given_as_matrix` are of `sc.solve`. Modes come from
+# What time steps and the shapes of bodies are made of. `dense_newton` is of `sc.solve`. Modes come from
 # LAPACK, and so do proofs that there is no solution.
 STEPS = ("collision", "dynamics", "geometry", "linalg", "threads", "solvers/kaufman_2008", "solvers/coulomb")
-NOT_IN_STEPS = {"dense_newton.py", "given_as_matrix.py"}
+NOT_IN_STEPS = {"dense_newton.py"}
 ELEMENTARY = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "exp", "expm1", "log", "log2", "power", "hypot"}
 ELEMENTARY |= {"acos", "asin", "atan", "atan2", "pow"}
 PRODUCTS = {"dot", "vdot", "inner", "matmul", "tensordot", "einsum", "kron"}

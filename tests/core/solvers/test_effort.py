@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
+from solver_core.laboratory import solve as solve_module
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.scene import parts
-from solver_core.solvers import solve as solve_module
 from solver_core.solvers.effort import LEAST, MOST, MULTIPLICATIONS, OVERDUE, WORK, allow, effort_of_a_step, is_worked_off
 
 from ...bench.heap_scenes import heap_of_cubes
@@ -40,7 +40,7 @@ def test_time_is_up(staggering):
 
 def islands(spec, steps):
     """The largest islands of some of a scene's first steps as problems, with the impulses that these begin with."""
-    seen, original = [], step_solver.solve_islands
+    seen, original = [], system_solver.solve_islands
 
     def see(system, impulse, *rest):
         none = np.full(len(system.offset) - 1, -1)
@@ -51,7 +51,7 @@ def islands(spec, steps):
         return original(system, impulse, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(step_solver, "solve_islands", see)
+        patch.setattr(system_solver, "solve_islands", see)
         sc.Simulation(spec, sleeping=False).run(1)
     return [seen[step] for step in steps]
 
@@ -134,7 +134,7 @@ def test_every_step_whose_time_is_over_before_it_is_solved_says_so(monkeypatch):
         effort[OVERDUE] = 1
         yield
 
-    monkeypatch.setattr(step_solver, "deadline_timer", rung_at_once)
+    monkeypatch.setattr(system_solver, "deadline_timer", rung_at_once)
     frames = sc.Simulation(sc.scenes.card_house(levels=3), tolerance=1e-12, substeps=2).run(4)[1:]
     assert all((frame.statistics.status == sc.Status.TIME_LIMIT).all() for frame in frames)
     assert all((frame.statistics.solves <= stepper.MAX_TRIES).all() for frame in frames)
@@ -149,7 +149,7 @@ def test_what_has_no_time_runs_into_nothing(monkeypatch):
         effort[OVERDUE] = 1
         yield
 
-    monkeypatch.setattr(step_solver, "deadline_timer", rung_at_once)
+    monkeypatch.setattr(system_solver, "deadline_timer", rung_at_once)
     frames = sc.Simulation(heap_of_cubes(64), fps=24.0, substeps=5).run(30)[1:]
     assert all(frame.statistics.overlap_ratio.max() < 0.01 for frame in frames)
 
@@ -169,7 +169,7 @@ def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
 
     spec = sc.scenes.card_house(levels=2)
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
-    monkeypatch.setattr(step_solver, "is_worked_off", lambda effort, contacts: True)
+    monkeypatch.setattr(system_solver, "is_worked_off", lambda effort, contacts: True)
     frames = sc.Simulation(spec, **settings).run(3)[1:]
     assert all(frame.statistics.solves.max() <= stepper.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import joined_islands, system_solver
 from solver_core.dynamics.solve.islands import Error, Requests, solve_islands
 from solver_core.problem.coulomb import solve_contact
 from solver_core.problem.system import System
@@ -100,9 +100,9 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
     def see(system, impulse, *rest):
         if (impulse[:, 0] != 0.0).any() and len(system.mu) > 0:
             seen.append(System(*map(np.copy, system[:-1]), system.least_scale))
-        return solve_islands(system, impulse, *rest)
+        return joined_islands.solve_corrected(system, impulse, *rest)
 
-    monkeypatch.setattr(step_solver, "solve_islands", see)
+    monkeypatch.setattr(system_solver, "solve_corrected", see)
     sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
     assert len(seen) > 10
     for jointed, expected in ((True, sc.Found.START), (False, sc.Found.ADMM)):
@@ -197,7 +197,7 @@ def test_many_bodies_are_solved_to_the_last_digits(tolerance):
 def test_all_that_a_solve_tries_shares_its_time(monkeypatch):
     """A matrix without friction is pivoted first: the projections have what time that leaves, and not the whole of it again."""
     nothing = sc.solve(sc.ContactProblem.from_delassus(np.eye(60), np.zeros(60), mu=0.0))
-    module = importlib.import_module("solver_core.solvers.solve")
+    module = importlib.import_module("solver_core.laboratory.solve")
     rest, clock, given = module._staggered_contacts, [100.0], []
 
     def pivoted(problem, tolerance, time_limit):

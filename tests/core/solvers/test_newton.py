@@ -8,7 +8,7 @@ import pytest
 
 import solver_core as sc
 from solver_core.compile.kernel import kernel
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
 from solver_core.problem.residuals import fastest_velocity, natural_error
 from solver_core.problem.subsystem import contact_islands, subsystem
 from solver_core.problem.system import System
@@ -84,7 +84,7 @@ def test_it_comes_to_an_end_where_nothing_can_move():
 @pytest.fixture(scope="module")
 def falling():
     """The problems of a vault's first frame with the impulses that they begin with, and its statistics."""
-    seen, original = [], step_solver.solve_islands
+    seen, original = [], system_solver.solve_islands
 
     def see(system, impulse, *rest):
         none = np.full(len(system.offset) - 1, -1)
@@ -94,7 +94,7 @@ def falling():
         return original(system, impulse, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(step_solver, "solve_islands", see)
+        patch.setattr(system_solver, "solve_islands", see)
         statistics = sc.Simulation(barrel_vault(TOO_THIN), threads=1).run(1)[-1].statistics
     return seen, statistics
 

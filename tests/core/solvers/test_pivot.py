@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.solvers.baraff_1994.contacts import pivot
+from solver_core.published.baraff_1994.contacts import pivot
 
 from ..contact_problems import cubes_on_each_other, random_stack, rigid_jacobian
 from ..contact_problems import frame as axes_of

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
-from solver_core.dynamics.solve import pivot_step
-from solver_core.solvers.baraff_1994.contacts import pivot
+from solver_core.published.baraff_1994.contacts import pivot
+from solver_core.published.steps import pivot_step
 
 SOLVED, RAY = sc.Status.SOLVED, sc.Status.RAY
 METHODS = ("pivot", "staggered")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.solve import step_solver
+from solver_core.dynamics.solve import system_solver
 from solver_core.problem.residuals import fastest_velocity
 from solver_core.problem.subsystem import subsystem
+from solver_core.published.joints_as_contacts import joints_as_contacts
 from solver_core.solvers.bilateral import without_bilateral
-from solver_core.solvers.joints_as_contacts import joints_as_contacts
 
 from ..contact_problems import GRAVITY_STEP, box_on_ground, random_bodies
 from ..dolls import doll
@@ -95,13 +95,13 @@ def test_every_part_of_a_problem_has_its_scale():
 
 def test_what_rests_is_measured_as_without_a_least_scale(monkeypatch):
     """What gravity gives in a step is what cards that stand would fall by."""
-    seen, original = [], step_solver.solve_islands
+    seen, original = [], system_solver.solve_islands
 
     def see(system, impulse, *rest):
         seen.append((fastest_velocity(system), fastest_velocity(system._replace(least_scale=0.0))))
         return original(system, impulse, *rest)
 
-    monkeypatch.setattr(step_solver, "solve_islands", see)
+    monkeypatch.setattr(system_solver, "solve_islands", see)
     sc.Simulation(sc.scenes.card_house(levels=2)).run(3)
     assert len(seen) > 3
     assert all(floored == pytest.approx(bare, rel=1e-3) for floored, bare in seen)

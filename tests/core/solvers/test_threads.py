@@ -48,12 +48,12 @@ def requests_at(tolerance, system):
     return Requests(np.full(bodies, tolerance), np.zeros(bodies, dtype=bool), 200, 0, ACCELERATED)
 
 
-@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("copies", [1, 2])
 def test_islands_come_out_the_same_with_any_number_of_threads(copies):
-    """One wall of 200 bodies, and three of them that are islands of their own."""
+    """One wall of 200 bodies, and two of them that are islands of their own."""
     system = side_by_side(WALL, copies)
     answers = []
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         impulse = np.zeros((len(system.body_a), 3))
         v, totals = solve_islands(system, impulse, requests_at(1e-4, system), effort_of_a_step(), threads)
         assert totals.status == sc.Status.SOLVED and totals.islands == copies

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel of activation in the properties of a collection."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import bpy
+from bpy.types import Context, Panel, UILayout
+
+__all__ = ["register", "unregister"]
+
+
+class STICTION_PT_collection_activation(Panel):
+    bl_label = "Stiction Activation"
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "collection"
+    bl_options: ClassVar = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return context.collection is not None
+
+    def draw_header(self, context: Context) -> None:
+        self.layout.prop(context.collection.stiction_activation, "use_activation", text="")
+
+    def draw(self, context: Context) -> None:
+        layout, own = self.layout, context.collection.stiction_activation
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.active = own.use_activation
+        column = layout.column()
+        column.prop(own, "use_hold")
+        column.prop(own, "use_release")
+        chosen(layout, own, "use_frame").prop(own, "wake_frame", text="")
+        chosen(layout, own, "use_volume").prop(own, "volume_object", text="")
+        chosen(layout, own, "use_proximity").prop(own, "near_object", text="")
+        row = layout.row()
+        row.active = own.use_proximity
+        row.prop(own, "distance")
+        chosen(layout, own, "use_impulse").prop(own, "least_impulse", text="")
+        chosen(layout, own, "use_value").prop(own, "value_object", text="")
+        row = layout.row()
+        row.active = own.use_value
+        row.prop(own, "value_name")
+
+
+def chosen(layout: UILayout, own: bpy.types.PropertyGroup, switch: str) -> UILayout:
+    """A row with a switch, and the part of it that is active with the switch."""
+    row = layout.row(heading=own.bl_rna.properties[switch].name)
+    row.prop(own, switch, text="")
+    rest = row.row()
+    rest.active = getattr(own, switch)
+    return rest
+
+
+def register() -> None:
+    """Add the panel."""
+    bpy.utils.register_class(STICTION_PT_collection_activation)
+
+
+def unregister() -> None:
+    """Take it away."""
+    bpy.utils.unregister_class(STICTION_PT_collection_activation)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Impulses of problems without friction that are given as a matrix: a linear complementarity problem an island.
+
+Pivoting factorises its dense matrix once, where projections do once a step.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problem.contact_problem import ContactProblem
+from ..problem.residuals import law_of
+from ..problem.result import Found, Result, Statistics, Status
+
+__all__ = ["is_frictionless_matrix", "without_friction"]
+
+# What pivoting aims at, however little is asked for: it stops at Baraff's law, and what is within a loose tolerance of that may
+# be far from Coulomb's.
+TIGHT = 1e-8
+PIVOTS_PER_CONTACT = 60  # more than the algorithm needs where it finds an answer soon
+
+
+def is_frictionless_matrix(problem: ContactProblem) -> bool:
+    """Whether a problem has no friction and is given as a matrix that couples more than a body could."""
+    system = problem.system
+    wide = (system.body_a < 0).all() and np.diff(system.offset).max(initial=0) > 6
+    return bool(wide) and not system.mu.any() and not problem.joints
+
+
+def without_friction(problem: ContactProblem, tolerance: float, time_limit: float) -> Result:
+    """The result of the impulses of `_complementary_impulses`, SOLVED where they have the law of contact to within the
+    tolerance: with no friction there is no more to ask."""
+    begin, dim, impulse = perf_counter(), problem.dim, np.zeros((problem.contacts, 3))
+    impulse[:, 0] = _complementary_impulses(problem, tolerance, time_limit)
+    worst, velocity, v = law_of(problem.system, impulse, 0)
+    status = Status.SOLVED if worst <= tolerance else Status.UNCONFIRMED
+    stats = Statistics(1, 0, perf_counter() - begin, found=Found.PIVOTING)
+    return Result(status, impulse[:, :dim], velocity[:, :dim], v, stats, "staggered")
+
+
+def _complementary_impulses(problem: ContactProblem, tolerance: float, time_limit: float) -> NDArray[np.float64]:
+    """Normal impulses (m,) of a problem without friction that is given as a matrix, by section 4 of Baraff 1994: island by
+    island a linear complementarity problem; zero where the answer breaks down."""
+    from ..published.baraff_1994.lcp import pivot_lcp
+
+    system, deadline = problem.system, perf_counter() + time_limit
+    impulse = np.zeros(problem.contacts)
+    free = problem.free_velocity[:, 0] + system.slack
+    for body in range(len(system.offset) - 1):
+        chosen = np.flatnonzero(system.body_b == body)
+        size = int(system.offset[body + 1] - system.offset[body])
+        normal = system.jacobian_b[chosen, 0, :size]
+        block = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]].reshape(size, size)
+        operator = normal @ (normal.T if np.array_equal(block, np.eye(size)) else block @ normal.T)
+        left = max(deadline - perf_counter(), 0.0)
+        most = PIVOTS_PER_CONTACT * (chosen.size + 1)
+        force = pivot_lcp(0.5 * (operator + operator.T), free[chosen], None, min(tolerance, TIGHT), most, left).force
+        if np.isfinite(force).all():
+            impulse[chosen] = force
+    return impulse

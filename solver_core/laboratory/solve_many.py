@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Entry point for many contact problems at once: `solve_many(problems)`.
+
+Those of few contacts are solved in one kernel, by the one that `solve` asks first; what it does not accept, and all others, by
+`solve`, one by one. So the answers are those of `solve`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..compile.announce import announcer
+from ..compile.kernel import kernel
+from ..problem.accuracy import coulomb_error
+from ..problem.arguments import require_limits
+from ..problem.given_arrays import finite_array
+from ..problem.result import Results, Status
+from ..problem.subsystem import subsystem
+from ..solvers.effort import effort_of_a_step
+from ..solvers.kaufman_2008.staggered import into_cones
+from .few_contacts import MOST_FEW, solve_few
+from .many_problems import ContactProblems
+from .solve import solve
+
+__all__ = ["solve_many"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def _solve_each(system, start, is_apart, tolerance, effort, impulse, velocity, residual):
+    """(p,) which problems are solved; impulse (m, 3), warm start and answer, velocity (m, 3) and residual (p,) of those."""
+    p, number = start.size - 1, np.full(system.offset.size - 1, -1, np.int64)
+    solved, history = np.zeros(p, np.bool_), np.zeros((1, 3))
+    for i in range(p):
+        first, last = start[i], start[i + 1]
+        if is_apart[i] or last - first > MOST_FEW:
+            continue
+        if first == last:
+            solved[i] = True
+            continue
+        part, _ = subsystem(system, np.arange(first, last), number)
+        if np.isinf(part.mu).any():
+            continue
+        some = impulse[first:last].copy()
+        into_cones(part, some)
+        answer = solve_few(part, tolerance, effort, history, some, np.empty(part.velocity.size))
+        if answer.solved:
+            solved[i], residual[i] = True, answer.worst
+            impulse[first:last], velocity[first:last] = some, answer.velocity
+    return solved
+
+
+def solve_many(problems: ContactProblems, *, tolerance: float = 1e-6, warm_start: ArrayLike | None = None) -> Results:
+    """Solve many contact problems by the default method of `solve`, with its law, its acceptance and its answers.
+
+    tolerance: as of `solve`, for each problem by itself. warm_start: (contacts, dim) impulses of all problems to start from.
+    Raises ValueError that names the argument.
+    """
+    announcer()
+    if not isinstance(problems, ContactProblems):
+        raise ValueError(f"problems must be ContactProblems, not {type(problems).__name__}")
+    require_limits(tolerance, 1, np.inf)
+    contacts, dim, p = problems.contacts, problems.dim, len(problems)
+    impulse, velocity, residual = np.zeros((contacts, 3)), np.zeros((contacts, 3)), np.zeros(p)
+    given = None if warm_start is None else finite_array("warm_start", warm_start)
+    if given is not None:
+        if given.shape != (contacts, dim):
+            raise ValueError(f"warm_start must have shape {(contacts, dim)}, not {given.shape}")
+        impulse[:, :dim] = given
+    is_apart = np.zeros(p, dtype=bool)
+    is_apart[list(problems.apart)] = True
+    of_each = effort_of_a_step(), impulse, velocity, residual
+    solved = _solve_each(problems.system, problems.start, is_apart, float(tolerance), *of_each)
+    status = np.full(p, Status.SOLVED, np.int64)
+    for i in np.flatnonzero(~solved).tolist():
+        own, problem = slice(problems.start[i], problems.start[i + 1]), problems[i]
+        result = solve(problem, tolerance=tolerance, warm_start=None if given is None else given[own])
+        status[i], residual[i] = result.status, coulomb_error(problem, result, 0)
+        impulse[own, :dim], velocity[own, :dim] = result.impulse, result.velocity
+    return Results(status, impulse[:, :dim], velocity[:, :dim], residual, problems.start)

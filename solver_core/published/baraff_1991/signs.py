@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Static friction by guessing the signs of its components (Baraff 1991, section 8.2).
+
+The friction disk is replaced by a box in the tangent axes (in two dimensions it is the same), for x as for y:
+
+    -mu f_i <= f_xi <= mu f_i                                                               (16)
+    f_xi sgn(f_xi) >= 0,    a_xi sgn(f_xi) <= 0                                             (17)
+    (mu f_i - f_xi sgn(f_xi)) a_xi sgn(f_xi) = 0                                            (18)
+    f_i >= 0,    a_i >= 0,    f_i a_i = 0                                                   (19)
+
+The signs are guessed from an iterative solution of (16) to (19), projected Gauss-Seidel, which need not converge. With signs s
+known, and phi = s f_x, a multiplier lambda for (16) makes the rest a linear complementarity problem:
+
+    0 <= f       perp  a >= 0                                                               (19)
+    0 <= phi     perp  s a_x + lambda >= 0
+    0 <= lambda  perp  mu f - phi >= 0                                                      (16)
+
+Where phi > 0, lambda = -s a_x, and this is (17) and (18). Where phi = 0 and f > 0, lambda = 0, and s a_x > 0 breaks (17): the
+sign was wrong. The paper ends here, and misses a form of (16) for Lemke's algorithm; lambda is one. The matrix of the problem
+is copositive, z . Mz = (f, phi) . A (f, phi) + mu f . lambda, so where only static friction acts and contacts can move apart,
+there is an answer for any set of signs, and Lemke's algorithm finds it. We change all wrong signs and solve again, until none
+is wrong or a set of signs comes back.
+
+Limits. Signs may stay wrong: the status is then MAX_ITERATIONS, with the best iterate. In three dimensions the box allows
+friction of up to sqrt(2) mu f along its diagonals, and slip that friction opposes only partly. The paper proposes to choose the
+axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not settle: with x along
+friction the axes of a contact that slips swing to and fro by 45 degrees, because friction saturates along both; with x against
+the slip they stay, with a_y = 0 and any f_y. There are no contact impulses: where friction along given directions leaves no
+forces, that is not distinguished from a failure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.kernel import kernel
+from ...problem.accuracy import residuals
+from ...problem.contact_problem import ContactProblem
+from ...problem.result import Result, Statistics, Status
+from ...solvers.bilateral import without_bilateral
+from ..dense import dense_problem, forces_from_impulse, impulse_from_forces, result_of
+from .lemke import lemke
+
+__all__ = ["sign_guessing"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SIGN_SWEEPS = 100  # of projected Gauss-Seidel before the signs are read off
+NO_SIGN = 1e-12  # of the largest |b|: an acceleration below has no sign
+
+
+class BoxProblem(NamedTuple):
+    """a = A f + b with friction in boxes: indices (k,) of friction forces, for each its normal force, `bearing`, and mu."""
+
+    A: Floats
+    b: Floats
+    friction: Indices
+    bearing: Indices
+    mu: Floats
+
+
+@kernel
+def projected_gauss_seidel(A, b, bounded_by, mu, f, sweeps):
+    """Sweeps over (16) to (19), the forces f (n,) in place.
+
+    bounded_by: (n,) index of the normal force that bounds a friction force, -1 at normal forces; mu: (n,). A diagonal entry
+    of zero leaves its force at what it was.
+    """
+    for _ in range(sweeps):
+        for i in range(b.size):
+            if A[i, i] <= 0.0:
+                continue
+            a = b[i]
+            for j in range(b.size):
+                a += A[i, j] * f[j]
+            f[i] -= a / A[i, i]
+            if bounded_by[i] < 0:
+                f[i] = max(0.0, f[i])
+            else:
+                bound = mu[i] * f[bounded_by[i]]
+                f[i] = min(max(f[i], -bound), bound)
+
+
+def guess(box: BoxProblem, forces: Floats) -> Floats:
+    """The signs (k,) of friction, from forces (n,) that are improved by projected Gauss-Seidel; against the acceleration where
+    friction is zero."""
+    bounded_by, mu = np.full(box.b.size, -1), np.zeros(box.b.size)
+    bounded_by[box.friction], mu[box.friction] = box.bearing, box.mu
+    f = forces.copy()
+    projected_gauss_seidel(box.A, box.b, bounded_by, mu, f, SIGN_SWEEPS)
+    f = np.nan_to_num(f, nan=0.0, posinf=0.0, neginf=0.0)
+    friction, a = f[box.friction], (box.A @ f + box.b)[box.friction]
+    return np.where(np.where(friction != 0.0, friction, -a) >= 0.0, 1.0, -1.0)
+
+
+def with_signs(box: BoxProblem, signs: Floats, max_iterations: int, time_limit: float) -> tuple[Floats, Statistics]:
+    """Solve (16) to (19) with sgn(f_x) given: the forces (n,), in which signs may prove wrong, and what they cost."""
+    n, k = box.b.size, box.friction.size
+    sign = np.ones(n)
+    sign[box.friction] = signs
+    row = n + np.arange(k)
+    M = np.zeros((n + k, n + k))
+    M[:n, :n] = sign[:, None] * box.A * sign
+    M[box.friction, row] = 1.0
+    M[row, box.friction] = -1.0
+    M[row, box.bearing] = box.mu
+    found = lemke(M, np.append(sign * box.b, np.zeros(k)), np.zeros(n + k, dtype=bool), max_iterations, time_limit)
+    forces = found.force[:n]
+    forces[box.friction] = np.minimum(forces[box.friction], box.mu * forces[box.bearing])  # which rounding may have passed
+    return sign * forces, found.stats
+
+
+def wrong_signs(box: BoxProblem, signs: Floats, forces: Floats) -> NDArray[np.bool_]:
+    """Where (17) is broken, (k,): a contact bears, its friction is zero, and its acceleration is along the sign of friction."""
+    along = signs * (box.A @ forces + box.b)[box.friction]
+    idle = (forces[box.friction] == 0.0) & (forces[box.bearing] > 0.0)
+    return idle & (along > NO_SIGN * np.abs(box.b).max(initial=0.0))
+
+
+def sign_guessing(
+    problem: ContactProblem, tolerance: float, max_iterations: int | None, time_limit: float, warm_start: Floats | None
+) -> Result:
+    """Solve a contact problem with static friction in boxes along its tangent axes.
+
+    max_iterations: pivots over all sets of signs, None for no limit but that of no set coming twice. warm_start: (m, dim)
+    impulses from which the first guess of the signs begins. SOLVED means that the box's residuals are within the tolerance.
+    """
+    begin = perf_counter()
+    free = without_bilateral(problem)
+    A, b, _, layout = dense_problem(free.problem)
+    tangents = np.arange(layout.tangents)
+    start = np.zeros(b.size) if warm_start is None else forces_from_impulse(free.problem, layout, warm_start)
+    static = np.flatnonzero(layout.friction >= 0)
+    friction = (layout.friction[static, None] + tangents).ravel()
+    bearing = np.repeat(layout.normal[static], tangents.size)
+    box = BoxProblem(A, b, friction, bearing, np.repeat(problem.system.mu[static], tangents.size))
+    nothing = np.zeros((problem.contacts, problem.dim))
+    best = result_of(problem, nothing, free.bilateral(nothing), "lemke")
+    least = residuals(problem, best, box=True).coulomb
+    signs, seen = guess(box, start), set()
+    pivots, factorisations = 0, 0
+    most = np.iinfo(np.int64).max if max_iterations is None else max_iterations
+    while signs.tobytes() not in seen and pivots < most and perf_counter() - begin < time_limit:
+        seen.add(signs.tobytes())
+        forces, stats = with_signs(box, signs, most - pivots, time_limit - (perf_counter() - begin))
+        pivots += stats.iterations
+        factorisations += stats.factorisations
+        impulse, _ = impulse_from_forces(free.problem, layout, forces)
+        candidate = result_of(problem, impulse, free.bilateral(impulse), "lemke")
+        measured = residuals(problem, candidate, box=True).coulomb
+        if measured < least:
+            best, least = candidate, measured
+        if measured <= tolerance:
+            break
+        signs = np.where(wrong_signs(box, signs, forces), -signs, signs)
+    cost = Statistics(pivots, factorisations, perf_counter() - begin, restarts=max(0, len(seen) - 1))
+    return replace(best, status=Status.SOLVED if least <= tolerance else Status.MAX_ITERATIONS, stats=cost)

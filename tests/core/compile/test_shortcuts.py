@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shortcuts through numba's code give the answers that numba gives, and the same machine code."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solver_core.compile.shortcuts import take_shortcuts
+
+ROOT = Path(__file__).resolve().parents[3]
+
+USE = """
+import sys
+import numpy as np
+from solver_core.compile import kernel_lock
+if sys.argv[1] == "without":
+    kernel_lock.use_shortcuts = lambda dispatcher: None
+from numba.core.types import BaseFunction
+from solver_core.linalg.block_cholesky import eliminate
+eliminate(3, np.array([0, 1, 2]), np.array([1, 2, -1]))
+print(hasattr(BaseFunction.get_call_type, "__wrapped__"))
+print(eliminate.inspect_asm(eliminate.signatures[0]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def shortcuts():
+    take_shortcuts()
+
+
+def loop_and_branch(x, n):
+    total = 0.0
+    for i in range(n):
+        y = x[i] * 2.0
+        if y > 1.0:
+            total += y
+        else:
+            total -= x[i : i + 2].sum()
+    return total, (x, n)
+
+
+def ir_of(function):
+    from numba.core.compiler import run_frontend
+
+    return run_frontend(function)
+
+
+def test_a_copied_block_has_variables_of_its_own_in_one_scope_of_its_own():
+    code = ir_of(loop_and_branch)
+    for block in code.blocks.values():
+        copied = deepcopy(block)
+        assert [str(one) for one in copied.body] == [str(one) for one in block.body]
+        mine, theirs = copied.scope, block.scope
+        assert mine is not theirs and mine.localvars._con.keys() == theirs.localvars._con.keys()
+        assert mine.redefined == theirs.redefined and mine.var_redefinitions == theirs.var_redefinitions
+        assert not {id(one) for one in mine.localvars._con.values()} & {id(one) for one in theirs.localvars._con.values()}
+        for statement in copied.body:
+            for variable in statement.list_vars():
+                assert variable is mine.localvars.get(variable.name) and variable.scope is mine
+        names = set(theirs.localvars._con)
+        mine.redefine("total", copied.loc)
+        assert set(theirs.localvars._con) == names != set(mine.localvars._con)
+
+
+def test_the_variables_of_a_statement_are_those_that_stand_in_it():
+    from numba.core import ir
+
+    def standing(value):
+        if isinstance(value, ir.Var):
+            return [value]
+        if isinstance(value, ir.Expr):
+            return standing(value._kws)
+        if isinstance(value, ir.Inst):
+            return standing(value.__dict__)
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        return [variable for one in values for variable in standing(one)]
+
+    statements = [one for block in ir_of(loop_and_branch).blocks.values() for one in block.body]
+    assert len(statements) > 20
+    for statement in statements:
+        assert list(map(id, statement.list_vars())) == list(map(id, standing(statement)))
+
+
+def test_each_block_uses_and_defines_what_numba_says():
+    from numba.core import analysis
+
+    blocks = ir_of(loop_and_branch).blocks
+    search: Any = analysis.compute_use_defs
+    found, numbas = search(blocks), search.__wrapped__(blocks)
+    assert (found.usemap, found.defmap) == (numbas.usemap, numbas.defmap)
+    assert any(found.usemap.values()) and any(found.defmap.values())
+
+
+def test_compile_options_are_equal_where_all_their_values_are():
+    from numba.core.compiler import Flags
+
+    plain, by_hand = Flags(), Flags()
+    other: Any = Flags()
+    by_hand.nrt, by_hand.error_model = Flags().nrt, Flags().error_model
+    other.nrt = True
+    assert plain == by_hand and hash(plain) == hash(by_hand)
+    assert plain != other and other == other.copy() and hash(other) == hash(other.copy())
+    assert plain != 1
+    assert {plain: 1}[by_hand] == 1 and other not in {plain: 1}
+
+
+def test_the_type_of_a_call_is_the_one_that_a_search_finds():
+    from numba.core import types
+    from numba.core.registry import cpu_target
+
+    context: Any = cpu_target.typing_context
+    context.refresh()
+    vector, matrix = types.float64[::1], types.float64[:, ::1]
+    calls = [
+        (operator.add, (types.float64, types.int64)),
+        (operator.add, (types.int64, types.int64)),
+        (operator.getitem, (vector, types.int64)),
+        (operator.getitem, (matrix, types.UniTuple(types.int64, 2))),
+        (operator.lt, (types.float64, types.float64)),
+    ]
+    for function, arguments in (*calls, *calls):
+        kind = context.resolve_value_type(function)
+        found = type(kind).get_call_type.__wrapped__(kind, context, arguments, {})
+        implementation = kind.get_impl_key(found)
+        kept = kind.get_call_type(context, arguments, {})
+        assert (kept.return_type, kept.args) == (found.return_type, found.args)
+        assert kind.get_impl_key(kept) == implementation
+
+
+def test_a_call_that_has_no_type_is_refused_each_time():
+    from numba.core import errors, types
+    from numba.core.registry import cpu_target
+
+    context: Any = cpu_target.typing_context
+    kind = context.resolve_value_type(operator.lshift)
+    for _ in range(2):
+        with pytest.raises(errors.TypingError):
+            kind.get_call_type(context, (types.float64, types.float64), {})
+
+
+@pytest.mark.slow
+def test_the_machine_code_is_that_without_the_shortcuts(tmp_path):
+    said = {}
+    for how in ("with", "without"):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / how), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", USE, how]
+        said[how] = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    (with_shortcuts, code), (without, plain) = (said[how].split("\n", 1) for how in ("with", "without"))
+    assert (with_shortcuts, without) == ("True", "False")
+    # numba numbers the functions that it meets in the names of symbols, and meets fewer
+    code, plain = (re.sub(r"B\d+v\d+", "", text) for text in (code, plain))
+    assert code == plain and "eliminate" in code
