@@ -157,10 +157,10 @@ class Joints:
         return found
 
     def too_stiff(self, begin: Begin, state: State) -> list[SceneWarning]:
-        """One for all joints with a spring whose swings fade, since the step is too long for them."""
+        """One for all joints with a spring that does not swing, since the step is too long for it."""
         found = tuple(self._names[joint][0] for joint in self.step(begin, state).too_stiff())
-        what = "a spring swings faster than the time step resolves: such swings fade within some steps"
-        return [SceneWarning(found, "joints", f"{what}; more substeps or less stiffness keep them")] if found else []
+        what = "a spring swings faster than the time step resolves: it moves to its rest position at once"
+        return [SceneWarning(found, "joints", f"{what}; more substeps or less stiffness let it swing")] if found else []
 
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
         """One for joints that cannot all be where they have to in the first step, whatever else there is."""

@@ -21,12 +21,8 @@ __all__ = ["JOINT_COMPLIANCE", "laws", "laws_about", "weigh"]
 # share what they bear in one way, and what is straight between two fixed points bears something
 JOINT_COMPLIANCE = 1e-6
 OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and is not to
-# h^2 k / m of all springs of a body, above which some of their modes may swing too fast for the step
+# Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
 STIFF = 4.0
-# The weights of such springs, at the last and at the first of three steps' ends: Newmark's method with gamma = 0.55 and
-# beta = (gamma + 1/2)^2 / 4, which is stable for every mode. Modes that swing too fast lose a sixth of their amplitude in each
-# step, as the square root of first / last; slow modes lose (last - first) W / 2 of it, and keep their phase to W / 10
-STIFF_LAST, STIFF_FIRST = 0.325625, 0.225625
 # The same of a body that bends: its fastest mode that swings, W = 4, leaves so much of 4 (1 + a W) - W
 STIFF_BENDING = 1.75
 LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
@@ -34,24 +30,11 @@ LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
 
 @kernel
 def weigh(frames, rows, h, bends, out):
-    """Write the weights of springs' forces at the last and at the first of three steps' ends.
+    """The weights of springs' forces at the last and at the first of three steps' ends.
 
-    With the weight a at both, a swing has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), where W = h^2 k / m and theta is the
-    angle of its phase in a step. The weight below gives theta = sqrt(W), and theta is real while W (1 - 4 a) < 4. In a chain
-    of springs, W of a row bounds that of every mode from above only if the springs of each body are added up. Where the sum
-    exceeds the bound the weights are those of `STIFF_LAST`, for which every mode is stable.
-
-    Parameters
-    ----------
-    frames : Frames
-    rows : Rows
-    h : s, the step
-    bends : (n,) which bodies have modes
-    out : Fixed, written to
-
-    References
-    ----------
-    Newmark 1959, "A method of computation for structural dynamics", (6) and (7).
+    A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
+    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. Modes
+    have a share in that. bends: (n,) which bodies have any.
     """
     total = np.zeros(bends.size)
     for r in range(rows.joint.size):
@@ -63,7 +46,7 @@ def weigh(frames, rows, h, bends, out):
         a, b = frames.body[rows.joint[r], 0], frames.body[rows.joint[r], 1]
         most = STIFF_BENDING if (a >= 0 and bends[a]) or (b >= 0 and bends[b]) else STIFF
         if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > most:
-            out.last[r], out.first[r] = STIFF_LAST, STIFF_FIRST
+            out.last[r], out.first[r] = 1.0, 0.0
         else:
             small = min(max(_stiffness(rows, out, r, h), LEAST_STIFF), STIFF)
             out.last[r] = 0.5 / (1.0 - sine_and_cosine(np.sqrt(small))[1]) - 1.0 / small
