@@ -86,8 +86,12 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
     kappa = effective_masses(effective_inverse_mass(system))
     bears = normal > kappa * np.maximum(velocity[:, 0] + system.slack, 0.0)
     slides = np.linalg.norm(slip, axis=1) > slow
-    is_round = (solution.stretch == 1.0).all()
-    mu = system.mu if is_round else coefficient_along(friction, solution.axes, solution.stretch, system.mu)
+    mu, ellipse = system.mu, np.zeros((len(system.mu), 2, 3))
+    has_grain = (solution.stretch != 1.0).any(axis=1)
+    if has_grain.any():
+        mu = coefficient_along(friction, solution.axes, solution.stretch, system.mu)
+        semi_axes = system.mu[:, None] * solution.stretch
+        ellipse[has_grain] = (semi_axes[:, :, None] * solution.axes[:, 1:])[has_grain]
     states = np.where(slides, ContactState.SLIDING, ContactState.STICKING)
     return FrameContacts(
         body_a=contacts.body_a.astype(np.int32),
@@ -99,6 +103,7 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
         slip=slip.astype(np.float32),
         gap=contacts.gap.astype(np.float32),
         mu=mu.astype(np.float32),
+        ellipse=ellipse.astype(np.float32),
         state=np.where(bears, states, ContactState.SEPARATING).astype(np.uint8),
         impacts=impacts,
     )
@@ -249,6 +254,7 @@ NOTHING_TOUCHES = FrameContacts(
     slip=np.zeros((0, 3), np.float32),
     gap=np.zeros(0, np.float32),
     mu=np.zeros(0, np.float32),
+    ellipse=np.zeros((0, 2, 3), np.float32),
     state=np.zeros(0, np.uint8),
     impacts=NOTHING_MET,
 )

@@ -24,6 +24,7 @@ CONTACT_ARRAYS = {
     "slip": (np.float32, (3,)),
     "gap": (np.float32, ()),
     "mu": (np.float32, ()),
+    "ellipse": (np.float32, (2, 3)),
     "state": (np.uint8, ()),
 }
 IMPACT_ARRAYS = {
@@ -57,7 +58,12 @@ def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
 
 
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
-    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong."""
+    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong.
+
+    Files of version 0.1 before surfaces had a grain have no array "ellipse"; all of their contacts are round.
+    """
+    if "ellipse" not in arrays and "mu" in arrays:
+        arrays = {**arrays, "ellipse": np.zeros((*arrays["mu"].shape, 2, 3), np.float32)}
     impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
     # caches of earlier versions have no scrapes
     has_scrapes = any(name.startswith("scrape.") for name in arrays)

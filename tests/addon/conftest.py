@@ -195,6 +195,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
                 slip=np.float32(np.where(np.array(rows)[:, None] == 2, -along, 0.0)),
                 gap=np.float32([0.0, 0.0, 1e-3]),
                 mu=np.full(3, 0.5, np.float32),
+                ellipse=np.zeros((3, 2, 3), np.float32),
                 state=np.array(rows, np.uint8),
                 impacts=impacts,
             )

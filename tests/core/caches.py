@@ -116,6 +116,7 @@ def with_contacts(number):
         body_b=bodies(m),
         **{name: singles(m, 3) for name in names},
         **{name: singles(m) for name in ("force", "gap", "mu")},
+        ellipse=singles(m, 2, 3),
         state=rng.integers(0, 3, size=m, dtype=np.uint8),
         impacts=impacts,
         scrapes=scrapes,

@@ -158,8 +158,9 @@ class FrameContacts:
     Contacts of bodies that sleep are not among them. body_a, body_b: (m,) indices of bodies, a < b. point: (m, 3) m, world.
     normal: (m, 3) unit, world, from a to b. force: (m,) N, the normal force; friction: (m, 3) N, world, on body b. slip: (m, 3)
     m/s, world, of b against a along the surface. gap: (m,) m as the step began, negative for an overlap. mu: (m,) the
-    coefficient in force. state: (m,) values of `ContactState`. Forces are the step's impulses over the time
-    that forces act in it, on average.
+    coefficient in force, in the direction of the friction where a surface has a grain. ellipse: (m, 2, 3) world, the semi-axes
+    of the ellipse that bounds friction, for a normal force of 1; zero where the bound is a circle of radius mu. state: (m,)
+    values of `ContactState`. Forces are the step's impulses over the time that forces act in it, on average.
     """
 
     body_a: Bodies
@@ -171,6 +172,7 @@ class FrameContacts:
     slip: Singles
     gap: Singles
     mu: Singles
+    ellipse: Singles
     state: NDArray[np.uint8]
     impacts: FrameImpacts
     scrapes: FrameScrapes = NOTHING_SCRAPED
