@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import ConvexHull, KDTree, QhullError
 
 from ..linalg.in_order import dot, dots, length, product
+from .convex_polygons import along, beyond_edges, principal_axes
 
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
@@ -32,15 +33,13 @@ Loops = list[list[int]]
 
 # Faces times points up to which the height of every point over every face is computed.
 MOST_HEIGHTS = 2**22
-# Corners of a face up to which each is compared with each edge.
-MOST_COMPARED = 256
 # Points of which Qhull makes the exact hull. Of larger sets the points are first moved at random by up to JOGGLES times the
 # extents, the second where the first fails, at most a tenth of MERGE_TOLERANCE; the vertices of the result are those of the
 # input.
 MOST_EXACT = 4096
 JOGGLES = (1e-8, 1e-7)
 # Of the extents: the height of a point over a triangle that is taken for a rounding error.
-ROUNDING = 1e-13
+HEIGHT_OF_ROUNDING = 1e-13
 # Parts of the tolerance within which triangles are merged into faces, each where the ones before give no convex polyhedron.
 LOOSENED = (1.0, 0.1, 0.01)
 
@@ -150,7 +149,7 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     size = length(np.ptp(points, axis=0))
     tolerance = MERGE_TOLERANCE * size
     centred = points - points.mean(axis=0)
-    coordinates = product(centred, _principal_axes(centred).T)
+    coordinates = product(centred, principal_axes(centred).T)
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
@@ -177,15 +176,6 @@ def _distinct_rows(points: Array) -> Array:
     is_other = np.ones(len(points), dtype=bool)
     is_other[1:] = (points[1:] != points[:-1]).any(axis=1)
     return points[is_other]
-
-
-def _principal_axes(centred: Array) -> Array:
-    """(3, 3) right-handed axes by rows, the direction of the largest spread first, of points (n, 3) about their mean."""
-    # validation reads hulls' types and needs no compiler
-    from ..linalg.mat3 import principal_axes_of_points
-
-    axes: Array = principal_axes_of_points(centred)
-    return axes
 
 
 def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
@@ -239,7 +229,7 @@ def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
     for joggle in JOGGLES:
         # the same numbers on every computer
         apart = scaled + np.random.default_rng(0).uniform(-joggle, joggle, size=scaled.shape)
-        triangles, neighbours = hull_triangles(apart, ROUNDING)
+        triangles, neighbours = hull_triangles(apart, HEIGHT_OF_ROUNDING)
         if not len(triangles):
             continue
         found = polyhedron(points, triangles, neighbours, [share * tolerance for share in LOOSENED])
@@ -382,14 +372,6 @@ def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tol
     return np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
-def _along(vectors: Array, direction: Array) -> Array:
-    """Scalar products (...,) of vectors (..., 3), added in one order on every computer."""
-    result: Array = (
-        vectors[..., 0] * direction[..., 0] + vectors[..., 1] * direction[..., 1] + vectors[..., 2] * direction[..., 2]
-    )
-    return result
-
-
 def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool:
     """Whether faces close a surface without holes, and each is flat and convex."""
     if faces.lengths.min() < 3:
@@ -402,7 +384,7 @@ def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool
     planes = _planes(points, faces)
     for numbers, places in faces.by_length():
         corners, normals = points[faces.corners[places]], planes[numbers, None, :3]
-        heights = planes[numbers, None, 3] - _along(corners, normals)
+        heights = planes[numbers, None, 3] - along(corners, normals)
         if not heights.max() <= tolerance:
             return False
         if not beyond_edges(corners, normals) <= tolerance:
@@ -418,62 +400,6 @@ def _both_ways(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, In
 
 def _numbers_of_edges(starts: Indices, ends: Indices, count: int) -> Indices:
     return starts * count + ends
-
-
-def beyond_edges(corners: Array, normals: Array) -> float:
-    """How far corners reach beyond the lines through the edges of their polygon.
-
-    Parameters
-    ----------
-    corners : (m, k, 3) m, of m polygons.
-    normals : (m, 1, 3) unit normals of their planes.
-
-    Returns
-    -------
-    The largest distance in m, NaN where an edge has no length.
-    """
-    outward = np.cross(np.roll(corners, -1, axis=1) - corners, normals)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        outward /= np.linalg.norm(outward, axis=2, keepdims=True)
-    return _outside(corners, outward)
-
-
-def _outside(corners: Array, outward: Array) -> float:
-    """How far corners (m, k, 3) of m polygons reach beyond the lines through their edges, of outward normals (m, k, 3).
-
-    NaN where an edge has no length.
-    """
-    own = _along(corners, outward)
-    if corners.shape[1] <= MOST_COMPARED:
-        at_once = max(1, MOST_HEIGHTS // (8 * corners.shape[1] ** 2))
-        parts = [slice(first, first + at_once) for first in range(0, len(corners), at_once)]
-        return max(float((_along(corners[part, None], outward[part, :, None]) - own[part, :, None]).max()) for part in parts)
-    # of many corners only those of their convex hull can be the farthest
-    return max(
-        float((_supports(one, directions) - begin).max()) for one, directions, begin in zip(corners, outward, own, strict=True)
-    )
-
-
-def _supports(polygon: Array, directions: Array) -> Array:
-    """The largest scalar product (k,) of points (n, 3) of a plane with each of the directions (k, 3) in the plane."""
-    axes = _principal_axes(polygon - polygon.mean(axis=0))[:2]
-    flat, turned = product(polygon, axes.T), product(directions, axes.T)
-    around = flat[ConvexHull(flat).vertices]
-    along = np.roll(around, -1, axis=0) - around
-    # the corner after an edge supports every direction from the normal of that edge to the normal of the next
-    angles = _pseudoangles(along[:, 1], -along[:, 0])
-    first = int(np.argmin(angles))
-    rising = np.maximum.accumulate(np.roll(angles, -first))
-    place = np.searchsorted(rising, _pseudoangles(turned[:, 0], turned[:, 1]), side="right") + first
-    candidates = around[(place[:, None] + np.arange(-1, 2)) % len(around)]
-    result: Array = (candidates * turned[:, None]).sum(axis=2).max(axis=1)
-    # what is measured in the plane is measured from the origin again
-    return result + _along(directions, (polygon[0] - product(axes.T, flat[0]))[None])
-
-
-def _pseudoangles(x: Array, y: Array) -> Array:
-    """Numbers (k,) from -2 to 2 that rise as the angles of vectors (k,) in a plane do, with the same bits on every computer."""
-    return np.copysign(1.0 - x / (np.abs(x) + np.abs(y)), y)
 
 
 def _planes(points: Array, faces: Faces) -> Array:

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel, kernel
+from ..compile.kernel import inlined_kernel, kernel
+from ..linalg.sorting import sort_in_place
+from .convex_polygons import MOST_COMPARED, beyond_edges
 from .hull_faces import coplanar_groups
-from .hulls import MOST_COMPARED, beyond_edges
 
 __all__ = ["Polyhedron", "are_apart", "extreme_points", "polyhedron"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Longer rows are sorted by numpy's method, shorter ones by insertion.
-MOST_INSERTED = 24
 # Comparisons for each point, after which the search for close points along one axis is given up.
 MOST_COMPARISONS = 64
 
@@ -225,23 +224,6 @@ def faces_of_groups(triangles, neighbours, groups, count):
     return start, corners[: _without_straight_corners(start, corners, times)].copy()
 
 
-@inner_kernel
-def _sort_row(keys, values, begin, end):
-    """Sort keys[begin:end], and the values with them."""
-    if end - begin > MOST_INSERTED:
-        order = np.argsort(keys[begin:end], kind="mergesort")
-        sorted_keys, sorted_values = keys[begin:end][order], values[begin:end][order]
-        for i in range(end - begin):
-            keys[begin + i], values[begin + i] = sorted_keys[i], sorted_values[i]
-        return
-    for i in range(begin + 1, end):
-        key, value, j = keys[i], values[i], i
-        while j > begin and keys[j - 1] > key:
-            keys[j], values[j] = keys[j - 1], values[j - 1]
-            j -= 1
-        keys[j], values[j] = key, value
-
-
 @kernel
 def canonical_faces(start, corners, count):
     """The same faces, each from its smallest corner on, sorted by their corners; `Faces.canonical` does the same."""
@@ -258,17 +240,18 @@ def canonical_faces(start, corners, count):
         begin[turned[start[face]] + 1] += 1
     for corner in range(count):
         begin[corner + 1] += begin[corner]
-    keys, order, filled = np.empty(faces, np.int64), np.empty(faces, np.int64), begin[:-1].copy()
+    # two faces that begin with the same two corners use an edge twice, and close no surface
+    keys, filled = np.empty(faces, np.int64), begin[:-1].copy()
     for face in range(faces):
         first = turned[start[face]]
-        keys[filled[first]] = turned[start[face] + 1] * count + turned[start[face] + 2]
-        order[filled[first]] = face
+        keys[filled[first]] = turned[start[face] + 1] * faces + face
         filled[first] += 1
     for corner in range(count):
-        _sort_row(keys, order, begin[corner], begin[corner + 1])
+        sort_in_place(keys[begin[corner] : begin[corner + 1]])
     new_start, new_corners, place = np.zeros(faces + 1, np.int64), np.empty_like(corners), 0
     for number in range(faces):
-        for old in range(start[order[number]], start[order[number] + 1]):
+        face = keys[number] % faces
+        for old in range(start[face], start[face + 1]):
             new_corners[place] = turned[old]
             place += 1
         new_start[number + 1] = place
@@ -308,10 +291,10 @@ def edges_of_faces(start, corners, count):
             begin[min(corners[place], ends[place]) + 1] += 1
     for corner in range(count):
         begin[corner + 1] += begin[corner]
-    keys, places, filled = np.empty(total, np.int64), np.empty(total, np.int64), begin[:-1].copy()
+    keys, filled = np.empty(total, np.int64), begin[:-1].copy()
     for place in range(total):
         least = min(corners[place], ends[place])
-        keys[filled[least]], places[filled[least]] = max(corners[place], ends[place]), place
+        keys[filled[least]] = max(corners[place], ends[place]) * total + place
         filled[least] += 1
     edges, edge_faces = np.empty((total // 2, 2), np.int64), np.empty((total // 2, 2), np.int64)
     face_edges = np.empty(total, np.int64)
@@ -319,18 +302,15 @@ def edges_of_faces(start, corners, count):
     for corner in range(count):
         if (begin[corner + 1] - begin[corner]) % 2:
             return nothing
-        _sort_row(keys, places, begin[corner], begin[corner + 1])
+        sort_in_place(keys[begin[corner] : begin[corner + 1]])
         for i in range(begin[corner], begin[corner + 1], 2):
-            there, back = places[i], places[i + 1]
-            if keys[i] != keys[i + 1] or keys[i] == corner:
-                return nothing
+            end, there, back = keys[i] // total, keys[i] % total, keys[i + 1] % total
             if corners[there] != corner:
                 there, back = back, there
-            if corners[there] != corner or corners[back] != keys[i]:
+            is_single = end == keys[i + 1] // total and corners[there] == corner and corners[back] == end != corner
+            if not is_single or (number and edges[number - 1, 0] == corner and edges[number - 1, 1] == end):
                 return nothing
-            if number and edges[number - 1, 0] == corner and edges[number - 1, 1] == keys[i]:
-                return nothing
-            edges[number, 0], edges[number, 1] = corner, keys[i]
+            edges[number, 0], edges[number, 1] = corner, end
             edge_faces[number, 0], edge_faces[number, 1] = owner[there], owner[back]
             face_edges[there] = face_edges[back] = number
             number += 1

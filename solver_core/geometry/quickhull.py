@@ -21,7 +21,7 @@ from ..compile.kernel import inlined_kernel, kernel
 
 __all__ = ["hull_triangles"]
 
-NONE = -1
+NO_POINT = -1  # in place of a point
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Surface(NamedTuple):
 class PointsAbove(NamedTuple):
     """The points that are not in the hull yet, as a list for each triangle.
 
-    first: (t,) the first point above a triangle, NONE for no point. after: (n,) the next point of the same list. farthest and
+    first: (t,) the first point above a triangle, NO_POINT for no point. after: (n,) the next point of the same list. farthest and
     heights: (t,) the highest point over a triangle, and its height.
     """
 
@@ -69,10 +69,10 @@ class Outline(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A stack of rows of the surface. rows: (t,). count: (1,) how many there are. is_in: (t,) whether a row is among them."""
+    """A stack of rows of the surface. rows: (t,). height: (1,) how many there are. is_in: (t,) whether a row is among them."""
 
     rows: Indices
-    count: Indices
+    height: Indices
     is_in: NDArray[np.bool_]
 
 
@@ -80,15 +80,15 @@ class Rows(NamedTuple):
 def _push(stack, row):
     """Put a row on a stack, unless it is there."""
     if not stack.is_in[row]:
-        stack.rows[stack.count[0]], stack.is_in[row] = row, True
-        stack.count[0] += 1
+        stack.rows[stack.height[0]], stack.is_in[row] = row, True
+        stack.height[0] += 1
 
 
 @inlined_kernel
 def _pop(stack):
     """Take the last row from a stack."""
-    stack.count[0] -= 1
-    row = stack.rows[stack.count[0]]
+    stack.height[0] -= 1
+    row = stack.rows[stack.height[0]]
     stack.is_in[row] = False
     return row
 
@@ -164,7 +164,7 @@ def _give(points, point, triangles, surface, above, rounding):
     for triangle in triangles:
         height = _above(points, point, surface.planes, triangle)
         if height > rounding:
-            if above.first[triangle] == NONE or height > above.heights[triangle]:
+            if above.first[triangle] == NO_POINT or height > above.heights[triangle]:
                 above.farthest[triangle], above.heights[triangle] = point, height
             above.after[point], above.first[triangle] = above.first[triangle], point
             return
@@ -177,7 +177,7 @@ def _look(points, corner, surface, outline, seen, rounding):
     Returns how many edges the outline has, 0 where it passes a point twice.
     """
     edges = done = 0
-    while done < seen.count[0]:
+    while done < seen.height[0]:
         triangle = seen.rows[done]
         done += 1
         for k in range(3):
@@ -213,16 +213,16 @@ def _is_one_loop(outline, corner, edges):
 @inlined_kernel
 def _remove(corner, surface, above, seen, free):
     """Remove the triangles that a corner sees; returns the first of their points, all in one list, without the corner."""
-    orphans = NONE
-    while seen.count[0]:
+    orphans = NO_POINT
+    while seen.height[0]:
         triangle = _pop(seen)
         point = above.first[triangle]
-        while point != NONE:
+        while point != NO_POINT:
             following = above.after[point]
             if point != corner:
                 above.after[point], orphans = orphans, point
             point = following
-        surface.is_there[triangle], above.first[triangle] = False, NONE
+        surface.is_there[triangle], above.first[triangle] = False, NO_POINT
         _push(free, triangle)
     return orphans
 
@@ -231,7 +231,7 @@ def _remove(corner, surface, above, seen, free):
 def _add_fan(points, corner, surface, outline, edges, free):
     """Join a corner with the edges of an outline; returns whether the new triangles have normals and room."""
     for edge in range(edges):
-        if not free.count[0]:
+        if not free.height[0]:
             return False
         triangle, other = _pop(free), outline.beyond[edge]
         outline.fan[edge] = triangle
@@ -259,7 +259,7 @@ def _insert(points, corner, surface, above, outline, stacks, rounding):
     point = _remove(corner, surface, above, seen, free)
     if not _add_fan(points, corner, surface, outline, edges, free):
         return 0
-    while point != NONE:
+    while point != NO_POINT:
         following = above.after[point]
         _give(points, point, outline.fan[:edges], surface, above, rounding)
         point = following
@@ -279,16 +279,16 @@ def _grow(points, surface, above, outline, stacks, rounding):
     for point in range(len(points)):
         if point != corners[0, 0] and point != corners[0, 1] and point != corners[0, 2] and point != corners[1, 1]:
             _give(points, point, rows[:4], surface, above, rounding)
-    while waiting.count[0]:
+    while waiting.height[0]:
         start = _pop(waiting)
-        if not surface.is_there[start] or above.first[start] == NONE:
+        if not surface.is_there[start] or above.first[start] == NO_POINT:
             continue
         _push(seen, start)
         edges = _insert(points, above.farthest[start], surface, above, outline, (seen, free), rounding)
         if edges == 0:
             return False
         for triangle in outline.fan[:edges]:
-            if above.first[triangle] != NONE:
+            if above.first[triangle] != NO_POINT:
                 _push(waiting, triangle)
     return True
 
@@ -317,14 +317,16 @@ def hull_triangles(points, rounding):
     surface = Surface(
         np.empty((room, 3), np.int64), np.empty((room, 3), np.int64), np.empty((room, 4)), np.zeros(room, np.bool_)
     )
-    above = PointsAbove(np.full(room, NONE, np.int64), np.full(count, NONE, np.int64), np.empty(room, np.int64), np.empty(room))
+    above = PointsAbove(
+        np.full(room, NO_POINT, np.int64), np.full(count, NO_POINT, np.int64), np.empty(room, np.int64), np.empty(room)
+    )
     outline = Outline(
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.empty(count, np.int64),
-        np.full(count, NONE, np.int64),
+        np.full(count, NO_POINT, np.int64),
     )
     seen = Rows(np.empty(room, np.int64), np.zeros(1, np.int64), np.zeros(room, np.bool_))
     free = Rows(np.empty(room, np.int64), np.zeros(1, np.int64), np.zeros(room, np.bool_))

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from solver_core.geometry import build_shapes, convex_hull, hulls
+from solver_core.geometry import build_shapes, convex_hull, convex_polygons, hulls
 from solver_core.geometry.large_hulls import are_apart
 from solver_core.geometry.quickhull import hull_triangles
 from solver_core.scene.spec import ShapeKind, ShapeSpec
@@ -138,11 +138,15 @@ def a_ring(sides):
 
 
 @pytest.mark.parametrize("points", [on_a_sphere(300), a_ring(90), turned(CUBE, 2)], ids=["sphere", "ring", "cube"])
-@pytest.mark.parametrize("limits", [("MOST_HEIGHTS", "MOST_COMPARED"), ("MOST_EXACT",)], ids=["many faces", "many points"])
+@pytest.mark.parametrize(
+    "limits",
+    [((hulls, "MOST_HEIGHTS"), (convex_polygons, "MOST_COMPARED")), ((hulls, "MOST_EXACT"),)],
+    ids=["many faces", "many points"],
+)
 def test_the_ways_of_large_hulls_come_to_the_faces_and_planes_of_small_ones(points, limits, monkeypatch):
     usual = convex_hull(points)
-    for limit in limits:
-        monkeypatch.setattr(hulls, limit, 2)
+    for module, limit in limits:
+        monkeypatch.setattr(module, limit, 2)
     large = convex_hull(points)
     for name in ("vertices", "face_start", "face_vertices", "face_edges", "edges", "edge_faces"):
         np.testing.assert_array_equal(getattr(usual, name), getattr(large, name))
@@ -155,10 +159,10 @@ def test_a_large_polygon_reaches_as_far_as_its_farthest_corner():
     normal = np.cross(flat[100] - flat[0], flat[200] - flat[0])
     outward = np.cross(edge, normal / np.linalg.norm(normal))
     outward /= np.linalg.norm(outward, axis=1, keepdims=True)
-    assert abs(hulls._outside(flat[None], outward[None])) < 1e-12
-    assert hulls._outside(flat[None], -outward[None]) > 1.0
+    assert abs(convex_polygons._outside(flat[None], outward[None])) < 1e-12
+    assert convex_polygons._outside(flat[None], -outward[None]) > 1.0
     by_hand = (flat @ outward.T - (flat * outward).sum(axis=1)).max(axis=0)
-    supports = hulls._supports(flat, outward) - (flat * outward).sum(axis=1)
+    supports = convex_polygons._supports(flat, outward) - (flat * outward).sum(axis=1)
     np.testing.assert_allclose(supports, by_hand, rtol=0.0, atol=1e-12)
 
 
