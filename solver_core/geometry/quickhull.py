@@ -21,7 +21,7 @@ from ..compile.kernel import inlined_kernel, kernel
 
 __all__ = ["hull_triangles"]
 
-NO_POINT = -1  # in place of a point
+END_OF_LIST = -1  # in place of a point
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -43,8 +43,8 @@ class Surface(NamedTuple):
 class PointsAbove(NamedTuple):
     """The points that are not in the hull yet, as a list for each triangle.
 
-    first: (t,) the first point above a triangle, NO_POINT for no point. after: (n,) the next point of the same list. farthest and
-    heights: (t,) the highest point over a triangle, and its height.
+    first: (t,) the first point above a triangle, or END_OF_LIST. after: (n,) the next point of the same list, or END_OF_LIST.
+    farthest and heights: (t,) the highest point over a triangle, and its height.
     """
 
     first: Indices
@@ -164,7 +164,7 @@ def _give(points, point, triangles, surface, above, rounding):
     for triangle in triangles:
         height = _above(points, point, surface.planes, triangle)
         if height > rounding:
-            if above.first[triangle] == NO_POINT or height > above.heights[triangle]:
+            if above.first[triangle] == END_OF_LIST or height > above.heights[triangle]:
                 above.farthest[triangle], above.heights[triangle] = point, height
             above.after[point], above.first[triangle] = above.first[triangle], point
             return
@@ -213,16 +213,16 @@ def _is_one_loop(outline, corner, edges):
 @inlined_kernel
 def _remove(corner, surface, above, seen, free):
     """Remove the triangles that a corner sees; returns the first of their points, all in one list, without the corner."""
-    orphans = NO_POINT
+    orphans = END_OF_LIST
     while seen.height[0]:
         triangle = _pop(seen)
         point = above.first[triangle]
-        while point != NO_POINT:
+        while point != END_OF_LIST:
             following = above.after[point]
             if point != corner:
                 above.after[point], orphans = orphans, point
             point = following
-        surface.is_there[triangle], above.first[triangle] = False, NO_POINT
+        surface.is_there[triangle], above.first[triangle] = False, END_OF_LIST
         _push(free, triangle)
     return orphans
 
@@ -259,7 +259,7 @@ def _insert(points, corner, surface, above, outline, stacks, rounding):
     point = _remove(corner, surface, above, seen, free)
     if not _add_fan(points, corner, surface, outline, edges, free):
         return 0
-    while point != NO_POINT:
+    while point != END_OF_LIST:
         following = above.after[point]
         _give(points, point, outline.fan[:edges], surface, above, rounding)
         point = following
@@ -281,14 +281,14 @@ def _grow(points, surface, above, outline, stacks, rounding):
             _give(points, point, rows[:4], surface, above, rounding)
     while waiting.height[0]:
         start = _pop(waiting)
-        if not surface.is_there[start] or above.first[start] == NO_POINT:
+        if not surface.is_there[start] or above.first[start] == END_OF_LIST:
             continue
         _push(seen, start)
         edges = _insert(points, above.farthest[start], surface, above, outline, (seen, free), rounding)
         if edges == 0:
             return False
         for triangle in outline.fan[:edges]:
-            if above.first[triangle] != NO_POINT:
+            if above.first[triangle] != END_OF_LIST:
                 _push(waiting, triangle)
     return True
 
@@ -318,7 +318,7 @@ def hull_triangles(points, rounding):
         np.empty((room, 3), np.int64), np.empty((room, 3), np.int64), np.empty((room, 4)), np.zeros(room, np.bool_)
     )
     above = PointsAbove(
-        np.full(room, NO_POINT, np.int64), np.full(count, NO_POINT, np.int64), np.empty(room, np.int64), np.empty(room)
+        np.full(room, END_OF_LIST, np.int64), np.full(count, END_OF_LIST, np.int64), np.empty(room, np.int64), np.empty(room)
     )
     outline = Outline(
         np.empty(room, np.int64),
@@ -326,7 +326,7 @@ def hull_triangles(points, rounding):
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.empty(count, np.int64),
-        np.full(count, NO_POINT, np.int64),
+        np.full(count, END_OF_LIST, np.int64),
     )
     seen = Rows(np.empty(room, np.int64), np.zeros(1, np.int64), np.zeros(room, np.bool_))
     free = Rows(np.empty(room, np.int64), np.zeros(1, np.int64), np.zeros(room, np.bool_))
