@@ -358,6 +358,20 @@ def test_each_thing_is_found_and_mended(scene, make_body, look, no_contacts, cas
         assert bpy.ops.stiction.mend_found(index=index) == {"CANCELLED"}
 
 
+def test_a_contact_check_that_does_not_end_is_stopped_and_says_what_to_do(scene, make_body, look, monkeypatch):
+    from stiction.addon.bake import findings
+
+    make_body("Box")
+    monkeypatch.setattr(findings, "LONGEST_CHECK", 0.0)
+    contacts = findings.Contacts(look().sound)
+    try:
+        assert not contacts.runs
+        (told,) = contacts.findings()
+    finally:
+        contacts.end()
+    assert told.level == "ERROR" and "did not end within 0 s and was stopped" in told.message and "Reduce" in told.message
+
+
 @pytest.fixture
 def no_contacts(monkeypatch, extension):
     """The look at contacts takes a process of its own; where it has no part it is left out."""
