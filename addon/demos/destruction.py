@@ -90,7 +90,7 @@ class STICTION_OT_add_bonded_bridge(AddDemo, Operator):
     bl_label = "Bonded Bridge"
 
     stones: IntProperty(name="Stones", description="Number of stones in the row", default=12, min=2, soft_max=60)
-    loads: IntProperty(name="Loads", description="Number of blocks of 500 kg", default=10, min=1, soft_max=30)
+    loads: IntProperty(name="Loads", description="Number of blocks of 256 kg", default=10, min=1, soft_max=30)
     tension: FloatProperty(name="Strength", description="Strength of the joints in MPa", default=1.0, min=0.001)
 
     def execute(self, context: Context) -> set[str]:
@@ -104,7 +104,7 @@ class STICTION_OT_add_ice_on_a_lake(AddDemo, Operator):
     bl_label = "Ice on a Lake"
 
     pieces: IntProperty(name="Pieces", description="Number of pieces of the sheet", default=70, min=4, soft_max=200)
-    mass: FloatProperty(name="Boulder", description="Mass of the boulder", default=400.0, min=0.01, unit="MASS")
+    mass: FloatProperty(name="Boulder", description="Mass of the boulder", default=90.0, min=0.01, unit="MASS")
     tension: FloatProperty(name="Strength", description="Strength of the ice in MPa", default=1.4, min=0.001)
     seed: IntProperty(name="Seed", description="Another seed gives other pieces", default=3, min=0)
 

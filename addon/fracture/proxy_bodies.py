@@ -100,9 +100,12 @@ def use_proxies(ob: Object, proxies: Sequence[Object], shape: str, context: Cont
 def remove_proxies(ob: Object, context: Context) -> int:
     """Let an object collide by its own mesh again, and let its proxies be what they were; returns their number."""
     proxies = proxies_of(ob)
+    if not proxies:
+        return 0
+    first = proxies[0].stiction_proxy
+    rendered_was_body, rendered_shape = first.rendered_was_body, first.rendered_shape
     for proxy in proxies:
         kept = proxy.stiction_proxy
-        rendered_was_body, rendered_shape = kept.rendered_was_body, kept.rendered_shape
         if kept.is_made:
             mesh = proxy.data
             bpy.data.objects.remove(proxy)
@@ -117,9 +120,9 @@ def remove_proxies(ob: Object, context: Context) -> int:
             proxy.parent = None
             proxy.matrix_world = place
         kept.stands_for = None
-    if proxies and rendered_was_body:
+    if rendered_was_body:
         ob.rigid_body.collision_shape = rendered_shape
-    elif proxies:
+    else:
         take_body_away(ob, context)
     return len(proxies)
 

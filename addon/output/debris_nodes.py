@@ -9,6 +9,7 @@ slide fast, else dust.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import bpy
@@ -87,7 +88,7 @@ class Graph:
         self._column[node.name] = 0
         return node
 
-    def feed(self, node: Node, values: dict[str | int, Any]) -> Node:
+    def feed(self, node: Node, values: Mapping[str, Any] | Mapping[int, Any]) -> Node:
         """Link or set enabled inputs of a node, by their names or numbers."""
         sockets = [socket for socket in node.inputs if socket.enabled]
         for name, value in values.items():
@@ -149,7 +150,7 @@ class Graph:
 
     def instances(self, **values: Any) -> Any:
         """Instances on points."""
-        return self.result(self.feed(self.node("GeometryNodeInstanceOnPoints"), dict(values)))
+        return self.result(self.feed(self.node("GeometryNodeInstanceOnPoints"), values))
 
     def with_material(self, geometry: Any, name: str) -> Any:
         """Geometry with one of the materials."""
@@ -285,7 +286,9 @@ def material(name: str) -> Material:
     if made.node_tree is None:
         made.use_nodes = True
     made.diffuse_color = (*color, 1.0)
-    surface = next(node for node in made.node_tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
+    tree = made.node_tree
+    assert tree is not None
+    surface = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
     surface["Base Color"].default_value, surface["Roughness"].default_value = (*color, 1.0), 0.9
     if emission:
         surface["Emission Color"].default_value, surface["Emission Strength"].default_value = (*color, 1.0), emission

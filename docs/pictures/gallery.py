@@ -73,7 +73,14 @@ SCENES = (
 # Objects of these are dropped until they rest.
 SETTLED = ("table_for_twelve", "bin_of_mugs", "library_shelf")
 # Frames that are drawn below each other, where the last alone does not show what happens.
-MOMENTS = {"glued_wall": (26, 36, 97), "diving_board": (15, 28, 78), "roly_polies": (1, 145), "skirt": (1, 24, 73)}
+MOMENTS = {
+    "glued_wall": (26, 36, 97),
+    "diving_board": (15, 28, 78),
+    "roly_polies": (1, 145),
+    "skirt": (1, 24, 73),
+    "falling_chimney": (66, 84, 96),
+    "lost_column": (12, 28, 36),
+}
 LOW = 320, 152  # pixels, of each of them
 HIGH = {"skirt": (320, 240)}  # the same of scenes that are tall
 NARROW = 300, 240  # pixels, of each of three beside each other
