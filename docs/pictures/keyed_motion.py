@@ -108,7 +108,7 @@ def draw(curves: Mapping[str, Curve], y_title: str, path: Path, marks: Sequence[
     for y in np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) * step:
         _, down = at(1.0, float(y))
         parts.append(f'<path d="M{LEFT} {down:.1f}H{WIDTH - RIGHT}" stroke="#eee"/>')
-        parts.append(f'<text x="{LEFT - 5}" y="{down + 4:.1f}" text-anchor="end">{y:.1f}</text>')
+        parts.append(f'<text x="{LEFT - 5}" y="{down + 4:.1f}" text-anchor="end">{y + 0.0:.1f}</text>')
     for frame in marks:
         x, _ = at(frame, low)
         parts.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#888" stroke-dasharray="4 3"/>')
