@@ -32,7 +32,8 @@ RADIUS = 0.1  # m
 SLOW = (13, 37)  # frames of the timeline, from the first to before the last of which time is slow or stands still
 CAUGHT = 25  # the frame at which keyframes take over, or the constraint is enabled
 BLEND = 16  # frames
-RECOVERY = 50.0  # half extents a second, with which the late constraint pulls back
+DEFAULT_RECOVERY = sc.SolverSettings().recovery_speed
+RECOVERY = 50.0  # lengths of the joint a second, with which the late constraint pulls back
 
 Curve = Sequence[tuple[float, float]]
 
@@ -43,9 +44,9 @@ def ball(**more: object) -> BodySpec:
     return replace(body, material=replace(pair_material(0.5), restitution=0.9), **more)
 
 
-def followed(spec: SceneSpec, **settings: float) -> Curve:
+def followed(spec: SceneSpec, recovery_speed: float = DEFAULT_RECOVERY) -> Curve:
     """The height of the last body in m, at each frame of the timeline, which begins at 1."""
-    frames = [frame.poses[-1, 2] for frame in sc.Simulation(spec, **settings).frames(FRAMES - 1)]
+    frames = [frame.poses[-1, 2] for frame in sc.Simulation(spec, recovery_speed=recovery_speed).frames(FRAMES - 1)]
     return [(1.0 + k, float(value)) for k, value in enumerate(frames)]
 
 
@@ -64,7 +65,7 @@ def physics_then_keyframes() -> Mapping[str, Curve]:
     """The height of a ball that is let go, and follows its keyframes again, which rise evenly."""
     path = np.zeros((FRAMES, 7))
     path[:, 2], path[:, 3] = 2.0 + 0.02 * np.arange(FRAMES), 1.0
-    curves = {"keyframes": [(1.0 + k, float(z)) for k, z in enumerate(path[:, 2])]}
+    curves: dict[str, Curve] = {"keyframes": [(1.0 + k, float(z)) for k, z in enumerate(path[:, 2])]}
     spans = ((0, 1), (CAUGHT - 1, FRAMES - 1))
     for name, blend in ((f"Blend {BLEND}", BLEND), ("Blend 0", 0)):
         teleports = None if blend else (CAUGHT - 1,)
