@@ -342,16 +342,28 @@ class JointStep:
         largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
 
-    def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
-        """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those
-        that it was solved with, beyond what is done along a drift in lengths that they may be off.
+    def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
+        """Return the energy that joints add in the step although they hold their bodies.
 
-        What is held where it is does no work, but for a step that is too long for how fast it turns. Joints that transmit their
-        thresholds are left out, since they hold nothing.
+        Joints that hold do no work unless the step is too long for how fast their bodies turn. Joints that transmit their
+        thresholds hold nothing and are left out.
+
+        Parameters
+        ----------
+        impulse : (t, 3) N s, of the rows
+        rows : the rows that the step was solved with, and the straight ones
+        drift : the drift in lengths that joints may have, along which work is allowed
+        recovery_speed : lengths a second, at which joints that are far off pull their bodies back, which is allowed as well
+
+        Returns
+        -------
+        J
         """
+        before, straight = rows
         if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
-        return work(self._rows, self._fixed, impulse, straight.bias - before.bias, drift / self._begin.h)
+        turning = straight.bias - before.bias
+        return work(self._rows, self._fixed, impulse, turning, drift, self._begin.h, recovery_speed)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step. Bonds swing with their bodies."""
@@ -489,15 +501,32 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 
 @kernel
-def work(rows, fixed, impulse, turning, play):
-    """J that impulses (t, 3) do on what is held: the mean of the speeds with which its coordinates begin the step and of those
-    (t, 3) that come of their turning in it, less a play in lengths a second."""
+def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
+    """The work of rows that hold: impulses times the mean speed of their coordinates in the step, less what is allowed.
+
+    Parameters
+    ----------
+    rows : Rows
+    fixed : Fixed
+    impulse : (t, 3) N s
+    turning : (t, 3) m/s, the speeds that come of the turning of rows in the step
+    drift : lengths by which each row may move
+    h : s, the step
+    recovery_speed : lengths a second at which a row that is farther off than it can recover in the step is pulled back
+
+    Returns
+    -------
+    J
+    """
     total = 0.0
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
             lam = impulse[rows.triple[r], rows.place[r]]
             total += 0.5 * lam * (fixed.speed[r] + turning[rows.triple[r], rows.place[r]])
-            total -= abs(lam) * play * fixed.length[r]
+            recovered, allowed = recovery_speed * h * fixed.length[r], drift * fixed.length[r]
+            if fixed.scale[r] * abs(fixed.now[r] - rows.target[r]) > recovered:
+                allowed += recovered
+            total -= abs(lam) * allowed / h
     return total
 
 
