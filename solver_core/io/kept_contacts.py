@@ -34,6 +34,7 @@ IMPACT_ARRAYS = {
     "normal": (np.float32, (3,)),
     "impulse": (np.float32, ()),
     "speed": (np.float32, ()),
+    "energy": (np.float32, ()),
 }
 SCRAPE_ARRAYS = {
     "time": (np.float64, ()),
@@ -58,6 +59,9 @@ def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
 
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
     """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong."""
+    if "impact.energy" not in arrays and {"impact.impulse", "impact.speed"} <= set(arrays):
+        # caches of earlier versions have no energies: as of masses that do not rebound
+        arrays = {**arrays, "impact.energy": np.float32(0.5) * arrays["impact.impulse"] * arrays["impact.speed"]}
     impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
     # caches of earlier versions have no scrapes
     has_scrapes = any(name.startswith("scrape.") for name in arrays)

@@ -105,6 +105,9 @@ def test_contacts_of_caches_without_scrapes_are_read():
     arrays = contacts_to_arrays(with_contacts(3).contacts)
     earlier = {name: array for name, array in arrays.items() if not name.startswith("scrape.")}
     assert len(contacts_from(arrays, 100).scrapes.time) and not len(contacts_from(earlier, 100).scrapes.time)
+    del earlier["impact.energy"]
+    impacts = contacts_from(earlier, 100).impacts
+    np.testing.assert_array_equal(impacts.energy, np.float32(0.5) * impacts.impulse * impacts.speed)
 
 
 def row(time, energy, a=0, b=1, kind=DebrisKind.HIT):
