@@ -66,7 +66,7 @@ def test_debris_of_60_to_960_steps_a_second_has_the_same_count_and_impulse(tmp_p
     # the whole kinetic energy of the box, and what the ball loses in its bounces to 0.8 m/s
     assert np.array(counts)[:, 1] / (40.0 * 0.5 * MASS * SPEED**2) == pytest.approx(1.0, abs=0.02)
     assert np.array(impulses)[:, 1] / (MASS * SPEED) == pytest.approx(1.0, abs=0.03)
-    assert np.ptp(counts, axis=0) / np.mean(counts, axis=0) == pytest.approx(0.0, abs=0.04)
+    assert np.ptp(counts, axis=0) / np.mean(counts, axis=0) == pytest.approx(0.0, abs=0.01)
     assert np.ptp(impulses, axis=0) / np.mean(impulses, axis=0) == pytest.approx(0.0, abs=0.04)
 
 
