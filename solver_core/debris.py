@@ -187,7 +187,7 @@ def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> 
     """
     if not reader.has_contacts:
         raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
-    events = collected([*breaks(reader, spec, rates), *contact_events(reader, spec, rates)])
+    events = collected([*breaks(reader, spec, rates), *contact_events(reader, rates)])
     return replace(events, velocity=velocities_at(events, reader, spec))
 
 
@@ -248,7 +248,7 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
         gone |= frame.broken
 
 
-def contact_events(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
+def contact_events(reader: FrameCacheReader, rates: DebrisRates) -> Iterator[dict[str, Any]]:
     """A row for each hit above the thresholds, and for each two bodies that scrape in a frame."""
     kept = [(reader.contacts(frame), reader.info.seconds_to(frame) / reader.info.substeps) for frame in reader.frames]
     there = [(contacts, step) for contacts, step in kept if contacts is not None]
@@ -257,7 +257,6 @@ def contact_events(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates
     for hit in merged_impacts([contacts.impacts for contacts, _ in there], windows):
         if hit.impulse < rates.least_impulse or hit.speed < rates.least_speed:
             continue
-        bounce = spec.bodies[hit.body_a].material.restitution * spec.bodies[hit.body_b].material.restitution
         yield {
             "kind": DebrisKind.HIT,
             "time": hit.time,
@@ -265,8 +264,7 @@ def contact_events(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates
             "normal": hit.normal,
             "impulse": hit.impulse,
             "speed": hit.speed,
-            # of the mass impulse / ((1 + e) speed), which leaves with e times its speed
-            "energy": 0.5 * hit.impulse * hit.speed * max(1.0 - bounce, 0.0),
+            "energy": max(hit.energy, 0.0),
             "body_a": hit.body_a,
             "body_b": hit.body_b,
         }

@@ -35,14 +35,25 @@ STEPS_OF_AN_IMPACT = 2.5
 
 @dataclass(frozen=True)
 class Impact:
-    """Two bodies that met. time: s of simulated time since the first frame, when they began to. point: (3,) m; normal: (3,)
-    unit, from a to b; impulse: N s along it; speed: m/s, at which they closed. body_a, body_b: their indices."""
+    """Two bodies that met.
+
+    Attributes
+    ----------
+    time : s of simulated time since the first frame
+    point : (3,) m
+    normal : (3,) unit, from a to b
+    impulse : N s along it
+    speed : m/s, at which they closed
+    energy : J, that the impulse took
+    body_a, body_b : their indices
+    """
 
     time: float
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
     impulse: float
     speed: float
+    energy: float
     body_a: int
     body_b: int
 
@@ -73,6 +84,7 @@ def rows_of(frame: FrameImpacts) -> Iterable[Impact]:
             frame.normal[k].astype(np.float64),
             float(frame.impulse[k]),
             float(frame.speed[k]),
+            float(frame.energy[k]),
             int(frame.body_a[k]),
             int(frame.body_b[k]),
         )
@@ -89,6 +101,7 @@ def together(first: Impact, more: Impact) -> Impact:
         normal / size if size > 0.0 else first.normal,
         whole,
         max(first.speed, more.speed),
+        first.energy + more.energy,
         first.body_a,
         first.body_b,
     )

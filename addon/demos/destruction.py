@@ -36,7 +36,7 @@ class STICTION_OT_add_window(AddDemo, Operator):
     bl_label = "Window"
 
     pieces: IntProperty(name="Pieces", description="Number of pieces of the pane", default=60, min=4, soft_max=200)
-    shot: FloatProperty(name="Shot", description="Speed of the ball", default=15.0, min=0.0, unit="VELOCITY")
+    shot: FloatProperty(name="Shot", description="Speed of the ball", default=18.0, min=0.0, unit="VELOCITY")
     tension: FloatProperty(name="Strength", description="Strength of the glass in MPa", default=45.0, min=0.001)
     seed: IntProperty(name="Seed", description="Another seed gives other pieces", default=1, min=0)
 

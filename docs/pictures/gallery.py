@@ -80,6 +80,8 @@ MOMENTS = {
     "skirt": (1, 24, 73),
     "falling_chimney": (66, 84, 96),
     "lost_column": (12, 28, 36),
+    "window": (3, 6, 49),
+    "bonded_bridge": (54, 72, 122),
 }
 LOW = 320, 152  # pixels, of each of them
 HIGH = {"skirt": (320, 240)}  # the same of scenes that are tall

@@ -35,6 +35,7 @@ IMPACT_ARRAYS = {
     "normal": (np.float32, (3,)),
     "impulse": (np.float32, ()),
     "speed": (np.float32, ()),
+    "energy": (np.float32, ()),
 }
 SCRAPE_ARRAYS = {
     "time": (np.float64, ()),
@@ -60,10 +61,13 @@ def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
     """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong.
 
-    Files of version 0.1 before surfaces had a grain have no array "ellipse"; all of their contacts are round.
+    Caches of earlier versions lack some arrays. Without "ellipse" all friction is without a grain. Without "impact.energy" the
+    energies of impacts are those of masses that do not rebound.
     """
     if "ellipse" not in arrays and "mu" in arrays:
         arrays = {**arrays, "ellipse": np.zeros((*arrays["mu"].shape, 2, 3), np.float32)}
+    if "impact.energy" not in arrays and {"impact.impulse", "impact.speed"} <= set(arrays):
+        arrays = {**arrays, "impact.energy": np.float32(0.5) * arrays["impact.impulse"] * arrays["impact.speed"]}
     impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
     # caches of earlier versions have no scrapes
     has_scrapes = any(name.startswith("scrape.") for name in arrays)

@@ -29,8 +29,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-ROUGH, SLIPPERY = parts.pair_material(0.6), parts.pair_material(0.1)
-BRICK, CONCRETE, GLASS, ICE, CAST_IRON, WOOD = 1800.0, 2400.0, 2500.0, 917.0, 7800.0, 600.0  # kg/m^3
+DRY_STONE = parts.pair_material(0.6)
+WET_ICE = parts.pair_material(0.1)
+BRICK_DENSITY, CONCRETE_DENSITY, GLASS_DENSITY, ICE_DENSITY, IRON_DENSITY = 1800.0, 2400.0, 2500.0, 917.0, 7800.0  # kg/m^3
 GAP = 1e-3  # m, the default of collections
 MPA = 1e6
 
@@ -71,20 +72,20 @@ def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: fl
             f"Brick {row} {i}",
             size,
             ((i - 0.5 * (columns - row % 2 - 1)) * size[0], 0.0, (row + 0.5) * size[2]),
-            ROUGH,
-            mass=float(BRICK * size.prod()),
+            DRY_STONE,
+            mass=float(BRICK_DENSITY * size.prod()),
         )
         for row in range(rows)
         for i in range(columns - row % 2)
     ]
     at, velocity = np.array([0.1, -0.9, 0.56 * rows * size[2]]), np.array([0.0, shot, 0.0])
     ball = replace(ball_of("Ball", 0.15, at, 20.0), velocity=velocity)
-    spec = SceneSpec((parts.ground(ROUGH), *bricks, ball), frame_end=73)
+    spec = SceneSpec((parts.ground(DRY_STONE), *bricks, ball), frame_end=73)
     return BondedScene(spec, names(bricks), Stresses(tension * MPA, 2.0 * tension * MPA))
 
 
-def window(pieces: int = 60, shot: float = 15.0, tension: float = 45.0, seed: int = 1) -> BondedScene:
-    """A pane of glass of 6 mm in a frame, and a ball of 2 kg that flies at it.
+def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: int = 1) -> BondedScene:
+    """A pane of glass of 6 mm in a frame, and a ball of 6 kg that flies at it.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def window(pieces: int = 60, shot: float = 15.0, tension: float = 45.0, seed: in
     near = np.clip(near, low + 0.02, high - 0.02)
     points = np.concatenate([near, random.uniform(low, high, (pieces - len(near), 2))])
     upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-    pane = plates("Glass", cells(points, low, high), thick, upright, GLASS)
+    pane = plates("Glass", cells(points, low, high), thick, upright, GLASS_DENSITY)
     inner, outer = np.concatenate([low, high]), np.concatenate([low - bar, high + bar])
     frame = [
         fixed("Sill", (outer[2] - outer[0], 2.0 * bar, bar), (0.0, 0.0, sill - 0.5 * bar)),
@@ -109,8 +110,8 @@ def window(pieces: int = 60, shot: float = 15.0, tension: float = 45.0, seed: in
         fixed("Right Jamb", (bar, 2.0 * bar, height), (inner[2] + 0.5 * bar, 0.0, sill + 0.5 * height)),
     ]
     at = np.array([middle[0], -1.0, middle[1]])
-    ball = replace(ball_of("Ball", 0.08, at, 2.0), velocity=np.array([0.0, shot, 0.0]))
-    spec = SceneSpec((parts.ground(ROUGH), *frame, *pane, ball), frame_end=49)
+    ball = replace(ball_of("Ball", 0.1, at, 6.0), velocity=np.array([0.0, shot, 0.0]))
+    spec = SceneSpec((parts.ground(DRY_STONE), *frame, *pane, ball), frame_end=49)
     return BondedScene(spec, names([*frame, *pane]), Stresses(tension * MPA, tension * MPA))
 
 
@@ -127,24 +128,23 @@ def lost_column(pieces: int = 60, speed: float = 8.0, tension: float = 2.9, seed
     size, side, high = np.array([6.6, 2.4, 0.3]), 0.4, 2.4
     half = 0.5 * size[:2]
     points = np.random.default_rng(seed).uniform(-half, half, (pieces, 2))
-    slab = [
-        lifted(one, high + 0.5 * size[2]) for one in plates("Slab", cells(points, -half, half), size[2], np.eye(3), CONCRETE)
-    ]
+    flat = plates("Slab", cells(points, -half, half), size[2], np.eye(3), CONCRETE_DENSITY)
+    slab = [lifted(one, high + 0.5 * size[2]) for one in flat]
     columns = [
         BodySpec(
             name,
             BodyKind.ACTIVE,
             parts.box_shape((side, size[1], high)),
             np.array([x, 0.0, 0.5 * high]),
-            density=CONCRETE,
-            material=ROUGH if x else SLIPPERY,
+            density=CONCRETE_DENSITY,
+            material=DRY_STONE if x else WET_ICE,
         )
         for name, x in (("Left Column", -3.0), ("Middle Column", 0.0), ("Right Column", 3.0))
     ]
     fps = 24.0
     pulled = np.array([0.0, -speed, 0.0])
     columns[1] = parts.let_go(replace(columns[1], velocity=pulled, position=columns[1].position + 2.0 * pulled / fps), 12, fps)
-    spec = SceneSpec((parts.ground(ROUGH), *columns, *slab), fps=fps, frame_end=61)
+    spec = SceneSpec((parts.ground(DRY_STONE), *columns, *slab), fps=fps, frame_end=61)
     return BondedScene(spec, names(slab), Stresses(tension * MPA, tension * MPA))
 
 
@@ -167,8 +167,8 @@ def falling_chimney(courses: int = 24, tilt: float = 0.12, tension: float = 1.0)
             f"Course {i}",
             (side, side, side),
             edge + rotation @ (np.array([0.0, 0.0, (i + 0.5) * side]) - edge),
-            ROUGH,
-            mass=BRICK * side**3,
+            DRY_STONE,
+            mass=BRICK_DENSITY * side**3,
             orientation=turn,
         )
         for i in range(courses)
@@ -197,7 +197,7 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
             f"Stone {i}",
             (length, wide, deep),
             ((i + 0.5) * length - 0.5 * span, 0.0, high + 0.5 * deep),
-            ROUGH,
+            DRY_STONE,
             mass=2000.0 * length * wide * deep,
         )
         for i in range(stones)
@@ -206,9 +206,9 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
     for i in range(loads):
         # in two stacks, beside each other, each 0.5 mm above what it will rest on
         at = np.array([(-0.5 if i % 2 else 0.5) * 1.02 * load, 0.0, high + deep + (i // 2 + 0.5) * load + 5e-4])
-        block = parts.box(f"Load {i}", (load, load, load), at, ROUGH, mass=CAST_IRON * load**3)
+        block = parts.box(f"Load {i}", (load, load, load), at, DRY_STONE, mass=IRON_DENSITY * load**3)
         weights.append(parts.let_go(block, 6 + 8 * i))
-    spec = SceneSpec((parts.ground(ROUGH), *abutments, *row, *weights), frame_end=6 + 8 * loads + 36)
+    spec = SceneSpec((parts.ground(DRY_STONE), *abutments, *row, *weights), frame_end=6 + 8 * loads + 36)
     return BondedScene(spec, names([*abutments, *row]), Stresses(tension * MPA, tension * MPA))
 
 
@@ -227,8 +227,8 @@ def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, se
     near = np.clip(random.normal(scale=0.9, size=(pieces // 2, 2)), 0.05 - half, half - 0.05)
     points = np.concatenate([near, random.uniform(-half, half, (pieces - len(near), 2))])
     corner = np.full(2, half)
-    sheet = [lifted(one, high) for one in plates("Ice", cells(points, -corner, corner), thick, np.eye(3), ICE)]
-    sheet = [replace(one, material=SLIPPERY) for one in sheet]
+    sheet = [lifted(one, high) for one in plates("Ice", cells(points, -corner, corner), thick, np.eye(3), ICE_DENSITY)]
+    sheet = [replace(one, material=WET_ICE) for one in sheet]
     top = high + 0.5 * thick
     shore = [
         fixed(f"Shore {name}", size, (x, y, 0.5 * top))
@@ -240,7 +240,7 @@ def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, se
         )
     ]
     boulder = ball_of("Boulder", 0.2, np.array([0.1, 0.05, top + 1.6]), mass)
-    spec = SceneSpec((parts.ground(ROUGH), *shore, *sheet, boulder), frame_end=61)
+    spec = SceneSpec((parts.ground(DRY_STONE), *shore, *sheet, boulder), frame_end=61)
     return BondedScene(spec, names([*shore, *sheet]), Stresses(tension * MPA, tension * MPA))
 
 
@@ -251,12 +251,12 @@ def names(bodies: Sequence[BodySpec]) -> tuple[str, ...]:
 
 def ball_of(name: str, radius: float, position: Array, mass: float) -> BodySpec:
     """An active ball of a radius in m and a mass in kg."""
-    return BodySpec(name, BodyKind.ACTIVE, parts.sphere_shape(radius), position, mass=mass, material=ROUGH)
+    return BodySpec(name, BodyKind.ACTIVE, parts.sphere_shape(radius), position, mass=mass, material=DRY_STONE)
 
 
 def fixed(name: str, size: Sequence[float], position: Sequence[float]) -> BodySpec:
     """A passive box of sizes (3,) m."""
-    return BodySpec(name, BodyKind.PASSIVE, parts.box_shape(size), np.array(position, dtype=np.float64), material=ROUGH)
+    return BodySpec(name, BodyKind.PASSIVE, parts.box_shape(size), np.array(position, dtype=np.float64), material=DRY_STONE)
 
 
 def lifted(body: BodySpec, height: float) -> BodySpec:
@@ -304,7 +304,7 @@ def plates(name: str, polygons: Sequence[Array], thickness: float, axes: Array, 
         corners = np.column_stack([outline, heights]) @ axes
         middle = corners.mean(axis=0)
         shape = ShapeSpec(ShapeKind.HULL, corners - middle, prism_triangles(len(polygon)))
-        made.append(BodySpec(f"{name} {i}", BodyKind.ACTIVE, shape, middle, density=density, material=ROUGH))
+        made.append(BodySpec(f"{name} {i}", BodyKind.ACTIVE, shape, middle, density=density, material=DRY_STONE))
     return made
 
 

@@ -184,6 +184,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
                 normal=np.float32(up[:1]),
                 impulse=np.ones(1, np.float32),
                 speed=np.full(1, 2.0, np.float32),
+                energy=np.ones(1, np.float32),
             )
             return FrameContacts(
                 body_a=first,

@@ -103,7 +103,9 @@ def with_contacts(number):
         return rng.normal(size=shape).astype(np.float32)
 
     names = ("point", "normal", "friction", "slip")
-    impacts = FrameImpacts(rng.normal(size=k), bodies(k), bodies(k), singles(k, 3), singles(k, 3), singles(k), singles(k))
+    impacts = FrameImpacts(
+        rng.normal(size=k), bodies(k), bodies(k), singles(k, 3), singles(k, 3), *(singles(k) for _ in range(3))
+    )
     scrapes = FrameScrapes(
         rng.normal(size=k),
         bodies(k),

@@ -94,9 +94,15 @@ class FrameStatistics:
 class FrameImpacts:
     """The impacts of two bodies in the steps of a frame, one row for each step and each two bodies that met in it.
 
-    time: (k,) s of simulated time since the first frame. body_a, body_b: (k,) indices of bodies, a < b. point: (k, 3) m, world,
-    the mean of the contacts that closed, by their impulses; normal: (k, 3) unit, from a to b. impulse: (k,) N s, the sum of
-    their normal impulses in the step; speed: (k,) m/s at which the fastest of them closed.
+    Attributes
+    ----------
+    time : (k,) s of simulated time since the first frame
+    body_a, body_b : (k,) indices of bodies, a < b
+    point : (k, 3) m, world, the mean of the contacts that closed, by their impulses
+    normal : (k, 3) unit, from a to b
+    impulse : (k,) N s, the sum of their normal impulses in the step
+    speed : (k,) m/s, at which the fastest of them closed
+    energy : (k,) J, that their normal impulses took; negative in a step in which bodies rebound faster than they closed
     """
 
     time: NDArray[np.float64]
@@ -106,6 +112,7 @@ class FrameImpacts:
     normal: Singles
     impulse: Singles
     speed: Singles
+    energy: Singles
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,14 @@ def impacts(*rows):
         normal=np.tile(np.float32([0.0, 0.0, 1.0]), (count, 1)),
         impulse=columns[3].astype(np.float32),
         speed=np.float32(2.0 * columns[3]),
+        energy=np.float32(columns[3]),
     )
 
 
 def test_what_two_steps_have_of_one_impact_is_one_also_over_a_frame():
     frames = [impacts((0.038, 0, 1, 3.0, 0.0)), impacts((0.04, 0, 1, 1.0, 0.4))]
     (one,) = merged_impacts(frames, [STEP] * len(frames))
-    assert (one.time, one.impulse, one.speed) == (0.038, 4.0, 6.0)
+    assert (one.time, one.impulse, one.speed, one.energy) == (0.038, 4.0, 6.0, 4.0)
     np.testing.assert_allclose(one.point, [0.0, 0.0, 0.1], rtol=1e-6)
     np.testing.assert_allclose(one.normal, [0.0, 0.0, 1.0])
 
