@@ -51,11 +51,14 @@ PYTHONS ?= python3.11 python3.13
 lock:
 	@for python in $(PYTHONS); do $$python .ci/lock.py || exit 1; done
 
-demo: environment
+# Installs a third of the packages of `environment`, and compiles the kernels that the card house needs.
+demo:
+	@$(PYTHON) .ci/environment.py --run
 	$(RUN) .ci/demo.py
 
 # Whole files of tests go to the processes, for many files share what is slow to make; those that take longest go first.
-PYTEST := $(RUN) -m pytest -q --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# A process that crashes ends the run: by file, pytest-xdist waits for ever for what the crashed one had still to do.
+PYTEST := $(RUN) -m pytest -q --numprocesses auto --maxprocesses 8 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder
 
 # What is checked and what is compiled wait for nothing of each other.
 test: environment

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo: a new user's first hour, done by a script and measured.
 
-It builds the extension for this machine without compiled kernels and installs the zip into a Blender that holds nothing else.
-There it adds the card house with the extension's own menu operator, lets Blender's Bullet play it, and bakes it with the
-extension's own bake operator. The bake compiles the kernels that the house needs, once, in two processes; they are kept in
-build/numba, where the tests and the other commands find them. Then it says in numbers which of the two houses stands.
+It builds the extension for this machine, without compiled kernels and manual, and installs the zip into a Blender that holds
+nothing else. There it adds the card house with the extension's own menu operator and bakes it with the extension's own bake
+operator, while Blender's Bullet plays it in another process. The bake compiles the kernels that the house needs, once, in two
+processes; they are kept in build/numba, where the tests and the other commands find them. Then it says in numbers which of the
+two houses stands.
 
 It leaves everything in build/demo. Exit status 0 when the baked house stands. `make extension-this` builds the zip with all
 kernels, which takes minutes more.
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import extension
 from packaging.requirements import Requirement
@@ -67,27 +69,47 @@ def make_blender() -> Path:
     return BLENDER / "bin" / "python"
 
 
-def run_stage(blender: Path, doing: str, stage: str, *arguments: str) -> dict:
-    """Run one stage in a Blender of its own; returns what it wrote down, and leaves with its output when it failed."""
-    print(f"demo: {doing} ...", flush=True)
-    begin = time.perf_counter()
-    outcome, log = DEMO / f"{stage}.outcome", DEMO / f"{stage}.log"
+class Stage(NamedTuple):
+    """A stage that runs in a Blender of its own."""
+
+    name: str
+    process: subprocess.Popen
+    log: Path
+    outcome: Path  # what the stage writes down, as its last act
+    begin: float  # s, of time.perf_counter
+
+
+def begin_stage(blender: Path, name: str, *arguments: str) -> Stage:
+    """Begin a stage in a Blender of its own."""
+    outcome, log = DEMO / f"{name}.outcome", DEMO / f"{name}.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BLENDER", "NUMBA"))}
     environment |= {"BLENDER_USER_RESOURCES": str(USER), "NUMBA_CACHE_DIR": str(extension.KERNELS)}
+    command = [str(blender), str(STAGES), name, str(outcome), *arguments]
     with log.open("w", encoding="utf-8") as stream:
-        command = [str(blender), str(STAGES), stage, str(outcome), *arguments]
         process = subprocess.Popen(
             command, env=environment, cwd=DEMO, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
         )
-        tell_kernels_until_it_ends(process)
+    return Stage(name, process, log, outcome, time.perf_counter())
+
+
+def end_stage(stage: Stage) -> dict:
+    """Wait for a stage; returns what it wrote down, and leaves with the end of its output when it failed."""
+    tell_kernels_until_it_ends(stage.process)
     # bpy may crash while the interpreter shuts down; what counts is whether the stage wrote its outcome, which it does last.
-    if not outcome.exists():
-        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
-        sys.exit(f"demo: stage {stage} failed with status {process.returncode}; the end of {log.relative_to(ROOT)}:\n{tail}")
-    result = json.loads(outcome.read_text(encoding="utf-8"))
-    outcome.unlink()
-    print(f"      {result['said']}  ({time.perf_counter() - begin:.1f} s)", flush=True)
+    if not stage.outcome.exists():
+        tail = "\n".join(stage.log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
+        status, log = stage.process.returncode, stage.log.relative_to(ROOT)
+        sys.exit(f"demo: stage {stage.name} failed with status {status}; the end of {log}:\n{tail}")
+    result = json.loads(stage.outcome.read_text(encoding="utf-8"))
+    stage.outcome.unlink()
+    print(f"      {result['said']}  ({time.perf_counter() - stage.begin:.1f} s)", flush=True)
     return result
+
+
+def run_stage(blender: Path, doing: str, name: str, *arguments: str) -> dict:
+    """Run one stage to its end."""
+    print(f"demo: {doing} ...", flush=True)
+    return end_stage(begin_stage(blender, name, *arguments))
 
 
 def tell_kernels_until_it_ends(process: subprocess.Popen) -> None:
@@ -129,18 +151,20 @@ def verdict(stands: bool) -> str:
 
 
 def main() -> None:
-    """Build, install, bake, measure and draw, one after the other."""
+    """Build, install, bake beside Bullet, measure and draw."""
     begin = time.perf_counter()
     shutil.rmtree(DEMO, ignore_errors=True)
     DEMO.mkdir(parents=True)
     target = extension.Target.of_this_machine()
-    package = extension.build(target, kernels=False, dist=DEMO)
+    package = extension.build(target, kernels=False, manual=False, dist=DEMO)
     blender = make_blender()
 
     installed = run_stage(blender, "installing the zip into a Blender that holds nothing else", "install", str(package))
     scene = run_stage(blender, "adding the card house from the Add menu", "scene")
-    bullet = run_stage(blender, "playing it with Blender's own Bullet", "bullet")
+    print("demo: playing it with Blender's own Bullet, meanwhile", flush=True)
+    beside = begin_stage(blender, "bullet")
     bake = run_stage(blender, "baking it with Stiction, which compiles what it needs the first time", "bake")
+    bullet = end_stage(beside)
     stiction = run_stage(blender, "measuring the keyframes, with the extension switched off", "measure")
 
     houses = {"Stiction": stiction, "Bullet": bullet}

@@ -17,11 +17,12 @@ from mathutils import Vector
 
 MODULE = "bl_ext.user_default.stiction"
 HERE = Path.cwd()
-SCENE_FILE = HERE / "card_house.blend"
+BUILT_FILE = HERE / "built.blend"
+BAKED_FILE = HERE / "card_house.blend"
 REPORT_FILE = HERE / "bake.json"
 PICTURES = HERE / "pictures"
 
-BUILT = HERE / "built.npy"
+BUILT_CORNERS = HERE / "built.npy"
 SECONDS = 10.0
 SETTLING_SECONDS = 0.5
 
@@ -51,10 +52,10 @@ def scene() -> dict:
     bpy.ops.stiction.add_card_house()
     here = bpy.context.scene
     frames = set_length(here)
-    np.save(BUILT, corners_of(matrices(body_names(here))[None], body_names(here))[0])
+    np.save(BUILT_CORNERS, corners_of(matrices(body_names(here))[None], body_names(here))[0])
     paint(here)
     light_and_frame(here)
-    bpy.ops.wm.save_as_mainfile(filepath=str(SCENE_FILE))
+    bpy.ops.wm.save_as_mainfile(filepath=str(BUILT_FILE))
     count = len(active_bodies(here))
     return {
         "said": f"{count} cards, whose pairs have the friction {friction_of(here)}",
@@ -66,7 +67,7 @@ def scene() -> dict:
 
 def bullet() -> dict:
     """Play the file with Blender's own rigid bodies, then draw and measure it."""
-    here = open_scene()
+    here = open_scene(BUILT_FILE)
     settings = bullet_settings(here)
     return {"said": f"{settings}, as Blender sets them", **measure_and_draw(here, body_names(here), "bullet")}
 
@@ -80,11 +81,11 @@ def bullet_settings(here: bpy.types.Scene) -> str:
 def bake() -> dict:
     """Bake with the extension's operators, to keyframes, and save the file."""
     enable_extension()
-    here = open_scene()
+    here = open_scene(BUILT_FILE)
     here["baked"] = body_names(here)
     bpy.ops.stiction.bake(report_path=str(REPORT_FILE))
     bpy.ops.stiction.bake_to_keyframes()
-    bpy.ops.wm.save_as_mainfile(filepath=str(SCENE_FILE))
+    bpy.ops.wm.save_as_mainfile(filepath=str(BAKED_FILE))
     totals = json.loads(REPORT_FILE.read_text(encoding="utf-8"))["totals"]
     steps, contacts, seconds = totals["steps"], totals["most_contacts"], totals["seconds"]
     return {"said": f"{steps} time steps with up to {contacts} contacts in {seconds:.1f} s, written as keyframes", **totals}
@@ -94,7 +95,7 @@ def measure() -> dict:
     """Measure and draw the keyframes of the baked file in a Blender in which the extension is not even switched on."""
     if MODULE in bpy.context.preferences.addons:
         bpy.ops.preferences.addon_disable(module=MODULE)
-    here = open_scene()
+    here = open_scene(BAKED_FILE)
     result = measure_and_draw(here, list(here["baked"]), "stiction")
     join_pictures()
     return {"said": f"{here.frame_end - here.frame_start + 1} frames", **result}
@@ -106,9 +107,9 @@ def enable_extension() -> None:
         bpy.ops.preferences.addon_enable(module=MODULE)
 
 
-def open_scene() -> bpy.types.Scene:
-    """Open the file of the demo, and return its scene."""
-    bpy.ops.wm.open_mainfile(filepath=str(SCENE_FILE))
+def open_scene(file: Path) -> bpy.types.Scene:
+    """Open a file of the demo, and return its scene."""
+    bpy.ops.wm.open_mainfile(filepath=str(file))
     return bpy.context.scene
 
 
@@ -178,7 +179,7 @@ def measured(here: bpy.types.Scene, world: np.ndarray, names: list[str]) -> dict
         "median_mm": float(np.median(moved)),
         "cards_moved": int(np.count_nonzero(moved > 1.0)),
         "tilted_degrees": float(tilt(world[settled:]).max()),
-        "from_built_mm": 1e3 * float(np.linalg.norm(points - np.load(BUILT), axis=-1).max()),
+        "from_built_mm": 1e3 * float(np.linalg.norm(points - np.load(BUILT_CORNERS), axis=-1).max()),
     }
 
 

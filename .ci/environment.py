@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Make the environment `.venv` with the exact versions of the lock file; do nothing when it stands already.
 
-Run by the interpreter that is to be used: `python3.11 .ci/environment.py`. Only the standard library is needed.
+Run by the interpreter that is to be used: `python3.11 .ci/environment.py`. With `--run`, it installs only what the demo runs
+with, a third of the packages; the next call without it adds the others. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "made-from.sha256"
 SUPPORTED = ((3, 11), (3, 13))
+
+# The titles of groups of the lock file, which end at an empty line.
+RUN = "# run"
+NEEDED_TO_RUN = "# needed to run"
+NEEDED_BY_OTHERS = "# needed by the others"
 
 # Which Debian package holds a library that bpy links against and does not bring along.
 DEBIAN_PACKAGES = {
@@ -38,6 +44,12 @@ DEBIAN_PACKAGES = {
 def lock_file() -> Path:
     """Lock file of the running interpreter."""
     return ROOT / ".ci" / f"requirements-{sys.version_info.major}.{sys.version_info.minor}.txt"
+
+
+def packages_to_run(text: str) -> list[str]:
+    """The requirements of the groups of a lock file that the extension runs with; what these need only if the file has it."""
+    groups = [group.strip().splitlines() for group in text.split("\n\n")]
+    return [line for title, *lines in groups if title in (RUN, NEEDED_TO_RUN) for line in lines]
 
 
 def fingerprint() -> str:
@@ -91,15 +103,17 @@ def check_bpy() -> None:
     )
 
 
-def main() -> None:
-    """Make the environment, unless it is the one that is wanted."""
+def main(*, only_to_run: bool) -> None:
+    """Make the environment, unless it is the one that is wanted; with `only_to_run` a whole one is, too."""
     if sys.version_info[:2] not in SUPPORTED:
         wanted = " or ".join(f"{major}.{minor}" for major, minor in SUPPORTED)
         sys.exit(
             f"environment: {sys.executable} is Python {sys.version.split()[0]}, and bpy needs {wanted}.\n"
             "  Name another one: make test PYTHON=python3.13"
         )
-    if STAMP.exists() and STAMP.read_text() == fingerprint() and not made_by_other_interpreter():
+    made = STAMP.read_text() if STAMP.exists() and not made_by_other_interpreter() else ""
+    whole, to_run = fingerprint(), f"to run: {fingerprint()}"
+    if made == whole or (only_to_run and made == to_run):
         return
     if VENV.exists() and made_by_other_interpreter():
         print(f"environment: .venv was made by another Python, making it again with {sys.version.split()[0]}", flush=True)
@@ -108,13 +122,18 @@ def main() -> None:
         print(f"environment: making .venv with Python {sys.version.split()[0]}", flush=True)
         run(sys.executable, "-m", "venv", VENV)
     STAMP.unlink(missing_ok=True)
-    print(f"environment: installing the exact versions of {lock_file().relative_to(ROOT)}", flush=True)
+    what = "what the extension runs with, in" if only_to_run else "the"
+    print(f"environment: installing {what} exact versions of {lock_file().relative_to(ROOT)}", flush=True)
     pip = (VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps")
-    run(*pip, "--requirement", lock_file())
-    run(*pip, "--no-build-isolation", "--editable", ROOT)
+    if only_to_run:
+        # Python compiles the few modules that the demo imports when it imports them
+        run(*pip, "--no-compile", *packages_to_run(lock_file().read_text(encoding="utf-8")))
+    else:
+        run(*pip, "--requirement", lock_file())
+        run(*pip, "--no-build-isolation", "--editable", ROOT)
     check_bpy()
-    STAMP.write_text(fingerprint())
+    STAMP.write_text(to_run if only_to_run else whole)
 
 
 if __name__ == "__main__":
-    main()
+    main(only_to_run="--run" in sys.argv[1:])

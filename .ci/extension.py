@@ -81,6 +81,11 @@ class Wheel:
         return self.filename.split("-")[-3]
 
     @property
+    def is_stable(self) -> bool:
+        """Whether it fits every later Python as well, as a wheel of the stable interface does."""
+        return self.filename.split("-")[-2] == "abi3"
+
+    @property
     def platform_tags(self) -> list[str]:
         """Platform tags, such as manylinux_2_28_x86_64."""
         return self.filename.removesuffix(".whl").split("-")[-1].split(".")
@@ -108,7 +113,7 @@ class Target:
     def has(self, wheel: Wheel) -> bool:
         """Whether a wheel belongs into it."""
         pythons = SHIPPED_BY_BLENDER if self.is_for_platform else (self.python,)
-        return wheel.platform == self.platform and wheel.python in pythons
+        return wheel.platform == self.platform and (wheel.is_stable or wheel.python in pythons)
 
     @staticmethod
     def of_this_machine() -> Target:
@@ -154,7 +159,7 @@ def fetch(wheel: Wheel) -> Path:
     WHEELS.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
     command += ["--only-binary", ":all:", "--implementation", "cp", "--python-version", wheel.python.removeprefix("cp")]
-    command += ["--abi", wheel.python, "--dest", str(WHEELS)]
+    command += ["--abi", "abi3" if wheel.is_stable else wheel.python, "--dest", str(WHEELS)]
     for tag in wheel.platform_tags:
         command += ["--platform", tag]
     subprocess.run([*command, wheel.requirement], check=True, stdin=subprocess.DEVNULL)
@@ -196,8 +201,8 @@ def blender_builder() -> Path:
     return next(Path(spec.origin).parent.glob("*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
 
 
-def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None) -> Path:
-    """Lay out one zip's content below build/extension."""
+def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None = None, *, manual: bool = True) -> Path:
+    """Lay out one zip's content below build/extension; `manual` says whether with the pages of the manual."""
     folder = STAGE / f"{target.platform}-{target.python}"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "wheels").mkdir(parents=True)
@@ -211,7 +216,8 @@ def stage(target: Target, wheels: list[Wheel], publisher: dict[str, str] | None 
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
         else:
             shutil.copy2(ROOT / name, folder / name)
-    add_pages(folder / pages.PAGES.name)
+    if manual:
+        add_pages(folder / pages.PAGES.name)
     (folder / "blender_manifest.toml").write_text(manifest_text(target, wheels, publisher), encoding="utf-8")
     return folder
 
@@ -273,19 +279,38 @@ def hand_on(kernels: Path, others: Path) -> None:
                     put(others / file.name, file.read_bytes())
 
 
-def build(target: Target, kernels: bool = True, publisher: dict[str, str] | None = None, dist: Path | None = None) -> Path:
-    """Build one zip into a folder and return its path; leave with a message when it cannot be built or is too large."""
+def build(
+    target: Target,
+    kernels: bool = True,
+    publisher: dict[str, str] | None = None,
+    dist: Path = DIST,
+    *,
+    manual: bool = True,
+) -> Path:
+    """Build one zip; leave with a message when it cannot be built or is too large.
+
+    Parameters
+    ----------
+    target : platform and Python
+    kernels : whether compiled kernels are in it
+    publisher : website and maintainer, for Blender's extensions platform
+    dist : the folder of the zip
+    manual : whether the pages of the manual are in it
+
+    Returns
+    -------
+    The path of the zip.
+    """
     manifest = read_manifest()
     wheels = [wheel for wheel in wheels_of(manifest) if target.has(wheel)]
     if not wheels:
         sys.exit(f"extension: the manifest names no wheels for {target.platform} and {target.python}")
     if kernels and target.is_for_platform:
         wheels += kernel_wheels(target, manifest["version"])
-    folder = stage(target, wheels, publisher)
+    folder = stage(target, wheels, publisher, manual=manual)
     # a zip for the platform may have kernels in wheels only
     if kernels and target == Target.of_this_machine():
         add_kernels(folder)
-    dist = dist or DIST
     name = f"{manifest['id']}-{manifest['version']}-{target.platform}"
     path = dist / "extensions-platform" / f"{name}.zip" if target.is_for_platform else dist / f"{name}-{target.python}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the last group of the lock file of the running Python: what the packages of the first groups need, in exact versions.
+"""Write the last groups of the lock file of the running Python: what the packages of the first groups need, in exact versions.
 
 The first groups are chosen by hand: change a version there, then run this with both Pythons (`make lock`). pip resolves; what
-it would install beyond the first groups becomes the last one. Only the standard library and pip are needed.
+it would install beyond the first groups becomes the last two, of which one is what the group `run` needs. Only the standard
+library and pip are needed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from environment import SUPPORTED, lock_file
-
-LAST_GROUP = "# needed by these\n"
+from environment import NEEDED_BY_OTHERS, NEEDED_TO_RUN, SUPPORTED, lock_file, packages_to_run
 
 
 def canonical(name: str) -> str:
@@ -26,9 +25,9 @@ def canonical(name: str) -> str:
 
 def chosen(text: str) -> tuple[str, list[str]]:
     """The first groups of a lock file as they stand, and the requirements in them."""
-    head, mark, _ = text.partition(LAST_GROUP)
+    head, mark, _ = text.partition(NEEDED_TO_RUN)
     if not mark:
-        sys.exit(f"lock: {lock_file().name} has no line {LAST_GROUP.strip()!r}, below which this script writes")
+        sys.exit(f"lock: {lock_file().name} has no line {NEEDED_TO_RUN!r}, below which this script writes")
     return head, [line for line in head.splitlines() if line and not line.startswith("#")]
 
 
@@ -51,8 +50,12 @@ def main() -> None:
     head, requirements = chosen(lock_file().read_text(encoding="utf-8"))
     by_hand = {canonical(requirement.partition("==")[0]) for requirement in requirements}
     needed = {name: version for name, version in resolved(requirements).items() if name not in by_hand}
-    lines = [f"{name}=={version}\n" for name, version in sorted(needed.items())]
-    lock_file().write_text(head + LAST_GROUP + "".join(lines), encoding="utf-8")
+    to_run = resolved(packages_to_run(head))
+    lines: dict[str, list[str]] = {NEEDED_TO_RUN: [], NEEDED_BY_OTHERS: []}
+    for name, version in sorted(needed.items()):
+        lines[NEEDED_TO_RUN if name in to_run else NEEDED_BY_OTHERS].append(f"{name}=={version}")
+    groups = ["\n".join((title, *group)) for title, group in lines.items()]
+    lock_file().write_text(head + "\n\n".join(groups) + "\n", encoding="utf-8")
     print(f"lock: {lock_file().name} has {len(by_hand)} packages by hand and {len(needed)} that they need")
 
 

@@ -36,7 +36,7 @@ from ..read.membership import outside_world
 from ..settings.properties import effective_rule
 from .causes import with_causes
 from .finding import Finding
-from .scene_findings import broken_glue, range_of_bake
+from .scene_findings import broken_glue, lost_debris, range_of_bake
 from .worker import find_python, worker_environment
 
 __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -79,7 +79,8 @@ def looking(context: Context) -> Steps[Look]:
         # where the world could not be read, nothing is said yet
         left = [one for one in outside_world(scene) if one.field not in said]
         findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
-        findings += [*unseen(context), *instanced(scene), *scales(scene), *range_of_bake(scene), *broken_glue(scene)]
+        findings += [*unseen(context), *instanced(scene), *scales(scene)]
+        findings += [*range_of_bake(scene), *broken_glue(scene), *lost_debris(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside_with_kernels("Computing masses", partial(masses, found.sound.spec))

@@ -421,7 +421,7 @@ class ObjectStiction(PropertyGroup):
     )
     modes: IntProperty(
         name="Modes",
-        description="Number of shapes that the body can take, those of the lowest frequencies; each becomes a shape key",
+        description="Largest number of shapes that the body can take, of the lowest frequencies; each becomes a shape key",
         default=12,
         min=1,
         soft_max=60,

@@ -38,8 +38,9 @@ import numpy as np
 from numba import njit
 from numba.core.types import unliteral
 
-from .kernel_cache import use_kernel_cache
+from .kernel_cache import keep_under_key, survive_lost_types
 from .kernel_lock import compile_in_turn
+from .processor import use_level
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
@@ -52,7 +53,6 @@ TESTED = (0, 68), (0, 69)
 # An option that is not set, a kernel takes over from the one that it is first compiled for. `forceinline` has to be: of inlined
 # kernels, the whole narrow phase took it over. No kernel is handed to code of others as a C function.
 OPTIONS: dict[str, Any] = {
-    "cache": True,
     "error_model": "numpy",
     "forceinline": False,
     "nogil": True,
@@ -103,6 +103,22 @@ def for_any_value(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorated
 
 
+def kept(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator of kernels that are kept from one process to the next (`kernel_cache.py`).
+
+    The kernel has the function that keeps it, for `kernel_lock.py`. A process can have several copies of this package, such as
+    an extension that was reloaded, and each copy keeps its own kernels. numba's own cache, by its option `cache`, knows neither
+    the kernels that a kernel calls nor an inner kernel from the kernel of the same name: it would load the one for the other.
+    """
+
+    def decorated(function: Any) -> Any:
+        compiled = decorate(function)
+        compiled.keep_under_key = keep_under_key
+        return compiled
+
+    return decorated
+
+
 def with_inner(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A decorator of kernels that other kernels call as inner kernels.
 
@@ -121,11 +137,12 @@ def with_inner(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorated
 
 
-use_kernel_cache()
+use_level()
+survive_lost_types()
 compile_in_turn()
 
-kernel_part = njit(**OPTIONS, inline="always")
-inner_kernel = for_any_value(njit(**INNER_OPTIONS))
-kernel = with_inner(for_any_value(njit(**OPTIONS)))
-leaf_kernel = for_any_value(njit(**LEAF_OPTIONS))
-inlined_kernel = for_any_value(njit(**INLINED_OPTIONS))
+kernel_part = kept(njit(**OPTIONS, inline="always"))
+inner_kernel = for_any_value(kept(njit(**INNER_OPTIONS)))
+kernel = with_inner(for_any_value(kept(njit(**OPTIONS))))
+leaf_kernel = for_any_value(kept(njit(**LEAF_OPTIONS)))
+inlined_kernel = for_any_value(kept(njit(**INLINED_OPTIONS)))

@@ -16,39 +16,24 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 from .folders import PACKAGE, folder_of_kernels, kernel_folder
 from .kernel_key import UnknownConstant, fields_of, kernel_key
-from .processor import use_level
 from .trust import written_by_us_alone
 
-__all__ = ["KernelCache", "KernelLocator", "keep_under_key", "name_with_key", "python_tag", "use_kernel_cache"]
+__all__ = ["KernelCache", "KernelResults", "keep_under_key", "name_with_key", "python_tag", "survive_lost_types"]
 
 # The stamp in numba's index files. A file's name has the key, so this changes only with what an index holds.
 STAMP = "stiction-1"
-# numba's own, for kernels of others in the same process
-OTHER_LOCATORS = (
-    "UserProvidedCacheLocator",
-    "InTreeCacheLocator",
-    "UserWideCacheLocator",
-    "IPythonCacheLocator",
-    "ZipCacheLocator",
-)
 
 
 class KernelLocator:
-    """Tells numba where the kernels of a file of this package are kept (numba's setting CACHE_LOCATOR_CLASSES)."""
+    """Tells numba where the kernels of a file of this package are kept."""
 
     def __init__(self, folder: Path, py_file: str):
         # numba names the file by this attribute when it warns that a kernel cannot be cached
         self._folder, self._py_file = folder, py_file
-
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> KernelLocator | None:  # noqa: ARG003, numba's
-        """The locator of a function in a file; None for files of others, and where nothing can be written."""
-        folder = _folder_below(folder_of_kernels(), py_file)
-        return None if folder is None else cls(folder, py_file)
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -59,13 +44,22 @@ class KernelLocator:
     def get_source_stamp(self) -> str:
         return STAMP
 
-    def get_disambiguator(self) -> str:
-        """Nothing: `KernelCache` names the files."""
-        return ""
+
+class KernelResults(CompileResultCacheImpl):
+    """What numba keeps of a compiled kernel of this package. `KernelCache` names the files."""
+
+    def __init__(self, py_func: Any):
+        py_file = py_func.__code__.co_filename
+        folder = _folder_below(folder_of_kernels(), py_file)
+        assert folder is not None, f"{py_file} has no folder of kernels"
+        self._locator = KernelLocator(folder, py_file)
+        self._lineno, self._filename_base = py_func.__code__.co_firstlineno, ""
 
 
 class KernelCache(FunctionCache):
     """numba's cache of one kernel of this package, with files named after the kernel's key."""
+
+    _impl_class = KernelResults
 
     def __init__(self, dispatcher: Any):
         super().__init__(dispatcher.py_func)
@@ -91,37 +85,21 @@ def python_tag() -> str:
 def keep_under_key(dispatcher: Any) -> KernelCache | None:
     """Have a kernel of this package kept under its key; returns None for a kernel that is not kept.
 
-    The key needs everything that a kernel calls, so it is made at the first call and not where the kernel is defined. A kernel
-    with a constant that no key can be made of is compiled in each process, with a warning.
+    The key needs everything that a kernel calls, so it is made at the first call and not where the kernel is defined. Until
+    then numba keeps nothing of the kernel. A kernel with a constant that no key can be made of is compiled in each process,
+    with a warning; so is a kernel in a file outside this package, without one.
     """
-    kept = dispatcher._cache
-    if isinstance(kept, KernelCache):
-        return kept
-    if not isinstance(kept, FunctionCache) or not isinstance(kept._impl.locator, KernelLocator):
+    if isinstance(dispatcher._cache, KernelCache):
+        return dispatcher._cache
+    if _folder_below(folder_of_kernels(), dispatcher.py_func.__code__.co_filename) is None:
         return None
     try:
         dispatcher._cache = KernelCache(dispatcher)
     except UnknownConstant as unknown:
         name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
         warnings.warn(f"the kernel {name} is compiled anew in each process: it uses {unknown}", RuntimeWarning, stacklevel=2)
-        kept.disable()
         return None
     return dispatcher._cache
-
-
-def use_kernel_cache() -> None:
-    """Keep this process's kernels below `folder_of_kernels`, for the level of this processor (`processor.py`). Kernels of other
-    packages are kept where they were, and compiled as they were but for that level.
-
-    Called where the kinds of kernel are defined (`kernel.py`), so before there is any.
-    """
-    from numba.core import config
-
-    use_level()
-    others = vars(config)["CACHE_LOCATOR_CLASSES"] or ",".join(OTHER_LOCATORS)
-    # numba makes its settings at run time
-    setattr(config, "CACHE_LOCATOR_CLASSES", f"{__name__}.{KernelLocator.__name__},{others}")  # noqa: B010
-    survive_lost_types()
 
 
 def survive_lost_types() -> None:
@@ -148,7 +126,7 @@ def survive_lost_types() -> None:
 def _folder_below(base: Path, py_file: str) -> Path | None:
     """The folder for the kernels of a file; None for files of others, and where nothing can be written.
 
-    It is found once for each file: a process defines a thousand kernels, and to resolve a path takes a dozen system calls.
+    It is found once for each file: a bake compiles hundreds of kernels, and to resolve a path takes a dozen system calls.
     """
     source = Path(py_file).resolve()
     if not source.is_relative_to(PACKAGE):

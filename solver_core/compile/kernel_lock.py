@@ -17,7 +17,6 @@ from typing import Any
 
 from ..process.file_lock import FileLock, LockHeld
 from .ahead import bring
-from .kernel_cache import keep_under_key
 from .processor import vectors_of
 from .trust import written_by_us_alone
 
@@ -25,12 +24,14 @@ __all__ = ["compile_in_turn"]
 
 # Longer than any kernel takes with all that it calls. Who holds a lock for longer was suspended, and is not waited for.
 SECONDS_FOR_KERNEL = 600.0
-PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def compile_in_turn() -> None:
     """Make every compilation of this package's kernels, in this process, hold a lock beside their cache, look first at what was
     compiled ahead, and have the vectors of its module; a second call does nothing. Kernels of others are compiled as before.
+
+    Kernels of this package are those that have a function that keeps them (`kernel.py`). Another copy of this package in the
+    same process, whose call does nothing, has its kernels compiled by the first copy, and keeps them itself.
 
     No two processes wait for each other: a kernel's lock is held while those that it calls are compiled, and none calls itself.
     """
@@ -47,11 +48,12 @@ def compile_in_turn() -> None:
         function = dispatcher.py_func
         # what the settings of ours are is seen by whatever another thread compiles; numba's functions are compiled in ours
         with global_compiler_lock:
-            if not held and not Path(function.__code__.co_filename).is_relative_to(PACKAGE):
+            keep_under_key = getattr(dispatcher, "keep_under_key", None)
+            if not held and keep_under_key is None:
                 return compile_alone(dispatcher, signature)
             use_shortcuts(dispatcher)
             with vectors_of(function.__module__), written_by_us_alone(), collecting_less():
-                kept = keep_under_key(dispatcher)
+                kept = None if keep_under_key is None else keep_under_key(dispatcher)
                 if kept is None:
                     return compile_alone(dispatcher, signature)
                 folder = Path(kept.cache_path)

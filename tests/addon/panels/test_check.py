@@ -157,6 +157,11 @@ def no_folder(scene, make_body):
     scene.stiction.cache_directory = "/dev/null/cache"
 
 
+def debris_without_contacts(scene, make_body):
+    make_body("Box")
+    scene.stiction_debris.shown = bpy.data.objects.new("Debris", bpy.data.meshes.new("Debris"))
+
+
 def test_what_a_density_comes_to_is_told(make_body, look):
     """0.6 m by 0.4 m by 0.2 m at 500 kg/m3, and the same eight times."""
     for name, edge in (("Small", 1.0), ("Large", 2.0)):
@@ -193,6 +198,7 @@ CASES = {
     constraint_outside: ("WARNING", ("Hinge",), "constraint_membership", True),
     no_collection_of_constraints: ("WARNING", ("Hinge",), "constraint_membership", True),
     glue: ("WARNING", ("Hinge",), "disable_collisions", True),
+    debris_without_contacts: ("WARNING", (), "keep_contacts", True),
 }
 
 

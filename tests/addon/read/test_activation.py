@@ -91,8 +91,10 @@ def test_an_animated_body_that_is_held_becomes_active_with_its_path(wall):
     assert read().spec.activations[0].bodies == ("B",)
 
 
-def test_what_is_animated_goes_on_with_its_speed_in_a_simulation(wall):
-    from stiction.solver_core.dynamics.simulation import Simulation
+def test_what_is_animated_goes_on_with_its_speed_in_a_simulation(wall, tmp_path):
+    from solver_core.dynamics.simulation import Simulation
+    from solver_core.io.snapshot import read_snapshot
+    from stiction.solver_core.io.snapshot import write_snapshot
 
     ob = bpy.data.objects["A"]
     ob.rigid_body.kinematic = True
@@ -104,7 +106,9 @@ def test_what_is_animated_goes_on_with_its_speed_in_a_simulation(wall):
             point.interpolation = "LINEAR"
     wall.stiction_activation.use_frame, wall.stiction_activation.wake_frame = True, 6
     found = read()
-    frames = Simulation(found.spec, found.settings).run(10)
+    # a bake, too, is another process, with kernels of its own
+    write_snapshot(tmp_path / "scene", found.spec, found.settings)
+    frames = Simulation(*read_snapshot(tmp_path / "scene")).run(10)
     fps = found.spec.fps
     at = [body.name for body in found.spec.bodies].index("A")
     assert frames[5].poses[at, 2] == pytest.approx(0.0, abs=1e-6)

@@ -86,6 +86,7 @@ def bake(folder, contacts):
 def test_the_table_has_the_time_of_the_shot_and_the_names_of_bodies_and_materials(tmp_path):
     none = {name: np.zeros(0, np.float32) for name in ("force", "gap", "mu")}
     empty = {name: np.zeros((0, 3), np.float32) for name in ("point", "normal", "friction", "slip")}
+    empty["ellipse"] = np.zeros((0, 2, 3), np.float32)
     bodies = {"body_a": np.zeros(0, np.int32), "body_b": np.zeros(0, np.int32)}
     # 0.01 s of a scene at half speed are 0.02 s of the shot, half a frame
     met = impacts((0.01, 0, 1, 0.25, 0.125))

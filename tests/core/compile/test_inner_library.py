@@ -41,6 +41,9 @@ def second(count):
 
 USE = """
 import json, sys
+from pathlib import Path
+from solver_core.compile import folders, kernel_cache
+folders.PACKAGE = kernel_cache.PACKAGE = Path(sys.argv[2])
 import three_levels
 caller = getattr(three_levels, sys.argv[1])
 try:
@@ -60,7 +63,7 @@ def use(tmp_path):
     def run(caller, plain=""):
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
         environment["STICTION_PLAIN_KERNELS"] = plain
-        command = [sys.executable, "-c", USE, caller]
+        command = [sys.executable, "-c", USE, caller, str(tmp_path)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert ("kernels are compiled plainly" in done.stderr) == bool(plain)
         return json.loads(done.stdout)

@@ -2,6 +2,7 @@
 """Compiled kernels are kept in a folder for each source file, and what all of them are made of is known."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,8 +60,8 @@ FIELDS = """
 import sys; sys.path.insert(0, sys.argv[1])
 import records
 from pathlib import Path
-from solver_core.compile import folders, kernel, kernel_cache, kernel_lock
-folders.PACKAGE = kernel_cache.PACKAGE = kernel_lock.PACKAGE = Path(sys.argv[1])
+from solver_core.compile import folders, kernel, kernel_cache
+folders.PACKAGE = kernel_cache.PACKAGE = Path(sys.argv[1])
 import reading
 print(reading.first(records.Pair(1.0, 2.0)), sum(reading.first.stats.cache_hits.values()))
 """
@@ -86,6 +87,33 @@ def test_a_kernel_that_reads_a_named_tuple_is_compiled_again_when_the_fields_cha
     assert run("a", "b") == ["12.0", "1"]
     assert run("b", "a") == ["21.0", "0"]
     assert run("a", "b") == ["12.0", "1"]
+
+
+# An extension that is reloaded is imported anew, while the first copy of its modules stays with numba.
+COPIES = """
+import sys
+import numpy as np
+from solver_core.dynamics.motion.rotation import write_matrix as first
+for name in [name for name in sys.modules if name.partition(".")[0] == "solver_core"]:
+    del sys.modules[name]
+from solver_core.dynamics.motion.rotation import write_matrix as second
+assert first is not second
+for write_matrix in (second, first):
+    matrix = np.empty((3, 3))
+    write_matrix(np.array([0.0, 0.0, 0.0, 1.0]), matrix)
+    print(*matrix.diagonal())
+"""
+
+
+@pytest.mark.slow
+def test_each_copy_of_the_package_in_a_process_keeps_its_kernels_under_keys(tmp_path):
+    """Kernels of the second copy were kept by their names alone, a kernel and the inner kernel of its name in one file, and
+    Python crashed when it called the inner one."""
+    command = [sys.executable, "-c", COPIES]
+    done = subprocess.run(command, env=environment_of(tmp_path), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["-1.0 -1.0 1.0"] * 2
+    names = [file.name for file in (tmp_path / "kernels").glob("*/*.nbi")]
+    assert names and all(re.search(r"-[0-9a-f]{20}\.py", name) for name in names), names
 
 
 def test_what_a_file_imports_at_run_time_is_among_its_sources():

@@ -16,7 +16,7 @@ import pytest
 from numba import types
 
 from solver_core.compile import kernel_key as keys
-from solver_core.compile.kernel_cache import KernelLocator
+from solver_core.compile.kernel_cache import KernelResults
 from solver_core.compile.kernel_key import UnknownConstant, fields_of, kernel_key
 from solver_core.compile_all.keys import kernels_of_package
 
@@ -258,5 +258,4 @@ def test_no_kernel_of_the_package_raises_so_no_message_is_in_machine_code():
 def test_numba_can_say_that_a_kernel_cannot_be_cached():
     """It names the file by an attribute of the locator, and a bake ended because there was none."""
     function = kernels_of_package()[0].py_func
-    located = KernelLocator.from_function(function, function.__code__.co_filename)
-    assert located is not None and located._py_file == function.__code__.co_filename
+    assert KernelResults(function)._locator._py_file == function.__code__.co_filename

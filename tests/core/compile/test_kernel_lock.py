@@ -15,13 +15,14 @@ ROOT = Path(__file__).resolve().parents[3]
 
 KERNELS = """
 import numpy as np
-from numba import njit
+from solver_core.compile.kernel import inner_kernel
+from solver_core.compile.kernel import kernel as kernel_for_python
 
-@njit(cache=True)
+@inner_kernel
 def called(x):
     return np.sort(x)[0] + x.sum()
 
-@njit(cache=True)
+@kernel_for_python
 def kernel(x):
     return called(x) + called(x[::-1].copy())
 """
@@ -29,8 +30,8 @@ def kernel(x):
 USE = """
 import json, sys, time
 from pathlib import Path
-from solver_core.compile import folders, kernel_cache, kernel_lock
-folders.PACKAGE = kernel_cache.PACKAGE = kernel_lock.PACKAGE = Path(sys.argv[2])
+from solver_core.compile import folders, kernel_cache
+folders.PACKAGE = kernel_cache.PACKAGE = Path(sys.argv[2])
 import solver_core.compile.kernel
 import numpy as np
 from numba.core import event
