@@ -171,7 +171,7 @@ def _distinct_rows(points: Array) -> Array:
     """The points (n, 3) without repetitions, in the order of their first, second and third coordinates."""
     if len(points) <= MOST_EXACT:
         return np.unique(points, axis=0)
-    # an eighth of the time of numpy's comparison of rows
+    # three fifths of the time that numpy takes to compare rows
     points = points[np.lexsort(points.T[::-1])]
     is_other = np.ones(len(points), dtype=bool)
     is_other[1:] = (points[1:] != points[:-1]).any(axis=1)

@@ -307,12 +307,13 @@ def _number_rows(is_there, numbers):
 def hull_triangles(points, rounding):
     """The triangles of the convex hull of points, and their neighbours.
 
-    points: (n, 3) at least four, no four of them in one plane. rounding: the height up to which a point counts as inside.
+    points: (n, 3) at least one, no four of them in one plane. rounding: the height up to which a point counts as inside.
 
     The results are (t, 3) the corners of each triangle, counter-clockwise seen from outside, and (t, 3) the triangle across
-    the edge that starts at the same corner. Both are empty where rounding errors give no closed surface.
+    the edge that starts at the same corner. Both are empty where rounding errors give no closed surface, and for fewer than
+    four points.
     """
-    count, room = len(points), 2 * len(points)
+    count, room = len(points), max(4, 2 * len(points))
     triangles, neighbours = np.empty((0, 3), np.int64), np.empty((0, 3), np.int64)
     surface = Surface(
         np.empty((room, 3), np.int64), np.empty((room, 3), np.int64), np.empty((room, 4)), np.zeros(room, np.bool_)

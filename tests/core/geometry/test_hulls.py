@@ -250,8 +250,9 @@ def test_triangles_of_points_that_were_moved_apart_close_a_surface_of_the_volume
         assert np.any(there, axis=0).all()
 
 
-def test_points_in_a_plane_have_no_triangles():
-    triangles, across = hull_triangles(np.random.default_rng(1).normal(size=(50, 3)) * [1.0, 1.0, 0.0], 1e-13)
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_points_in_a_plane_have_no_triangles(count):
+    triangles, across = hull_triangles(np.random.default_rng(1).normal(size=(count, 3)) * [1.0, 1.0, 0.0], 1e-13)
     assert len(triangles) == len(across) == 0
 
 
