@@ -29,8 +29,8 @@ EXACT = 1e-6  # relative tolerance of the sum W
 def shared_impulses(rows, pair, pairs, closed, impulse):
     """Return (m, 3) N s, the impulses of contacts, shared among the contacts of each pair of bodies.
 
-    rows: (m, 3, 6) Jacobians of one body of the pair. pair: (m,) the pair of each contact, below `pairs`; -1 for those that keep
-    their impulses. closed: (m,) which contacts may carry load. impulse: (m, 3) N s.
+    rows: (m, 3, 6) Jacobians of one body of the pair. pair: (m,) the pair of each contact, below `pairs`; -1 for contacts that
+    keep their impulses. closed: (m,) which contacts may carry load. impulse: (m, 3) N s.
     """
     out = impulse.copy()
     order = np.argsort(pair, kind="mergesort")
