@@ -71,10 +71,10 @@ def solve_bent(
     problem: StepProblem,
     is_cut: Callable[[Floats], bool],
 ) -> Solved:
-    """Solve a problem, and again about the last solution while that changes or a body releases too much energy.
+    """Solve a problem, and again about the last solution while that still changes.
 
-    If the solution still changes after MOST_SOLVES solves, the step is unconverged. The worst contact of the totals then names
-    the body, see BENDS_OF.
+    A body whose strains change too fast for its integration rule is solved again with backward Euler. If the solution still
+    changes after MOST_SOLVES solves, the step is unconverged. The worst contact of the totals then encodes the body (BENDS_OF).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def solve_bent(
     bend : its bodies with large deformations
     solve : solves a problem that is linear in velocities
     problem : of the step, linearized about its motion without contacts
-    is_cut : whether a step with velocities (dof,) will be split, so that the energy that it releases does not matter
+    is_cut : whether a step with velocities (dof,) will be split, so that fast strains do not matter
     """
     steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
     about, factorisations, solves = problem, 0, 0
