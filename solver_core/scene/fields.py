@@ -87,6 +87,8 @@ class Keyed:
 class FieldSpec:
     """A force field.
 
+    Attributes
+    ----------
     position : (3,) m, in the world or in the body frame of the body `carrier`; (frames, 3) if it moves
     axis : (3,) unit vector in the same frame; (frames, 3) if it moves
     vertices, normals : (n, 3) of the shapes Surface and Points, in the same frame; (frames, n, 3) if they move

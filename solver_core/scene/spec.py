@@ -158,6 +158,8 @@ class ChildSpec:
 class BodySpec:
     """One rigid body.
 
+    Attributes
+    ----------
     name : unique in the scene
     position, orientation : (3,) m and (4,), the pose of the body frame in the world at the first frame
     velocity, angular_velocity : (3,) m/s, of the origin of the body frame, and (3,) rad/s, in world axes
@@ -227,6 +229,8 @@ class Staggering(Enum):
 class SolverSettings:
     """Settings of the solver.
 
+    Attributes
+    ----------
     tolerance : relative; bound on the error (28) of Kaufman et al. 2008 and on each relative residual of the method's law
     max_iterations : staggered iterations, pivots per contact, or redistributions of energy
     moving_tolerance : the tolerance of large moving islands (more than 32 bodies that have tumbled, until they sleep) with
@@ -285,6 +289,8 @@ def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSetti
 class SceneSpec:
     """A scene, with all data that a bake needs except the settings.
 
+    Attributes
+    ----------
     bodies : the bodies
     gravity : (3,) m/s^2
     frame_start, frame_end : the frame range

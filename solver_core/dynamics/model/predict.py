@@ -70,6 +70,8 @@ class Bend:
 class Begin(NamedTuple):
     """The context of a step: the data that are known at its start.
 
+    Attributes
+    ----------
     at : time steps since the first frame
     h, last_step : s, this step and the previous one
     single : s, the time step of the scene; a step may be a partial step of it

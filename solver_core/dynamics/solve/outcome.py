@@ -54,6 +54,8 @@ PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 class Solution(NamedTuple):
     """The solution of a step for a set of m contacts.
 
+    Attributes
+    ----------
     contacts : the m contacts
     system : of the contacts alone
     v : (dof,) m/s and rad/s, the solved velocities
