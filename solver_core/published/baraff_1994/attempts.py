@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attempts with Baraff's algorithm, one after the other, and what they cost together.
+"""A sequence of attempts with Baraff's algorithm, and their total cost.
 
-The algorithm may fail where static friction acts, since conditions given up need not ever be re-established, and rounding can
-make it drive a force without end. Another attempt begins from a better guess, or takes the contacts in another order.
+With static friction the algorithm may fail, because conditions that were given up may never be established again. Round-off can
+also make it increase a force without end. Another attempt starts from a better guess or adds the contacts in another order.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ORDERS = 320
-PIVOTS_AN_ATTEMPT = 20  # a contact: with static friction the algorithm may go round in circles, another attempt is the way out
-PIVOTS_WITHOUT_STATIC_FRICTION = 200  # a contact, in an order from nothing
-SWEEPS = (20, 40, 80, 160)  # of Gauss-Seidel over a guess, until Coulomb's law holds
-STIFFEST = 3e-11  # of A: with less compliance, what of A depends on the rest does so still, up to the rank test
-PROXIMAL = (1e-7, 1e-8) + 3 * (1e-9,) + 8 * (STIFFEST,)  # compliances of attempts where pivoting without friction has failed
-CHUNK = 256  # pivots between looks at the clock
+PIVOTS_AN_ATTEMPT = 20  # per contact: with static friction the algorithm may cycle, and then another attempt helps
+PIVOTS_WITHOUT_STATIC_FRICTION = 200  # per contact, for attempts from zero forces
+SWEEPS = (20, 40, 80, 160)  # Gauss-Seidel sweeps that improve a guess, in successive attempts
+STIFFEST = 3e-11  # smallest compliance, relative to A: with less, dependent columns of A still fail the rank test
+PROXIMAL = (1e-7, 1e-8) + 3 * (1e-9,) + 8 * (STIFFEST,)  # compliances, for problems without static friction
+CHUNK = 256  # pivots between checks of the clock
 
 
 class Guess(NamedTuple):
-    """What `start` is to do with known forces: sweeps over them, and a compliance, of A, that keeps the forces near them.
+    """How `start` uses known forces.
 
-    opposing: compliance of the first of the proximal point steps that bring friction against the sliding (`coulomb_guess`), 0
-    for none. improves: whether it is worth trying where there is an answer already that has (21) but not Coulomb's law.
+    sweeps: Gauss-Seidel sweeps that improve them.
+    compliance: compliance, relative to A, that keeps the forces near them.
+    opposing: first compliance of the proximal point steps that turn friction against the sliding (`coulomb_guess`); 0 skips
+        these steps.
+    improves: True if the attempt is made even after a solution of (21) is known, to find one that satisfies Coulomb's law.
     """
 
     sweeps: int
@@ -47,8 +50,13 @@ class Guess(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The contacts taken in one order: how `compute_forces` ended, and what of the sets is asked for afterwards. force, change:
-    (n,) in the tangent axes of `frame`; counts: (4,)."""
+    """Result of one attempt.
+
+    ended: outcome of `compute_forces`.
+    force, change: (n,) in the tangent axes of `frame`.
+    frame: (m, 2) cosine and sine of the rotation of each tangent frame.
+    counts: (4,) counters of `Sets`.
+    """
 
     ended: int
     force: Floats
@@ -58,20 +66,28 @@ class Outcome(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """An order (m,) in which to take the contacts; whether from known forces, and what `start` is to do with them."""
+    """One attempt to make.
+
+    order: (m,) order in which the contacts are added.
+    renews: True if the attempt starts from known forces.
+    guess: how `start` uses them.
+    """
 
     order: Indices
     renews: bool
     guess: Guess
 
     def known(self, forces: Floats) -> Floats:
-        """Those of known forces (n,) that it begins from: all or none."""
+        """Return the forces to start from: the known forces (n,), or an empty array."""
         return forces if self.renews else np.zeros(0)
 
 
 def plan(m: int, guesses: tuple[Guess, ...]) -> Iterator[Attempt]:
-    """What to try, one after the other: the contacts' own order from guesses; then orders from nothing, the own one, the
-    reverse, and shuffles that are the same ones every time."""
+    """Yield the attempts for m contacts in the order in which to make them.
+
+    The first ones use the given order of contacts and one guess each. The others start from zero forces: in the given order, in
+    reverse, and in shuffled orders from a fixed seed.
+    """
     own, nothing = np.arange(m), Guess(0, 0.0, improves=False)
     for guess in guesses:
         yield Attempt(own, True, guess)
@@ -83,8 +99,10 @@ def plan(m: int, guesses: tuple[Guess, ...]) -> Iterator[Attempt]:
 
 
 def pivots_of(attempt: Attempt, has_static_friction: bool, left: int) -> int:
-    """How many pivots an attempt may take. has_static_friction: whether there is static friction. left: by all attempts that
-    are to come."""
+    """Return the maximum number of pivots of an attempt.
+
+    has_static_friction: True if the problem has static friction. left: pivots left for all further attempts.
+    """
     patience = PIVOTS_AN_ATTEMPT if attempt.renews or has_static_friction else PIVOTS_WITHOUT_STATIC_FRICTION
     return min(patience * (attempt.order.size + 1), left)
 
@@ -92,8 +110,13 @@ def pivots_of(attempt: Attempt, has_static_friction: bool, left: int) -> int:
 def made(
     unknowns: Unknowns, scales: tuple[float, float], attempt: Attempt, known: Floats, limit: int, deadline: float
 ) -> Outcome:
-    """What comes of an attempt of so many pivots, from known forces (n,), empty for none, if it is to use them; where there is
-    a deadline, with a look at the clock between pivots. scales: as of `zero_accelerations`."""
+    """Make an attempt and return its outcome.
+
+    scales: from `zero_accelerations`.
+    known: (n,) known forces, or an empty array; ignored if the attempt does not use them.
+    limit: maximum number of pivots.
+    deadline: time of `perf_counter` at which to stop [s]; with inf, the clock is never checked.
+    """
     known, guess = attempt.known(known), attempt.guess[:2]
     if deadline == np.inf:
         return Outcome(*pivot_at_once(unknowns, known, *guess, attempt.order, scales, limit))
@@ -105,7 +128,7 @@ def made(
 
 
 def statistics(counts: Indices, attempts: int, begin: float) -> Statistics:
-    """What the attempts took, since the time when they began."""
+    """Return the statistics of all attempts, given their total counters, their number and the time of their start [s]."""
     return Statistics(
         iterations=int(counts[PIVOTS]),
         factorisations=attempts,

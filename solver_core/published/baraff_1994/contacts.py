@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From contact problems to Baraff's algorithm and back: limits, rays, and the attempts that friction asks for.
+"""Baraff's algorithm for contact problems: limits, rays, and the attempts that friction requires.
 
-Dynamic friction (Baraff 1994, section 6; 1991, section 7) makes the matrix unsymmetric, and there may be no solution: an
-infinite step is the direction of a set of contact impulses.
+Dynamic friction (Baraff 1994, section 6; 1991, section 7) makes the matrix unsymmetric, and a solution may not exist. The
+algorithm then takes an infinite step, whose direction is a set of contact impulses.
 """
 
 from __future__ import annotations
@@ -33,13 +33,19 @@ __all__ = ["pivot"]
 
 Floats = NDArray[np.float64]
 
-PIVOTS_A_CONTACT = 6400  # over all attempts
-COMPLIANCE = 0.1  # of A, over the tolerance, in attempts with friction from known forces
+PIVOTS_A_CONTACT = 6400  # limit over all attempts
+COMPLIANCE = 0.1  # compliance relative to A, divided by the tolerance, in attempts with friction from known forces
 
 
 def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: bool, tolerance: float) -> tuple[Guess, ...]:
-    """For the attempts from known forces. has_static_friction: whether there is static friction. asymmetric: whether A is; rays
-    are not to be softened away."""
+    """Return the guesses for the attempts from known forces.
+
+    warm: True if there is a warm start.
+    guess: True if index sets may be guessed.
+    has_static_friction: True if the problem has static friction.
+    asymmetric: True if A is unsymmetric; then no compliance is added, because it could hide a ray.
+    tolerance: relative tolerance of the solve.
+    """
     compliance = max(COMPLIANCE * tolerance, attempts.STIFFEST) if guess and not asymmetric else 0.0
     given = (Guess(0, compliance if has_static_friction else 0.0),) if warm else ()
     if has_static_friction:
@@ -55,7 +61,11 @@ def _guesses(warm: bool, guess: bool, has_static_friction: bool, asymmetric: boo
 
 
 class Candidate(NamedTuple):
-    """What an outcome amounts to, and how far it is from (21) where it fails, from Coulomb's law where it does not."""
+    """Result of an attempt and its error.
+
+    failed: True if the result violates (21).
+    distance: relative residual of (21) if it failed, else of Coulomb's law.
+    """
 
     result: Result
     failed: bool
@@ -63,7 +73,7 @@ class Candidate(NamedTuple):
 
     @property
     def grade(self) -> tuple[bool, float]:
-        """The lower the better."""
+        """Sort key; the best candidate has the lowest."""
         return self.failed, self.distance
 
 
@@ -77,12 +87,16 @@ def pivot(
 ) -> Result:
     """Solve a contact problem with Baraff's algorithm.
 
-    max_iterations: limit of pivots over all attempts, None for 6400 a contact. guess: whether sets are guessed to begin with,
-    and again, with friction better opposed to the sliding, while Coulomb's law does not hold. After time_limit s the best of
-    what was tried is returned, with TIME_LIMIT where it is no solution. Ends with RAY only where friction along given
-    directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991; with INFEASIBLE where normal
-    conditions are proved to contradict each other, which is looked at before the orders from nothing. What is not solved is
-    never worse than no impulses.
+    tolerance: bound on the relative residuals.
+    max_iterations: limit of pivots over all attempts; None for 6400 per contact.
+    time_limit: time after which the best result so far is returned [s].
+    warm_start: (m, dim) impulses to start from, or None [N s].
+    guess: True to guess the initial index sets, and to guess again, with friction opposed to the sliding, while Coulomb's law
+        does not hold.
+
+    Returns a `Result`. An unsolved result is never worse than no impulses. Its status is TIME_LIMIT if the time ran out. It is
+    RAY only if friction along given directions makes the matrix unsymmetric and the ray has the property (10) of Baraff 1991.
+    It is INFEASIBLE if the normal conditions are proved infeasible; this is checked before the attempts from zero forces.
     """
     begin = perf_counter()
     dense = dense_problem(problem)
@@ -101,7 +115,7 @@ def pivot(
         if status is Status.SOLVED and not attempt.guess.improves:
             break
         if not attempt.guess.improves and tried and not sought:
-            # before the long guess and hundreds of orders: is there anything to find at all?
+            # Check that a solution can exist before the long guess and hundreds of orders.
             sought, ray = True, contradiction(problem, tolerance)
             if ray is not None:
                 status = Status.INFEASIBLE
@@ -138,8 +152,10 @@ def pivot(
 
 
 def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, at_rest: float) -> Floats | None:
-    """Forces (n,) near known ones, empty for none, that have Coulomb's law; None where they are not found. Without a compliance
-    the known ones as they are."""
+    """Return forces (n,) near the known ones that satisfy Coulomb's law, or None if they are not found.
+
+    known: (n,) forces, or an empty array. compliance: of the first proximal point step; with 0, `known` is returned unchanged.
+    """
     if compliance == 0.0:
         return known
     near = known if known.size else np.zeros(dense.b.size)
@@ -147,7 +163,7 @@ def _opposed(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, 
 
 
 def _candidate(problem: ContactProblem, layout: Layout, forces: Floats, tolerance: float) -> Candidate:
-    """What forces (n,) amount to."""
+    """Return the candidate that forces (n,) give."""
     result = result_of(problem, *impulse_from_forces(problem, layout, forces), "pivot")
     measured = residuals(problem, result)
     failed = not measured.static_friction <= tolerance
@@ -155,7 +171,7 @@ def _candidate(problem: ContactProblem, layout: Layout, forces: Floats, toleranc
 
 
 def _ray(problem: ContactProblem, dense: DenseProblem, outcome: Outcome) -> Floats | None:
-    """The impulses (m, dim) of a step without end; None where it is rounding."""
+    """Return the impulses (m, dim) of an infinite step, or None if the step is an effect of round-off."""
     direction = without_rounding(dense.sizes, _in_own_axes(dense.layout, outcome.frame, outcome.change))
     if not is_ray(dense.A, dense.sizes, direction, dense.layout.normal):
         return None
@@ -163,7 +179,7 @@ def _ray(problem: ContactProblem, dense: DenseProblem, outcome: Outcome) -> Floa
 
 
 def _in_own_axes(layout: Layout, frame: Floats, vector: Floats) -> Floats:
-    """A vector of all indices in the problem's own tangent axes."""
+    """Rotate a vector (n,) from the tangent axes of `frame` to those of the problem."""
     own = vector.copy()
     if layout.tangents == 2:
         for c in np.flatnonzero(layout.friction >= 0):

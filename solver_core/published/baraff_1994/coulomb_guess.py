@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forces with Coulomb's law near known ones, by Newton's method: a guess of the index sets and of the directions of NCF.
+"""Forces that satisfy Coulomb's law, found by Newton's method as a guess of the index sets and of the directions in NCF.
 
-(21) of Baraff 1994 lets friction act across the sliding. Newton's method on Coulomb's law (`coulomb/dense_newton.py`) finds
-forces where it acts against it: from nearly right ones at once, from others along compliances that are lowered. What comes of
-it is a guess: index sets are taken from it, and all that they claim is established by pivoting.
+(21) of Baraff 1994 allows friction at an angle to the sliding. Newton's method on Coulomb's law (`coulomb/dense_newton.py`)
+finds forces whose friction opposes the sliding. From forces that are nearly right it converges at once; from others it follows
+a sequence of decreasing compliances. The forces serve only as a guess of the index sets, which pivoting then establishes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ __all__ = ["coulomb_forces"]
 
 Floats = NDArray[np.float64]
 
-FACTORISATIONS_FROM_NEAR = 40  # factorisations from forces that are nearly right: where these help, half of that does
+FACTORISATIONS_FROM_NEAR = 40  # limit from forces that are nearly right; if they help, half of it is enough
 
 
 def coulomb_forces(dense: DenseProblem, mu: Floats, known: Floats, compliance: float, at_rest: float) -> Floats | None:
-    """Forces (n,) that have Coulomb's law up to accelerations of at_rest, from known ones (n,); None where they are not found.
+    """Return forces (n,) near known ones that satisfy Coulomb's law, or None if they are not found.
 
-    mu: (m,). compliance: that the first proximal point step begins with, over what contacts give way by themselves.
+    mu: (m,) coefficients of friction.
+    known: (n,) forces to start from.
+    compliance: compliance of the first proximal point step.
+    at_rest: target of the error, as an acceleration [m/s^2].
     """
     A, b, _, layout = dense
     held, m = slice(0, layout.bilateral), len(layout.normal)
-    # accelerations of bilateral constraints are zero, whatever the forces of contacts
+    # Eliminate the bilateral constraints, whose accelerations are zero for any contact forces.
     to_held = np.linalg.pinv(A[held, held]) @ np.column_stack([A[held], b[held]])
     free = A - A[:, held] @ to_held[:, :-1]
     constant = b - A[:, held] @ to_held[:, -1]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The index sets of Baraff 1994, and moving a contact from one to another.
+"""The index sets of Baraff 1994, and the moves of a contact from one set to another.
 
-Every scalar force has an index; its acceleration, or at velocity level its velocity, has the same one. A contact has a normal
-index and, where static friction acts, one friction index in two dimensions and two in three. Forces whose acceleration is held
-at zero by solving for them are in the factorisation of A_CC, all of them independent. One that the others hold at zero already
-stays out of it ("idle") with its force as it is, until they let go.
+Every scalar force has an index. Its acceleration (at velocity level, its velocity) has the same index. A contact has one normal
+index. A contact with static friction also has one friction index in two dimensions and two in three. Indices in C and CF have
+zero acceleration. The factorization of A_CC contains a linearly independent subset of them. An index whose acceleration is
+already zero because of the others stays outside the factorization ("idle") and keeps its force until that changes.
 
-At a contact in NCF (NC- and NC+ in two dimensions) friction is mu f_N along a frozen direction, which is substituted: the
-column of its normal force is A_N + mu (delta_x A_x + delta_y A_y).
+At a contact in NCF (NC- and NC+ in two dimensions) friction is mu f_N along a frozen direction delta. It is substituted: the
+column of the normal force becomes A_N + mu (delta_x A_x + delta_y A_y).
 """
 
 from __future__ import annotations
@@ -57,23 +57,34 @@ __all__ = [
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-NONE, CLAMPED, NC = 0, 1, 2  # the normal force: not established (or given up), in C, in NC
-OFF, CFX, CF, NCF = 1, 2, 3, 4  # friction, besides NONE: no normal force, only a_x = 0 established, in CF, in NCF
+NONE, CLAMPED, NC = 0, 1, 2  # sets of a normal force: not established (or given up), C, NC
+OFF, CFX, CF, NCF = 1, 2, 3, 4  # sets of friction, besides NONE: no normal force, only a_x = 0 established, CF, NCF
 FREE = -1
 
 PIVOTS, DRIVES, GIVEN_UP, DEPENDENT = range(4)
 
 
 class Sets(NamedTuple):
-    """The problem a = A f + b, the iterate, and the sets; n indices, m contacts.
+    """The problem a = A f + b, the current forces and accelerations, and the index sets; n indices, m contacts.
 
-    matrix: (n, n) columns of A, in each contact's own tangent frame. effective: the same with NCF substituted. b, force,
-    acceleration, change, response: (n,), the last two being Delta f and Delta a. sizes: of A. bilateral: how many of the first
-    indices are bilateral. normal: (m,) index of the normal force. friction: (m,) index of the first friction force, FREE where
-    there is none. tangents: how many each has. mu: (m,). owner: (n,) contact of each index, FREE for bilateral constraints.
-    normal_set, friction_set: (m,). delta: (m, 2) the frozen directions. frame: (m, 2) cosine and sine of the tangent frame
-    against the problem's own. changed: (n,) the pivot at which an index last changed its set. acting: (n,) work array. counts:
-    (4,).
+    matrix: (n, n) columns of A, in the rotated tangent frames of the contacts.
+    effective: (n, n) the same, with the friction of NCF substituted.
+    b, force, acceleration: (n,).
+    change, response: (n,) Delta f and Delta a.
+    sizes: row and column sizes of A, for round-off.
+    bilateral: number of bilateral constraints, which have the first indices.
+    normal: (m,) index of each normal force.
+    friction: (m,) index of each first friction force, FREE for a contact without static friction.
+    tangents: number of friction indices of a contact.
+    mu: (m,) coefficients of friction.
+    owner: (n,) contact of each index, FREE for bilateral constraints.
+    normal_set, friction_set: (m,) set of each normal force and of each friction force.
+    delta: (m, 2) frozen friction directions.
+    frame: (m, 2) cosine and sine of the rotation of each tangent frame from the problem's frame.
+    changed: (n,) pivot at which each index last changed its set.
+    acting: (n,) work array of indices.
+    counts: (4,) counters PIVOTS, DRIVES, GIVEN_UP and DEPENDENT.
+    clamped: factorization of A_CC.
     """
 
     matrix: Floats
@@ -101,10 +112,14 @@ class Sets(NamedTuple):
 
 
 class Unknowns(NamedTuple):
-    """a = A f + b, and what the indices mean.
+    """The problem a = A f + b, and the meaning of its indices.
 
-    columns: (n, n) of A. sizes: of A, for both tangents of a contact the same. mu: (m,). symmetric: whether A is and, there
-    being no friction, stays so; it is then taken to be positive semidefinite.
+    columns: (n, n) columns of A.
+    b: (n,).
+    sizes: row and column sizes of A, equal for both tangents of a contact.
+    layout: indices of bilateral constraints, normal forces and friction forces.
+    mu: (m,) coefficients of friction.
+    symmetric: True if A is symmetric and remains so because there is no friction. A is then assumed positive semidefinite.
     """
 
     columns: Floats
@@ -117,7 +132,7 @@ class Unknowns(NamedTuple):
 
 @kernel
 def index_sets(unknowns):
-    """All sets empty, no force; A and b are copied."""
+    """Return `Sets` with all sets empty and all forces zero. A and b are copied."""
     columns, b, layout, symmetric = unknowns.columns.copy(), unknowns.b.copy(), unknowns.layout, unknowns.symmetric
     normal, friction, tangents = layout.normal, layout.friction, layout.tangents
     n, m = b.size, normal.size
@@ -156,7 +171,7 @@ def index_sets(unknowns):
 
 @leaf_kernel
 def enter(p, i):
-    """Hold a_i at zero from now on; False where the others do so already."""
+    """Add index i to the factorization, so that a_i stays zero. Return False if i depends on the indices already there."""
     if append(p.clamped, p.effective, i):
         p.acceleration[i] = 0.0
         return True
@@ -166,7 +181,7 @@ def enter(p, i):
 
 @kernel_part
 def enter_acting(p, count):
-    """Hold the accelerations of the first `count` indices in `acting` at zero from now on."""
+    """Add the first `count` indices in `acting` to the factorization."""
     alone = p.clamped.symmetric and p.clamped.size[0] == 0
     entered = append_all(p.clamped, p.effective, p.acting, count) if alone else 0
     for k in range(entered, count):
@@ -175,7 +190,7 @@ def enter_acting(p, count):
 
 @leaf_kernel
 def leave(p, i):
-    """Hold a_i at zero no more."""
+    """Remove index i from the factorization, if it is there."""
     if p.clamped.column_at[i] >= 0 and not remove(p.clamped, p.effective, i):
         p.counts[DEPENDENT] += 1
 
@@ -196,7 +211,10 @@ def _no_force(p, first):
 
 @leaf_kernel
 def _substitute(p, c, weight):
-    """Effective column of the normal force: friction follows it with `weight` times delta."""
+    """Set the effective column of a normal force, to which friction adds `weight` times its columns along delta.
+
+    Returns False if the factorization becomes singular.
+    """
     normal, first = p.normal[c], p.friction[c]
     for i in range(p.b.size):
         p.effective[normal, i] = p.matrix[normal, i]
@@ -212,14 +230,14 @@ def _substitute(p, c, weight):
 
 @leaf_kernel
 def _unfreeze(p, c):
-    """Friction follows the normal force no more."""
+    """Undo the substitution of friction at a contact in NCF."""
     if p.friction_set[c] == NCF and not _substitute(p, c, 0.0):
         p.counts[DEPENDENT] += 1
 
 
 @inlined_kernel
 def _aim(p, c, vector, sign):
-    """delta := the direction of +- the tangential part of a vector; False where that is zero."""
+    """Set delta to the direction of sign times the tangential part of a vector. Return False if that part is zero."""
     first, square = p.friction[c], 0.0
     for t in range(p.tangents):
         square += vector[first + t] ** 2
@@ -232,7 +250,7 @@ def _aim(p, c, vector, sign):
 
 @kernel_part
 def clamp(p, c):
-    """The normal force moves into C; friction, of which there can be none yet, begins opposed to the acceleration."""
+    """Move the normal force to C. Friction, if it was OFF, starts in NCF, opposed to the acceleration."""
     normal, first = p.normal[c], p.friction[c]
     p.normal_set[c] = CLAMPED
     p.force[normal] = max(p.force[normal], 0.0)
@@ -245,7 +263,7 @@ def clamp(p, c):
 
 @leaf_kernel
 def release(p, c):
-    """The normal force, zero now, moves into NC, and friction goes with it."""
+    """Move the normal force, which is now zero, to NC. Friction becomes zero, too."""
     normal, first = p.normal[c], p.friction[c]
     if first >= 0 and p.friction_set[c] != NONE:
         _leave_friction(p, c)
@@ -259,7 +277,7 @@ def release(p, c):
 
 @leaf_kernel
 def freeze(p, c):
-    """Friction becomes mu f_N along delta; where that makes A_CC singular, it is given up instead."""
+    """Move friction to NCF: it becomes mu f_N along delta. If that makes A_CC singular, give friction up instead."""
     if _substitute(p, c, p.mu[c]):
         p.friction_set[c] = NCF
         return
@@ -271,7 +289,7 @@ def freeze(p, c):
 
 @leaf_kernel
 def slip(p, c):
-    """Friction, at its bound, moves into NCF; its direction is recorded, or where it is zero that against the acceleration."""
+    """Move friction, which is at its bound, to NCF. delta is its direction, or opposes the acceleration if friction is zero."""
     _leave_friction(p, c)
     if not _aim(p, c, p.force, 1.0):
         _aim(p, c, p.acceleration, -1.0)
@@ -280,7 +298,7 @@ def slip(p, c):
 
 @leaf_kernel
 def rotate_frame(p, c, x, y):
-    """Rotate the tangent frame of a contact so that its first axis is along (x, y), of any length, in the present frame."""
+    """Rotate the tangent frame of a contact so that its first axis points along (x, y), a vector in the present frame."""
     if p.tangents < 2:
         return
     length = np.sqrt(x * x + y * y)
@@ -305,9 +323,10 @@ def rotate_frame(p, c, x, y):
 
 @leaf_kernel
 def stick(p, c, at_rest):
-    """Friction moves from NCF into CF, free to point anywhere.
+    """Move friction from NCF to CF, where its direction is free.
 
-    Only its component along delta has come to rest; where the other one has not, up to at_rest, that is to be established anew.
+    Only the acceleration along delta is zero. If the other component exceeds at_rest, friction moves to CFX, and the algorithm
+    has to establish that component.
     """
     first = p.friction[c]
     _unfreeze(p, c)
@@ -324,7 +343,7 @@ def stick(p, c, at_rest):
 
 @leaf_kernel
 def give_up_normal(p, c):
-    """An oscillating normal force, which is zero, is left for later."""
+    """Give up an oscillating normal force, which is zero. The algorithm establishes it again later."""
     release(p, c)
     p.normal_set[c] = NONE
     if p.friction_set[c] == OFF:
@@ -334,7 +353,7 @@ def give_up_normal(p, c):
 
 @leaf_kernel
 def give_up_friction(p, c):
-    """Oscillating friction is left for later with the value that it has."""
+    """Give up oscillating friction, which keeps its value. The algorithm establishes it again later."""
     _leave_friction(p, c)
     _unfreeze(p, c)
     p.friction_set[c] = NONE
@@ -343,7 +362,7 @@ def give_up_friction(p, c):
 
 @kernel_part
 def start_clamped(p, c, guess, slides):
-    """Begin with the normal force in C, and friction in NCF along the guess or in CF; the indices are still to be entered."""
+    """Put the normal force in C, and friction in NCF along the guess if it slides, else in CF. The caller enters indices."""
     p.normal_set[c] = CLAMPED
     if p.friction[c] >= 0:
         p.friction_set[c] = CF
@@ -353,7 +372,7 @@ def start_clamped(p, c, guess, slides):
 
 @leaf_kernel
 def forget_friction(p, c):
-    """No friction is established at a contact, and there is none."""
+    """Set the friction of a contact to zero and mark it as not established."""
     first = p.friction[c]
     _leave_friction(p, c)
     _unfreeze(p, c)
@@ -363,7 +382,7 @@ def forget_friction(p, c):
 
 @kernel_part
 def forget(p, c):
-    """Nothing is established at a contact, and there are no forces at it."""
+    """Set all forces of a contact to zero and mark them as not established."""
     if p.friction[c] >= 0:
         forget_friction(p, c)
     release(p, c)

@@ -31,14 +31,19 @@ def pivot_lcp(
 ) -> LcpEnd:
     """Solve a linear complementarity problem by section 4 of the paper, for any square A.
 
-    start: (n,) bool, the indices in C at first, None to guess them where A is symmetric. tolerance: of `lcp_residual`. For
-    symmetric positive semidefinite A with b in its column space it ends with a solution; for others it may end with a ray, or
-    without either.
+    For symmetric positive semidefinite A with b in its column space, it ends with a solution. For others it may end with a
+    ray or without a result.
+
+    A: (n, n). b: (n,).
+    start: (n,) bool, indices that are initially in C; None to guess them if A is symmetric.
+    tolerance: bound on `lcp_residual`.
+    max_iterations: limit of pivots over all attempts.
+    time_limit: time after which the best result so far is returned [s].
     """
     begin = perf_counter()
-    # without a start to keep to, that A is semidefinite may be found out on the way
+    # Without a given start, the check that A is semidefinite can wait until the first attempt has failed.
     symmetric = bool((A == A.T).all()) and (start is None or _is_semidefinite(A))
-    # any positive forces will do: those in C are solved for
+    # Any positive values serve, because the forces in C are solved for.
     known = np.zeros(0) if start is None else start.astype(np.float64)
     guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_GUESSES if symmetric else ())
     best, least, n = (np.zeros(b.size), b), np.inf, b.size
@@ -72,12 +77,15 @@ def pivot_lcp(
 
 
 def _is_rounding(A: Floats, b: Floats, ray: Floats) -> bool:
-    """Whether a ray z >= 0 of a symmetric A is none: where A is positive semidefinite A z = 0, and b . z < 0 on a ray."""
+    """Return True if a ray z >= 0 of a symmetric A is an effect of round-off.
+
+    If A is positive semidefinite, a true ray has A z = 0 and b . z < 0.
+    """
     return _is_semidefinite(A) and float(b @ ray) >= -1e-7 * float(np.abs(b).max() * ray.sum())
 
 
 def _is_semidefinite(A: Floats) -> bool:
-    """Whether a symmetric A is positive semidefinite up to rounding."""
+    """Return True if a symmetric A is positive semidefinite up to round-off."""
     try:
         np.linalg.cholesky(A + 1e-12 * np.abs(A).max(initial=0.0) * np.eye(len(A)))
     except np.linalg.LinAlgError:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Baraff 1994: contact forces by pivoting, Dantzig's algorithm in physical terms.
 
-Contacts are taken one by one. While the force at one is increased until its acceleration is zero, all others adapt so that what
-has been established stays so; where one of them comes to a bound, its index moves to another set. `compute_forces` and
-`drive_to_zero` are the paper's functions, as are `fdirection` and `maxstep` in `step.py`, sections 4 and 5; section 6, dynamic
-friction, is in the matrix that they are given. Read velocities and impulses for accelerations and forces and the same algorithm
-solves a time step.
+The algorithm adds contacts one at a time. It increases the force at a contact until the acceleration there is zero. Meanwhile
+all other forces adapt, so that the conditions established before remain true. If another force or acceleration reaches a bound,
+its index moves to another set. `compute_forces` and `drive_to_zero` are functions of the paper, and so are `fdirection` and
+`maxstep` in `step.py` (sections 4 and 5). Dynamic friction (section 6) is part of the given matrix. The same algorithm solves a
+time step, with velocities and impulses in place of accelerations and forces.
 
     a = A f + b                                                               (1)
     a_N >= 0,  f_N >= 0,  f_N a_N = 0                                         (2), (15)
     |f_F| <= mu f_N,  f_F . a_F <= 0,  |a_F| (mu f_N - |f_F|) = 0             (16), (21)
 
-Where the paper leaves a choice: x, the tangent that is established first, is the direction in which the contact accelerates, so
-that friction at the onset of slip opposes it. A contact that leaves NC gets friction opposed to its acceleration.
+The paper leaves two choices open. The first tangent x is the direction of the contact's acceleration, so that friction opposes
+slip when it starts. A contact that leaves NC gets friction opposed to its acceleration.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from .step import (
 
 __all__ = ["ESTABLISHED", "INTERRUPTED", "RAY", "compute_forces", "establish_bilateral"]
 
-# How compute_forces ends.
+# Outcomes of compute_forces.
 ESTABLISHED, INTERRUPTED, RAY = range(3)
 
-LASTS = 1e-14  # of the largest force: a step that changes the driven one by less is of size zero
-VANISHED = 1e-13  # of the largest force: no friction
+LASTS = 1e-14  # relative to the largest force: a step that changes the driven force by less has size zero
+VANISHED = 1e-13  # relative to the largest force: forces of a contact up to this count as zero
 
 
 @inlined_kernel
@@ -81,7 +81,7 @@ def _take_step(p, s):
 
 @leaf_kernel
 def _repeats(p, index, standing_since):
-    """Whether an index moves although nothing has since it last did: it alternates by steps of size zero."""
+    """Return True if an index changes its set a second time with only steps of size zero in between. Record the change."""
     again = p.changed[index] >= standing_since
     p.changed[index] = p.counts[PIVOTS]
     return again
@@ -89,7 +89,10 @@ def _repeats(p, index, standing_since):
 
 @kernel_part
 def _move(p, event, j, standing_since, at_rest):
-    """Move j to the set that the event asks for, or give it up where it only alternates."""
+    """Move j to the set that the event requires, or give it up if it oscillates between sets.
+
+    j: a contact, or for IDLE an index.
+    """
     if event == IDLE:
         if _repeats(p, j, standing_since) or not enter(p, j):
             c = p.owner[j]
@@ -112,7 +115,7 @@ def _move(p, event, j, standing_since, at_rest):
             clamp(p, j)
     elif event == SLIP:
         if _no_friction(p, j):
-            # friction and normal force come to zero together: the contact is about to break
+            # Friction and normal force reach zero together, so the contact is about to break.
             release(p, j)
         elif _repeats(p, first, standing_since):
             give_up_friction(p, j)
@@ -126,7 +129,7 @@ def _move(p, event, j, standing_since, at_rest):
 
 @kernel_part
 def _no_friction(p, c):
-    """Whether both forces of a contact have come to zero, against the largest of all."""
+    """Return True if the normal and friction forces of a contact are zero, relative to the largest force of all."""
     total = abs(p.force[p.normal[c]])
     for t in range(p.tangents):
         total += abs(p.force[p.friction[c] + t])
@@ -135,7 +138,7 @@ def _no_friction(p, c):
 
 @kernel_part
 def _arrive(p, d, purpose, event):
-    """The driven index joins the set that it has come to."""
+    """Move the driven index d to the set that it has reached."""
     c = p.owner[d]
     if purpose == TAKE_BACK:
         p.force[d] = 0.0
@@ -156,9 +159,18 @@ def _arrive(p, d, purpose, event):
 
 @leaf_kernel
 def drive_to_zero(p, d, purpose, at_rest, budget):
-    """Increase |f_d| until a_d is zero (or friction is at its bound; or, to take friction back, f_d is zero).
+    """Change f_d until its condition holds, and keep all established conditions.
 
-    Returns ESTABLISHED, RAY where nothing ever limits the step, or INTERRUPTED where the pivots exceed the budget.
+    `drive-to-zero` of Baraff 1994, sections 4 and 5.
+
+    p: forces, accelerations and index sets; updated in place.
+    d: the driving index.
+    purpose: DRIVE_NORMAL increases f_d until a_d = 0. DRIVE_FRICTION drives f_d against a_d until a_d = 0 or friction reaches
+        its bound. TAKE_BACK drives friction that was given up to zero.
+    at_rest: accelerations up to this count as zero [m/s^2].
+    budget: value of the pivot counter at which to stop.
+
+    Returns ESTABLISHED, RAY if nothing limits the step (section 6), or INTERRUPTED if the budget is used up.
     """
     p.counts[DRIVES] += 1
     if purpose == DRIVE_NORMAL:
@@ -187,7 +199,10 @@ def drive_to_zero(p, d, purpose, at_rest, budget):
 
 @inlined_kernel
 def _violated(p, c, at_rest):
-    """(index to drive, purpose) at a contact whose conditions are not met, normal before friction; (-1, 0) where all are."""
+    """Return the index to drive at contact c and the purpose, or (-1, 0) if all its conditions hold.
+
+    The normal condition is checked before friction. Friction without force or acceleration is moved to its set at once.
+    """
     normal, first = p.normal[c], p.friction[c]
     if p.normal_set[c] != CLAMPED and p.acceleration[normal] < -at_rest:
         p.normal_set[c] = NONE
@@ -223,7 +238,7 @@ def _violated(p, c, at_rest):
 
 @kernel_part
 def establish_bilateral(p):
-    """Solve for the forces of the bilateral constraints, the first indices; they stay in C for good."""
+    """Solve for the forces of the bilateral constraints. They have the first indices, which then stay in C."""
     for i in range(p.bilateral):
         enter(p, i)
     recompute(p)
@@ -231,13 +246,21 @@ def establish_bilateral(p):
 
 @kernel
 def compute_forces(p, order, cursor, at_rest, negligible, budget):
-    """Establish the conditions contact by contact, in an order, from where the cursor (1,) is.
+    """Establish the conditions of all contacts, one contact at a time.
 
-    at_rest: what counts as zero acceleration; negligible: what remains so where it cannot be driven away. budget: the number of
-    pivots at which to stop. Returns ESTABLISHED, INTERRUPTED, or RAY with the direction in `change`.
+    `compute-forces` of Baraff 1994.
+
+    p: forces, accelerations and index sets; updated in place.
+    order: (m,) order of the contacts.
+    cursor: (1,) position in `order` of the next contact; updated, so that an interrupted call can continue.
+    at_rest: accelerations up to this count as zero [m/s^2].
+    negligible: a negative normal acceleration up to this size counts as zero if its drive ends with a ray [m/s^2].
+    budget: value of the pivot counter at which to stop.
+
+    Returns ESTABLISHED, INTERRUPTED, or RAY with the direction of the ray in `p.change`.
     """
     m = order.size
-    checked = 0  # contacts in a row whose conditions were met
+    checked = 0  # number of consecutive contacts whose conditions hold
     since = p.counts[PIVOTS]
     while checked < m:
         c = order[cursor[0]]
@@ -246,7 +269,7 @@ def compute_forces(p, order, cursor, at_rest, negligible, budget):
             checked += 1
             cursor[0] = (cursor[0] + 1) % m
             if checked == m and p.counts[PIVOTS] > since:
-                # what the steps have added up to is measured afresh, once
+                # The steps accumulate round-off, so compute the forces and accelerations again and check once more.
                 recompute(p)
                 since = p.counts[PIVOTS]
                 checked = 0

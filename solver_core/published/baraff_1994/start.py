@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Index sets to begin with: from forces that were right in a problem much like this one, or from a guess.
+"""Initial index sets, from the forces of a similar problem or from a guess.
 
-The forces in C and CF are solved for at once. What then breaks a condition is taken out of its set, and the rest solved for
-again, until all that is established holds; the algorithm establishes what is missing.
+All forces in C and CF are solved for at once. Forces that then violate a condition leave their set, and the others are solved
+for again. This repeats until all established conditions hold. Pivoting then establishes the missing ones.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .step import holds, recompute
 
 __all__ = ["ZERO_ACCELERATION", "guess_forces", "pivot_at_once", "start", "zero_accelerations"]
 
-ZERO_ACCELERATION = 1e-12  # of the largest |b|: an acceleration below counts as zero
-DEPENDENT_ACCELERATION = 1e-9  # of the largest |b|: one that cannot be driven to zero because it depends on others already is
-SLIDING = 1e-6  # friction this close to its bound, relative, is taken to be at it
+ZERO_ACCELERATION = 1e-12  # relative to the largest |b|: smaller accelerations count as zero
+DEPENDENT_ACCELERATION = 1e-9  # relative to the largest |b|: as above, for accelerations that depend on others
+SLIDING = 1e-6  # friction this close to its bound, relative to it, counts as sliding
 
 
 @inlined_kernel
@@ -44,12 +44,15 @@ def _friction_size(p, c, vector):
 
 @inlined_kernel
 def _repair(p, c, at_rest, negligible, repaired):
-    """Whether an established contact broke one of its conditions; it is moved to the set that asks for less.
+    """Return True if an established contact violates one of its conditions, and move it to a set with fewer conditions.
 
-    Friction changes between CF and NCF once and is then left to be established anew; a normal force that pulls goes at once.
+    A normal force that pulls, or whose acceleration is not zero, is removed at once. Friction may change once between CF and
+    NCF. The second time, it is removed, and pivoting establishes it again.
+
+    repaired: (m,) True for contacts whose friction has changed its set; updated.
     """
     normal, first = p.normal[c], p.friction[c]
-    # a force whose effect counts as zero is none
+    # A normal force whose effect counts as zero is removed.
     effect = p.force[normal] * p.sizes.row[normal] * p.sizes.column[normal]
     if effect <= 1e-2 * at_rest or abs(p.acceleration[normal]) > negligible:
         forget(p, c)
@@ -81,7 +84,7 @@ def _repair(p, c, at_rest, negligible, repaired):
 
 @inlined_kernel
 def _relax(p, i, force, acceleration, step):
-    """Change force i by a step."""
+    """Add step to force i and update the accelerations."""
     if step != 0.0:
         force[i] += step
         column = p.matrix[i]
@@ -91,7 +94,7 @@ def _relax(p, i, force, acceleration, step):
 
 @inlined_kernel
 def _relax_friction(p, c, force, acceleration):
-    """Friction goes against the acceleration, no further than its bound."""
+    """Do one projected step of the friction of contact c, against its acceleration and up to its bound."""
     i, j = p.friction[c], p.friction[c] + p.tangents - 1
     a, b, d = p.matrix[i, i], p.matrix[i, j], p.matrix[j, j]
     half = 0.5 * (a - d)
@@ -110,10 +113,12 @@ def _relax_friction(p, c, force, acceleration):
 
 @kernel_part
 def guess_forces(p, known, sweeps):
-    """Forces (n,) by sweeps of projected Gauss-Seidel from known ones, empty for none; they are only to guess the sets from.
+    """Return forces (n,) after sweeps of projected Gauss-Seidel. They serve only to guess the index sets.
 
-    Where friction acts, it comes out opposed to the sliding, as Coulomb's law has it, which (21) does not ask for. Without
-    friction the sweeps end when C has not changed in one.
+    Friction opposes the sliding, as in Coulomb's law; (21) does not require that. Without friction, the sweeps end when a sweep
+    does not change C.
+
+    known: (n,) forces to start from, or an empty array.
     """
     n = p.b.size
     force, acceleration, has_static_friction = np.zeros(n), p.b.copy(), False
@@ -141,7 +146,7 @@ def guess_forces(p, known, sweeps):
 
 @kernel_part
 def start_from(p, guess, at_rest, negligible):
-    """Take the sets over from forces guess (n,), in the contacts' own axes; all sets are empty before."""
+    """Choose the initial sets from guessed forces (n,) in the contacts' axes. All sets must be empty."""
     m, count = p.normal.size, 0
     for c in range(m):
         bound = guess[p.normal[c]]
@@ -152,7 +157,7 @@ def start_from(p, guess, at_rest, negligible):
             p.acting[count] = p.normal[c]
             count += 1
     enter_acting(p, count)
-    # friction that carried something first: the rest may depend on it
+    # Enter nonzero friction first, because the other friction indices may depend on it.
     for carrying in (True, False):
         for c in range(m):
             if p.friction_set[c] == CF:
@@ -160,7 +165,7 @@ def start_from(p, guess, at_rest, negligible):
                     if (guess[i] != 0.0) == carrying:
                         p.force[i] = guess[i]
                         enter(p, i)
-    # what is good enough is left as it is: to solve for it moves forces among contacts that share a load
+    # Keep forces that already hold; another solve would only shift them among redundant contacts.
     if not holds(p, at_rest):
         recompute(p)
     repaired = np.zeros(m, np.bool_)
@@ -176,9 +181,9 @@ def start_from(p, guess, at_rest, negligible):
 
 @kernel_part
 def _soften(p, known, compliance):
-    """A := A + C, b := b - C f for a diagonal C, relative to A, and known forces f: a step of the proximal point method.
+    """Set A := A + C and b := b - C f, a step of the proximal point method from known forces f.
 
-    Bilateral constraints stay stiff, since their forces are not known.
+    C is diagonal, with entries relative to A. Bilateral constraints get no compliance, since their forces are not known.
     """
     for i in range(p.bilateral, p.b.size):
         c = compliance * p.sizes.row[i] * p.sizes.column[i]
@@ -190,10 +195,13 @@ def _soften(p, known, compliance):
 
 @kernel
 def start(p, known, sweeps, compliance, at_rest, negligible):
-    """Establish the bilateral constraints, and begin from known forces (n,), empty for none, improved by sweeps.
+    """Establish the bilateral constraints, and choose the initial sets from known forces.
 
-    compliance: how much the forces may resist being changed, relative to A. Forces that many contacts share in many ways stay
-    near the known ones, evenly spread, and A becomes regular; where they already solve the problem they still do.
+    known: (n,) known forces, or an empty array.
+    sweeps: Gauss-Seidel sweeps that first improve them.
+    compliance: compliance of a proximal point step, relative to A. It makes A regular and keeps the forces of redundant
+        contacts near the known forces. Known forces that solve the problem remain a solution.
+    at_rest, negligible: from `zero_accelerations` [m/s^2].
     """
     force = guess_forces(p, known, sweeps) if sweeps > 0 else known
     if compliance > 0.0:
@@ -205,7 +213,10 @@ def start(p, known, sweeps, compliance, at_rest, negligible):
 
 @kernel
 def zero_accelerations(b, at_rest):
-    """(what counts as zero acceleration, at_rest times the largest |b|; what as one that cannot be driven away)."""
+    """Return the accelerations that count as zero [m/s^2]: in general, and if they cannot be driven to zero.
+
+    at_rest: the first one, relative to the largest |b|.
+    """
     scale = 0.0
     for i in range(b.size):
         scale = max(scale, abs(b[i]))
@@ -214,10 +225,11 @@ def zero_accelerations(b, at_rest):
 
 @kernel
 def pivot_at_once(unknowns, known, sweeps, compliance, order, scales, budget):
-    """Start and pivot: how `compute_forces` ends, force, change, frame, counts.
+    """Choose the initial sets and pivot in one call, since passing all sets to Python and back takes as long as 50 contacts.
 
-    The arguments are those of `index_sets`, `start` and `compute_forces`. To hand all the sets to Python and back takes as long
-    as solving for 50 contacts.
+    The arguments are those of `index_sets`, `start` and `compute_forces`.
+
+    Returns the outcome of `compute_forces`, and force (n,), change (n,), frame (m, 2) and counts (4,) of the `Sets`.
     """
     p, (at_rest, negligible) = index_sets(unknowns), scales
     start(p, known, sweeps, compliance, at_rest, negligible)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A step of Baraff 1994: what all other forces do while one is increased, and how far it may be.
+"""A step of Baraff 1994: the change of all other forces while one force increases, and the largest step.
 
-`fdirection` (6) and `maxstep` (10) to (12), with friction (23), are the paper's functions, sections 4 and 5; the accelerations
-are (1). Among equal steps the one with the largest change goes first, a choice that the paper leaves.
+`fdirection` (6) and `maxstep` (10) to (12), with friction (23), are functions of the paper, sections 4 and 5. The accelerations
+are (1). If several limits give the same step, the one with the largest change comes first; the paper leaves this choice open.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ __all__ = [
     "recompute",
 ]
 
-# What limits a step: the driven acceleration or force comes to zero, the driven friction to its bound; another contact's normal
-# force or acceleration comes to zero, its friction to its bound, its sliding acceleration to zero; an idle index moves.
+# Limits of a step. REST, RETURN: the driven acceleration or force reaches zero. BOUND: the driven friction reaches its bound.
+# At another contact, RELEASE, CLAMP: the normal force or acceleration reaches zero. SLIP: friction reaches its bound.
+# STICK: the acceleration along delta reaches zero. IDLE: the acceleration of an idle index would change.
 NOTHING, REST, RETURN, BOUND, RELEASE, CLAMP, SLIP, STICK, IDLE = range(9)
 
-# What a drive is for: establish a normal force, establish a friction force, take back a friction force that was given up.
+# Purposes of a drive: establish a normal force, establish a friction force, drive friction that was given up to zero.
 DRIVE_NORMAL, DRIVE_FRICTION, TAKE_BACK = range(3)
 
 EQUAL = 1e-12  # relative difference of steps that count as equal
-IDLE_CHANGE = 1e2  # times the rounding of a step: an idle index that moves by less stays idle
+IDLE_CHANGE = 1e2  # relative to the round-off of a step: an idle index whose acceleration changes less stays idle
 
 
 @leaf_kernel
 def _add_columns(matrix, x, indices, count, out):
-    """out += sum of x_j A_j over the first `count` indices, four columns at a time."""
+    """Add the sum of x_j A_j over the first `count` indices to out, four columns at a time."""
     n = out.size
     i = 0
     while i + 4 <= count:
@@ -64,7 +65,7 @@ def _add_columns(matrix, x, indices, count, out):
 
 @inlined_kernel
 def _follow(p, vector):
-    """Friction in NCF follows its normal force."""
+    """Set the friction entries of contacts in NCF to mu delta times their normal entries, in place."""
     for c in range(p.normal.size):
         if p.friction_set[c] == NCF:
             for t in range(p.tangents):
@@ -73,7 +74,7 @@ def _follow(p, vector):
 
 @leaf_kernel
 def _measure(p):
-    """a = A f + b (1), afresh."""
+    """Compute the accelerations a = A f + b (1) from the forces."""
     count = 0
     for j in range(p.b.size):
         p.acceleration[j] = p.b[j]
@@ -85,7 +86,7 @@ def _measure(p):
 
 @leaf_kernel
 def holds(p, at_rest):
-    """Whether the forces as they are hold a = 0 in C and CF up to at_rest; computes all accelerations afresh."""
+    """Return True if the factorized indices have |a| <= at_rest under the present forces. Recompute all accelerations."""
     inside = p.clamped
     _follow(p, p.force)
     _measure(p)
@@ -97,7 +98,7 @@ def holds(p, at_rest):
 
 @leaf_kernel
 def recompute(p):
-    """Solve for the forces in C and CF once more, a = 0 there, and compute all accelerations afresh."""
+    """Solve for the forces in C and CF again, such that a = 0 there, and recompute all accelerations."""
     inside = p.clamped
     for _ in range(2):
         _measure(p)
@@ -112,8 +113,12 @@ def recompute(p):
 
 @kernel_part
 def fdirection(p, d, sign):
-    """Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6). Returns what is rounding in column_i
-    Delta f_i and in Delta a_i / row_i."""
+    """Compute Delta f for a unit change of f_d, with Delta a = 0 in C and CF, and Delta a (6).
+
+    The results are in `p.change` and `p.response`. sign: 1 to increase f_d, -1 to decrease it.
+
+    Returns the round-off of column_i Delta f_i and of Delta a_i / row_i.
+    """
     inside = p.clamped
     count = inside.size[0]
     for i in range(p.b.size):
@@ -137,7 +142,7 @@ def fdirection(p, d, sign):
 
 @inlined_kernel
 def _cone_step(p, c, noise):
-    """(23): the step at which friction reaches its bound, inf where it never does."""
+    """Return the step at which friction reaches its bound, (23), or inf if it never does."""
     n, mu2 = p.normal[c], p.mu[c] * p.mu[c]
     f, df = p.force[n], p.change[n]
     fastest = p.sizes.column[n] * abs(df)
@@ -158,7 +163,7 @@ def _cone_step(p, c, noise):
         return np.inf
     root = np.sqrt(discriminant)
     if product + root > 0.0:
-        # the smaller root where the bound recedes, the only positive one where it does not
+        # This is the only positive root if square > 0, and the smaller one otherwise.
         return -rest / (product + root)
     return (root - product) / square if square > 0.0 else np.inf
 
@@ -173,7 +178,7 @@ def _along_delta(p, c, vector):
 
 @inlined_kernel
 def _sooner(s, weight, best, best_weight):
-    """Whether a limit comes before the best one so far; of equal ones the one with the larger change is first."""
+    """Return True if a limit precedes the best one so far. Of equal limits, the one with the larger change comes first."""
     if not np.isfinite(best):
         return s < best
     near = EQUAL * max(abs(s), abs(best))
@@ -182,7 +187,7 @@ def _sooner(s, weight, best, best_weight):
 
 @kernel_part
 def _limit_of_driven(p, d, purpose, sign, noise):
-    """The step (12) at which the driven acceleration, or force, comes to zero, or the driven friction to its bound."""
+    """Return the step at which the driven index reaches its goal or, with friction, its bound, (12), and the event."""
     if purpose == TAKE_BACK:
         return abs(p.force[d]), RETURN
     s, event = np.inf, NOTHING
@@ -198,7 +203,12 @@ def _limit_of_driven(p, d, purpose, sign, noise):
 
 @kernel_part
 def maxstep(p, d, purpose, sign, noise):
-    """(s, event, j): the largest step that keeps to all conditions, what limits it, and at which contact (or idle index)."""
+    """Return the largest step that keeps all conditions, as (s, event, j).
+
+    noise: round-off, from `fdirection`.
+
+    s: the step; inf without a limit. event: the limit. j: its contact, its index if IDLE, or -1 if it is the driven index.
+    """
     s, event = _limit_of_driven(p, d, purpose, sign, noise)
     j, weight = -1, np.inf if np.isfinite(s) else 0.0
     for c in range(p.normal.size):
@@ -232,7 +242,7 @@ def maxstep(p, d, purpose, sign, noise):
 
 @kernel_part
 def _restless(p, d, noise):
-    """The established index outside the factorisation whose acceleration would change most, -1 where none would."""
+    """Return the idle index whose acceleration would change most, or -1 if none would change."""
     worst, most = -1, IDLE_CHANGE * noise
     for i in range(p.b.size):
         if i == d or p.clamped.column_at[i] >= 0 or not abs(p.response[i]) > most * p.sizes.row[i]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Staggered Projections: Kaufman, Sueda, James, Pai 2008: Algorithm 1 and its two projections."""
+"""Staggered Projections (Kaufman, Sueda, James and Pai 2008): Algorithm 1 and its two projections."""

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Projections in the kinetic metric by the method of multipliers: contact, and friction.
+"""Contact and friction projections in the kinetic metric, by the method of multipliers.
 
-The projections of Kaufman et al. 2008, (24) and (25), are, in velocity space,
+In velocity space, the projections (24) and (25) of Kaufman et al. 2008 are
 
     min over v of  1/2 |v - target|_M^2 + sum_k support_k(-(J_k v + c_k)),    v = target + M^-1 J^T y,
 
-with y_k in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given radius. y
-solves it exactly when y_k = P_k(y_k - rho_k (J_k v + c_k)) for any rho_k > 0, P_k the projection onto S_k. The method of
-multipliers repeats  y := P(y - rho (J v + c))  at the v that minimises the smooth function whose gradient is
+where y_k lies in a closed convex set S_k: the half-line of normal impulses, or the friction disk (or polygon) of a given
+radius. Let P_k be the projection onto S_k. Then y is a solution if and only if y_k = P_k(y_k - rho_k (J_k v + c_k)) for any
+rho_k > 0. The method of multipliers repeats  y := P(y - rho (J v + c)),  where v minimizes the smooth function with gradient
 
     M (v - target) - J^T P(y - rho (J v + c)),
 
-found by a semismooth Newton method with Hessian  M + J^T D J,  D = rho P'. That Hessian is positive definite for any contacts,
-redundant ones too, and has one block a pair of touching bodies: a block-sparse Cholesky factorisation solves it. As long as a
-factor brings the gradient down tenfold a step it is used again, and as long as no D changes, for it is the same.
+A semismooth Newton method finds this v. Its Hessian is  M + J^T D J  with  D = rho P'.  The Hessian is positive definite even
+if contacts are redundant. It has one block per pair of touching bodies, so a block-sparse Cholesky factorization solves it. A
+factor is reused while each step reduces the gradient tenfold. It is also reused while D is unchanged, because the Hessian is
+then the same.
 
-Joints are held in every projection, beside contact and beside friction: their rows are in each of the sets. A row that gives
-way, by a compliance gamma, adds  gamma y^2 / 2  to what is minimised, and P is its proximal map, P(w) = clamp(w / (1 + rho
-gamma)). What acts in both directions and without bound is linear, so a larger penalty costs nothing but digits.
+Both projections include the joints: the joint rows belong to the contact set and to the friction set. A compliant row, with
+compliance gamma, adds  gamma y^2 / 2  to the objective. P is then the proximal map P(w) = clamp(w / (1 + rho gamma)). A
+bilateral row without bounds is linear, so a larger penalty costs it only digits.
 """
 
 from __future__ import annotations
@@ -50,17 +51,22 @@ from ..effort import count_factorisation, is_over, spent
 
 __all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "project"]
 
-# numpy's integers: a Python literal in a named tuple triggers its own specialisation
-DISK = np.int64(0)  # the number of sides that stands for the exact friction disk
-FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass
-JOINT_PENALTY = 1e3  # times that of contacts, for joints
+# numpy integers, because a Python literal in a named tuple triggers a separate numba specialization
+DISK = np.int64(0)  # number of polygon sides that denotes the exact friction disk
+FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass of contact k
+JOINT_PENALTY = 1e3  # penalty of joints, relative to the penalty of contacts
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
 
 
 class Sets(NamedTuple):
-    """The sets S_k of m triples of rows. kind: CONTACT or FRICTION; sides: of a friction polygon, 0 for the disk; radius:
-    (m,) of friction; box: `System.box`, of joints, the last."""
+    """The sets S_k of m triples of rows; the triples of the joints come last.
+
+    kind: CONTACT or FRICTION.
+    sides: number of sides of the friction polygon, 0 for the disk.
+    radius: (m,) radius of each friction set [N s].
+    box: `System.box`, the bounds of the joint rows.
+    """
 
     kind: int | np.int64
     sides: int | np.int64
@@ -70,7 +76,7 @@ class Sets(NamedTuple):
 
 @leaf_kernel
 def _respond(sets, k, rho, w, y, d):
-    """y := P(w) of triple k in the rows of this kind, the others 0; d (3, 3) := rho P'(w)."""
+    """Set y := P(w) of triple k in the rows of this kind and 0 in the others. Set d (3, 3) := rho P'(w)."""
     joint = k - sets.radius.size + sets.box.shape[0]
     if joint >= 0:
         respond_in_rows(sets.box[joint], rho, w, y, d)
@@ -87,14 +93,16 @@ def _respond(sets, k, rho, w, y, d):
 
 @inlined_kernel
 def _joint_penalty(penalty):
-    """That of joints, at a penalty of contacts."""
+    """Return the penalty of joints for a given penalty of contacts."""
     return min(JOINT_PENALTY * penalty, LAST_PENALTY)
 
 
 @leaf_kernel
 def _slope(sets, rho, w, speed, linear, quadratic, t, work):
-    """Derivative of the smooth function along a step, t steps away: linear + t quadratic - sum_k speed_k . P(w_k - t rho_k
-    speed_k)."""
+    """Return the derivative of the smooth function along a Newton step, at the fraction t of the step.
+
+    It is linear + t quadratic - sum_k speed_k . P(w_k - t rho_k speed_k).
+    """
     slope = linear + t * quadratic
     moved, y, d = work[0], work[1], work[2:]
     for k in range(rho.size):
@@ -107,9 +115,11 @@ def _slope(sets, rho, w, speed, linear, quadratic, t, work):
 
 @leaf_kernel
 def _step_length(sets, rho, w, speed, linear, quadratic, work):
-    """Step t in (0, 1]: the whole Newton step unless the function rises steeply there, else about where its slope vanishes.
+    """Return the step length t in (0, 1] of a Newton step.
 
-    The function is convex, so the slope rises with t and its zero is bracketed by 0 and 1 (false position, Illinois variant).
+    The full step t = 1 is taken unless the smooth function rises steeply there. Otherwise t is near the minimum along the step.
+    The function is convex, so its slope increases with t and has a zero between 0 and 1. The false position method (Illinois
+    variant) finds it.
     """
     start = _slope(sets, rho, w, speed, linear, quadratic, 0.0, work)
     end = _slope(sets, rho, w, speed, linear, quadratic, 1.0, work)
@@ -131,7 +141,7 @@ def _step_length(sets, rho, w, speed, linear, quadratic, work):
 
 @leaf_kernel
 def _distance(system, sets, kappa, impulse, v, u):
-    """max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k, kappa the effective masses, m/s."""
+    """Return max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k [m/s], where kappa are the effective masses."""
     error, contacts = 0.0, system.mu.size
     for k in range(kappa.size):
         if kappa[k] == 0.0:
@@ -153,7 +163,7 @@ def _distance(system, sets, kappa, impulse, v, u):
 
 @leaf_kernel
 def _differ(a, b):
-    """Whether any two entries of arrays (m, 3, 3) are different."""
+    """Return True if two (m, 3, 3) arrays differ in any entry."""
     for k in range(a.shape[0]):
         for i in range(3):
             for j in range(3):
@@ -164,7 +174,10 @@ def _differ(a, b):
 
 @leaf_kernel
 def _choose_penalties(kind, contacts, penalty, inverse, rho):
-    """rho (m,), penalty times the inverse of a triple's rows of this kind."""
+    """Set rho (m,): for each triple, the penalty divided by the mean inverse effective mass of its rows of this kind.
+
+    inverse: (m, 3) inverse effective masses. A triple without such rows gets 0. Joints get the penalty of `_joint_penalty`.
+    """
     for k in range(rho.size):
         first, last = rows_of_kind(kind, k >= contacts)
         total, rows = 0.0, 0
@@ -177,7 +190,7 @@ def _choose_penalties(kind, contacts, penalty, inverse, rho):
 
 @leaf_kernel
 def _take(kind, contacts, y, impulse):
-    """impulse := y in the rows of this kind."""
+    """Copy y to impulse in the rows of this kind."""
     for k in range(impulse.shape[0]):
         first, last = rows_of_kind(kind, k >= contacts)
         for r in range(first, last):
@@ -186,7 +199,7 @@ def _take(kind, contacts, y, impulse):
 
 @leaf_kernel
 def _into_sets(sets, contacts, impulse, y, derivative):
-    """impulse := P(impulse); y, derivative: work arrays."""
+    """Set impulse := P(impulse) in the rows of this kind. y and derivative are work arrays."""
     for k in range(impulse.shape[0]):
         _respond(sets, k, 0.0, impulse[k], y[k], derivative[k])
     _take(sets.kind, contacts, y, impulse)
@@ -194,7 +207,10 @@ def _into_sets(sets, contacts, impulse, y, derivative):
 
 @leaf_kernel
 def _respond_all(system, sets, rho, impulse, v, u, trial):
-    """w := impulse - rho (J v + c), y := P(w), derivative := rho P'(w), the three of a trial. u: (3,) work array."""
+    """Set w := impulse - rho (J v + c), y := P(w) and derivative := rho P'(w) for all triples.
+
+    trial: the output arrays w (m, 3), y (m, 3) and derivative (m, 3, 3). u: (3,) work array.
+    """
     (w, y, derivative), contacts = trial, system.mu.size
     for k in range(rho.size):
         first, last = rows_of_kind(sets.kind, k >= contacts)
@@ -206,13 +222,19 @@ def _respond_all(system, sets, rho, impulse, v, u, trial):
 
 @kernel
 def project(operator, sets, target, criteria, effort, state, steps):
-    """Project: improve multipliers y until  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  is at most `criteria.target`, m/s,
-    or `criteria.acceptable` if they begin so or that is slow; returns it.
+    """Project onto the contact set or the friction set in the kinetic metric: (25) or (24) of Kaufman et al. 2008.
 
-    target: (n,) velocity without these impulses. effort: counts the factorisations, and ends all this when it is spent, which
-    leaves impulses that must not be used; the contact projection, never by the clock. state: of its impulses the rows of this
-    kind are y, warm start and answer, the others stay; those of joints are y too; its velocities are target + M^-1 J^T y to the
-    last bit. steps: of the multipliers, at the most.
+    The method of multipliers improves y until the error  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  reaches its target.
+
+    target: (n,) generalized velocity without the impulses of this kind.
+    criteria: stops at `target` [m/s], or at `acceptable` if the warm start is there already or progress is slow.
+    effort: counts the factorizations. When it is used up, the projection stops and its impulses must not be used. The clock
+        never stops a contact projection.
+    state: on input, the warm start y in the rows of this kind and in the joint rows. On output, the solution y in these rows;
+        the other rows are unchanged. The velocities are target + M^-1 J^T y to the last bit.
+    steps: maximum number of multiplier steps.
+
+    Returns the error [m/s], or inf if the Hessian has no factor.
     """
     system, blocks, values, inverse, kappa = operator
     kind, impulse, v = sets.kind, state.impulse, state.v
@@ -228,24 +250,24 @@ def project(operator, sets, target, criteria, effort, state, steps):
     velocity_after(system, target, work, v)
     error = _distance(system, sets, kappa, impulse, v, u)
     if error <= criteria.acceptable:
-        # to improve on what is good enough would only shift impulses among redundant contacts, away from their friction
+        # A better projection would only shift impulses among redundant contacts, and no longer fit their friction.
         return error
     factored, over = False, False
     error = np.inf
     for _ in range(steps):
-        # Newton: v minimises the smooth function for the multipliers y
+        # Newton's method: v minimizes the smooth function for the multipliers y.
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
             _respond_all(system, sets, rho, impulse, v, u, (w, fresh, derivative))
             for i in range(n):
                 work[i] = v[i] - target[i]
-            # M^-1 gradient is the velocity by which v and target + M^-1 J^T P(w) differ
+            # M^-1 gradient is the difference of the velocities v and target + M^-1 J^T P(w).
             imbalance(system, kind, fresh, work, (gradient, step))
             now = velocities_of_change(system, kind, step, speed)
             if now <= INNER * criteria.target:
                 break
             if t == 1.0 and refreshed and now > 0.5 * before:
-                # round-off, or pieces of the map between which whole steps go to and fro
+                # Either round-off limits the gradient, or full steps alternate between two pieces of the piecewise smooth map.
                 break
             refreshed = not factored or now > 0.1 * before
             if refreshed and (not factored or _differ(derivative, factored_with)):
@@ -271,7 +293,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
             t = _step_length(sets, rho, w, speed, linear, quadratic, small)
             for i in range(n):
                 v[i] += t * step[i]
-        # the multiplier step, and v made consistent with it
+        # Take the multiplier step, and recompute v from the new multipliers.
         _take(kind, contacts, fresh, impulse)
         generalised_impulse(system, kind, m, impulse, work)
         velocity_after(system, target, work, v)
@@ -280,9 +302,9 @@ def project(operator, sets, target, criteria, effort, state, steps):
         if over or is_converged(criteria, error, before, 0) or not np.isfinite(error):
             break
         if error > SLOW_GAIN * before:
-            # slow: redundant contacts that all but agree shift impulses among them at a rate of rho, and so do light bodies
-            # that carry heavy ones. A large rho finds the contacts that carry, at the price of digits and of Newton's
-            # convergence; where that is paid, because v is no better than the multipliers, the small one polishes
+            # Progress is slow. Nearly redundant contacts exchange impulses at a rate proportional to rho, and so do the
+            # contacts of light bodies under heavy ones. A large rho finds the loaded contacts sooner, but costs digits and
+            # slows Newton's method. If v is then no more accurate than the multipliers, the small rho refines the result.
             change = FIRST_PENALTY / penalty if now > 0.1 * error else min(10.0, LAST_PENALTY / penalty)
             before = _joint_penalty(penalty)
             penalty *= change

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Staggered Projections: Kaufman, Sueda, James and Pai 2008, "Staggered projections for frictional contact in multibody
-systems".
+"""Staggered Projections, Algorithm 1 of Kaufman, Sueda, James and Pai 2008.
 
-Contact impulses c = N alpha and friction impulses f = D beta are each the projection, in the kinetic metric, of what the other
-leaves over: (25) and (24). Algorithm 1 repeats the two projections, (27), from the last step's friction, until the friction of
-two iterations agrees (28). The friction with the smallest residual (29) is kept, and a contact projection always comes last, so
-that the answer never violates contact however early it is asked for.
+The paper is "Staggered projections for frictional contact in multibody systems". It splits the impulses into contact impulses
+c = N alpha and friction impulses f = D beta. Each is a projection in the kinetic metric that takes the other as given: (25) for
+contact and (24) for friction. Algorithm 1 alternates the two projections, (27), and starts from the friction of the last time
+step. It stops when the relative change of friction (28) is within the tolerance. It keeps the friction with the smallest
+residual (29) and ends with a contact projection. The result therefore satisfies contact even if the iteration stops early.
 
-This is the algorithm as it was published, and its iteration by itself, lines 5 to 8, with which the cascade
-(`coulomb/cascade.py`) accepts what other methods propose. Joints are held in both projections.
+This module has the published algorithm and its single iteration, lines 5 to 8. The cascade (`coulomb/cascade.py`) uses the
+single iteration to check the proposals of other methods. Both projections include the joints.
 """
 
 from __future__ import annotations
@@ -54,13 +54,17 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-EXACT = 1e-6  # of the fastest velocity: the error of a projection that counts as none, however loose the tolerance is
-ROUND_OFF = 1e-20  # of the contact impulse, in the square of the kinetic norm: a change of friction that is none
+EXACT = 1e-6  # largest target of a projection, relative to the velocity scale, for any looser tolerance
+ROUND_OFF = 1e-20  # changes of friction up to this count as zero; squared kinetic norms, relative to contact
 
 
 class Projections(NamedTuple):
-    """What the projections of a system share: its operator; sides: of a friction polygon, 0 for the disk; criteria: of a
-    projection, target and acceptable as of `project`."""
+    """Data shared by all projections of one system.
+
+    operator: operator of the system, with the storage of its factor.
+    sides: number of sides of the friction polygon, 0 for the disk.
+    criteria: stopping criteria of `project`.
+    """
 
     operator: Operator
     sides: int
@@ -68,8 +72,14 @@ class Projections(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """One iteration: the natural map that the contact projection leaves, m/s; the relative Coulomb residual after it; relative
-    error (28) and residual (29), J; the factorisations of the contact and of the friction projection."""
+    """Result of one iteration of Algorithm 1.
+
+    off: error of the contact projection, its natural map [m/s].
+    coulomb: relative Coulomb residual after the contact projection.
+    change: relative change of friction (28).
+    residual: residual (29) [J].
+    of_contact, of_friction: factorizations of the contact and of the friction projection.
+    """
 
     off: float
     coulomb: float
@@ -80,8 +90,12 @@ class Iterate(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Status, iterations, what found the answer, and the factorisations of the first contact and the first friction
-    projection."""
+    """Result of `staggered`.
+
+    status, iterations: how the iteration ended, and after how many iterations.
+    found: the method that found the solution.
+    first_contact, first_friction: factorizations of the first contact and the first friction projection.
+    """
 
     status: Status
     iterations: int
@@ -92,7 +106,7 @@ class Answer(NamedTuple):
 
 @leaf_kernel
 def _kinetic(system, p, work):
-    """p^T M^-1 p."""
+    """Return p^T M^-1 p, the squared kinetic norm of the generalized impulse p [J]."""
     apply_inverse_mass(system, p, work)
     s = 0.0
     for i in range(p.size):
@@ -102,10 +116,13 @@ def _kinetic(system, p, work):
 
 @kernel
 def into_cones(system, impulse):
-    """Impulses (m, 3) that contacts and joints may have: a warm start may be from other ones, or have rounding in it."""
+    """Move impulses (m, 3) into the friction cones and the bounds of the joint rows, in place.
+
+    A warm start may violate them because it comes from other contacts or contains round-off.
+    """
     for k in range(system.mu.size):
         impulse[k, 0] = max(impulse[k, 0], 0.0)
-        # of what does not press, without a bound or with one, there is none
+        # A contact without normal impulse has no friction, even if mu is infinite.
         size = np.sqrt(impulse[k, 1] * impulse[k, 1] + impulse[k, 2] * impulse[k, 2])
         bound = system.mu[k] * impulse[k, 0] if impulse[k, 0] > 0.0 else 0.0
         if size > bound:
@@ -119,7 +136,10 @@ def into_cones(system, impulse):
 
 @kernel_part
 def _relative_error(system, c, f, f_next, work):
-    """(28): |f_next - f|^2 / |f|^2 in the kinetic metric; 0 where the change is round-off beside the contact impulse c."""
+    """Return (28), |f_next - f|^2 / |f|^2 in the kinetic metric.
+
+    The result is 0 if the change is round-off relative to the contact impulse c.
+    """
     change = _kinetic(system, f_next - f, work)
     if change <= ROUND_OFF * _kinetic(system, c, work):
         return 0.0
@@ -129,7 +149,7 @@ def _relative_error(system, c, f, f_next, work):
 
 @leaf_kernel
 def residual(system, impulse, v):
-    """(29) at v = v_hat + M^-1 (N alpha + D beta)."""
+    """Return the residual (29) [J] at v = v_hat + M^-1 (N alpha + D beta)."""
     total = 0.0
     for k in range(system.slack.size):
         u, _, _ = relative_velocity(system, k, v)
@@ -139,7 +159,7 @@ def residual(system, impulse, v):
 
 @leaf_kernel
 def gap_velocities(system, v, velocity):
-    """Relative velocities (m, 3); returns how fast the contact that is broken most is, m/s."""
+    """Write the relative velocities (m, 3) [m/s]. Return the largest violation max(0, -(u_n + c)) of a contact [m/s]."""
     off = 0.0
     for k in range(velocity.shape[0]):
         velocity[k, 0], velocity[k, 1], velocity[k, 2] = relative_velocity(system, k, v)
@@ -150,7 +170,7 @@ def gap_velocities(system, v, velocity):
 
 @inner_kernel
 def projections(system, sides, target, acceptable):
-    """The `Projections` of a system. target, acceptable: of the natural map, relative to the fastest velocity."""
+    """Return the `Projections` of a system. target and acceptable are natural maps relative to the velocity scale."""
     fastest = fastest_velocity(system)
     bound = acceptable * fastest
     criteria = StoppingCriteria(target * fastest, bound, bound, fastest, 0, MAX_CHECKS)
@@ -159,9 +179,13 @@ def projections(system, sides, target, acceptable):
 
 @inner_kernel
 def _project(shared, kind, radius, effort, state):
-    """P_C(-M v_hat - f), or P_F(alpha)(-M v_hat - N alpha): `project` what the impulses of the other kind leave over, in
-    velocities; returns what `project` does, and those impulses, (n,). radius: (m,) mu alpha."""
-    # joints hold in both projections, so what is handed over is without them
+    """Compute P_C(-M v_hat - f), or P_F(alpha)(-M v_hat - N alpha), with `project` in velocity space.
+
+    kind: CONTACT or FRICTION. radius: (m,) radius of the friction sets, mu alpha [N s].
+
+    Returns the error of `project` [m/s] and the generalized impulse (n,) of the other kind.
+    """
+    # Both projections include the joint impulses, so the impulse of the other kind comes from contacts only.
     system = shared.operator.system
     other, target = np.empty(state.v.size), np.empty(state.v.size)
     generalised_impulse(system, FRICTION if kind == CONTACT else CONTACT, system.mu.size, state.impulse, other)
@@ -172,7 +196,7 @@ def _project(shared, kind, radius, effort, state):
 
 @inner_kernel
 def relative_residual(shared, state, velocity):
-    """The relative Coulomb residual of a state with the relative velocities (m, 3)."""
+    """Return the relative Coulomb residual of a state whose relative velocities are velocity (m, 3)."""
     operator, value, index = shared.operator, np.empty(5), np.empty(5, np.int64)
     system, kappa, scale = operator.system, operator.kappa, shared.criteria.scale
     worst, _ = relative_coulomb(system, state.impulse, velocity, kappa, shared.sides, scale, value, index)
@@ -181,16 +205,17 @@ def relative_residual(shared, state, velocity):
 
 @inner_kernel
 def take(state, other):
-    """state := other."""
+    """Copy other to state."""
     copy_rows(other.impulse, state.impulse)
     copy_vector(other.v, state.v)
 
 
 @inner_kernel
 def iterate(shared, effort, state, answer):
-    """Lines 5 to 8 of Algorithm 1; returns an `Iterate`.
+    """Do one iteration, lines 5 to 8 of Algorithm 1, and return an `Iterate`.
 
-    state: in the friction, out that after the friction projection. answer: out the state after the contact projection.
+    state: on input, the friction; on output, the state after the friction projection.
+    answer: on output, the state after the contact projection.
     """
     system, impulse, before = shared.operator.system, state.impulse, effort[DONE]
     velocity = np.empty((impulse.shape[0], 3))
@@ -213,11 +238,15 @@ def iterate(shared, effort, state, answer):
 
 @kernel_part
 def accepts(system, sides, tolerance, effort, state, history):
-    """Whether one iteration of Algorithm 1 from some impulses solves a `System`, by (28) and by the Coulomb residual.
+    """Return True if one iteration of Algorithm 1 solves a `System` by (28) and by the Coulomb residual.
 
-    It is what `solve_island` (`coulomb/cascade.py`) does without proposals when it is allowed one iteration. sides: of a
-    friction polygon, 0 for the disk. effort: what it costs. state: impulses of contacts, and where it accepts them the answer
-    and its velocities. history: (1, 3) relative error (28), residual (29) and relative Coulomb residual.
+    It does the same as `solve_island` (`coulomb/cascade.py`) without proposals and with one iteration.
+
+    sides: number of sides of the friction polygon, 0 for the disk.
+    tolerance: bound on (28) and on the relative Coulomb residual.
+    effort: counts the work.
+    state: on input, the impulses to start from; on output, the state after the contact projection.
+    history: (1, 3) output: relative change of friction (28), residual (29) and relative Coulomb residual.
     """
     m, n = system.body_a.size, system.velocity.size
     copy_vector(system.velocity, state.v)
@@ -233,16 +262,19 @@ def accepts(system, sides, tolerance, effort, state, history):
 
 @kernel_part
 def staggered(system, request, effort, state, history):
-    """Algorithm 1; returns an `Answer`, SOLVED by (28) alone.
+    """Run Algorithm 1 and return an `Answer`, whose status is SOLVED if (28) is within the tolerance.
 
-    The system's velocity is line 1. state: in the warm start, the impulses of contacts and of the rows of joints, of which only
-    friction counts; out the impulses and velocities of lines 15 to 17. effort: what it may cost. history: (max_iterations, 3)
-    relative error (28), residual (29) and relative Coulomb residual of each iteration.
+    system: its velocity is the result of line 1.
+    request: tolerance, maximum number of iterations and sides of the friction polygon.
+    effort: bounds and counts the work.
+    state: on input, the impulses of contacts and joints to start from; the result depends on the friction of this warm start,
+        and its other impulses only start the projections. On output, the impulses and velocities of lines 15 to 17.
+    history: (max_iterations, 3) output: relative change of friction (28), residual (29) and relative Coulomb residual.
     """
     tolerance, sides, impulse, v = request.tolerance, request.sides, state.impulse, state.v
     m, n = impulse.shape[0], v.size
     copy_vector(system.velocity, v)
-    # the paper's projections are exact: its tolerance is one on friction alone
+    # The paper assumes exact projections; its tolerance applies to the change of friction only.
     exact = min(tolerance, EXACT)
     shared = projections(system, sides, relative_target(exact, FALSE), ACCEPTABLE * exact)
     allow(effort, request.max_iterations, shared.operator.blocks.structure.target.size, m)
@@ -277,7 +309,10 @@ def staggered(system, request, effort, state, history):
 
 @inner_kernel
 def undo_penetration(shared, tolerance, state):
-    """No impulses, where a contact projection came to nothing and these do more harm than none."""
+    """Set all impulses to zero if a contact projection failed and left more penetration than no impulses would.
+
+    state: impulses and velocities; unchanged if the penetration is within the tolerance or no larger than without impulses.
+    """
     system, velocity = shared.operator.system, np.empty((state.impulse.shape[0], 3))
     without, off = gap_velocities(system, system.velocity, velocity), gap_velocities(system, state.v, velocity)
     if off > without and not is_held(off, tolerance, shared.criteria.scale):
