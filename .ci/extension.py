@@ -81,6 +81,11 @@ class Wheel:
         return self.filename.split("-")[-3]
 
     @property
+    def is_stable(self) -> bool:
+        """Whether it fits every later Python as well, as a wheel of the stable interface does."""
+        return self.filename.split("-")[-2] == "abi3"
+
+    @property
     def platform_tags(self) -> list[str]:
         """Platform tags, such as manylinux_2_28_x86_64."""
         return self.filename.removesuffix(".whl").split("-")[-1].split(".")
@@ -108,7 +113,7 @@ class Target:
     def has(self, wheel: Wheel) -> bool:
         """Whether a wheel belongs into it."""
         pythons = SHIPPED_BY_BLENDER if self.is_for_platform else (self.python,)
-        return wheel.platform == self.platform and wheel.python in pythons
+        return wheel.platform == self.platform and (wheel.is_stable or wheel.python in pythons)
 
     @staticmethod
     def of_this_machine() -> Target:
@@ -154,7 +159,7 @@ def fetch(wheel: Wheel) -> Path:
     WHEELS.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
     command += ["--only-binary", ":all:", "--implementation", "cp", "--python-version", wheel.python.removeprefix("cp")]
-    command += ["--abi", wheel.python, "--dest", str(WHEELS)]
+    command += ["--abi", "abi3" if wheel.is_stable else wheel.python, "--dest", str(WHEELS)]
     for tag in wheel.platform_tags:
         command += ["--platform", tag]
     subprocess.run([*command, wheel.requirement], check=True, stdin=subprocess.DEVNULL)

@@ -18,12 +18,15 @@ def parts() -> tuple[ModuleType, ...]:
     from .farms import export as farm_jobs
     from .farms import wedge as wedges
     from .fracture import operators as fractures
+    from .fracture import proxy_bodies as proxy_states
+    from .fracture import proxy_operators as proxies
     from .fracture import source as fracture_source
     from .interchange import operators as interchange
-    from .output import bones, contact_points, pieces, reactions
+    from .output import bones, contact_points, debris, pieces, reactions
     from .panels import activation as activation_panel
     from .panels import bonds as bond_panel
     from .panels import check, manual, menu, operators, pairs, preferences, ui
+    from .panels import debris as debris_panel
     from .panels import wedge as wedge_panel
     from .settings import activation as activation_settings
     from .settings import bonds as bond_settings
@@ -46,6 +49,8 @@ def parts() -> tuple[ModuleType, ...]:
         operators,
         fracture_source,
         fractures,
+        proxy_states,
+        proxies,
         demos,
         ui,
         overlay,
@@ -53,6 +58,7 @@ def parts() -> tuple[ModuleType, ...]:
         play,
         settling,
         contact_points,
+        debris,
         pieces,
         statistics,
         statistics_overlay,
@@ -65,6 +71,7 @@ def parts() -> tuple[ModuleType, ...]:
         wedge_panel,
         bond_panel,
         activation_panel,
+        debris_panel,
         check,
         manual,
         preferences,

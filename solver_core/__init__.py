@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact and friction for rigid bodies, solved: the published algorithms, and the simulation that runs them.
+"""Solvers for rigid bodies with contact and friction: the published algorithms, and the simulation that runs them.
 
     import solver_core as sc
     problem = sc.ContactProblem.from_delassus(G, g, mu)
@@ -7,7 +7,7 @@
     frames = sc.Simulation(sc.scenes.card_house(levels=3)).run(24)
     scene = sc.SceneSpec((sc.ground(), sc.box("Crate", (1, 1, 1), position=(0, 0, 0.5))))
 
-Names are imported on first use, so that reading or writing a scene does not load a compiler.
+Names are imported at first use, so reading or writing a scene does not load a compiler.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake that is done says of its accuracy: python -m solver_core.certificate SNAPSHOT CACHE FILE...
+"""Write the accuracy report of a finished bake: python -m solver_core.certificate SNAPSHOT CACHE FILE...
 
-Each FILE is written as what its name ends with: .json, the report as the worker writes it; .csv, a row for each frame; .html, a
-page with plots that needs no network and runs no script. The same bake gives the same bytes. Ends with 3 when a step missed its
-tolerance, 2 when something cannot be read.
+The extension of each FILE determines its format: .json, the report as the worker writes it; .csv, one row per frame; .html, a
+page with plots that needs no network and runs no script. The same bake gives the same bytes. The exit status is 3 if a step is
+unconverged, and 2 if an input cannot be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["FORMATS", "certificate_of", "main", "refuse_certificate", "write_cer
 
 
 def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
-    """The report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
+    """Return the report of a bake from its two files. Raises CacheError, ContainerError and OSError."""
     spec, settings = read_snapshot(snapshot)
     digest = file_digest(snapshot)
     frames = FrameCacheReader.of_snapshot(cache, spec, digest)
@@ -35,7 +35,7 @@ def certificate_of(snapshot: Path, cache: Path) -> dict[str, Any]:
 
 
 def table(report: dict[str, Any]) -> bytes:
-    """The frames as comma separated values; a number that is not finite is an empty cell."""
+    """Return the frames as comma-separated values. A number that is not finite is an empty cell."""
     rows = [cells(row) for row in report["frames"]]
     header = list(rows[0]) if rows else ["frame"]
     return tables.table(header, ([row[name] for name in header] for row in rows))
@@ -61,13 +61,15 @@ FORMATS: dict[str, tuple[OutputKind, Callable[[dict[str, Any]], bytes]]] = {
 
 
 def refuse_certificate(file: Path) -> None:
-    """Raise UsageError where a certificate's name ends with nothing known, and PathRefused where it would destroy something."""
+    """Raise UsageError if the file extension is unknown, and PathRefused if the file may not be overwritten."""
     refuse_output(file, format_of(file)[0])
 
 
 def write_certificate(report: dict[str, Any], file: Path) -> None:
-    """Write the report as what the file's name ends with, to standard output as JSON; raises UsageError where that is nothing
-    known, PathRefused where it would destroy something, and OSError."""
+    """Write the report in the format of the file extension, or to standard output as JSON.
+
+    Raises UsageError if the extension is unknown, PathRefused if the file may not be overwritten, and OSError.
+    """
     kind, form = format_of(file)
     write_output(file, kind, form(report))
 
@@ -80,7 +82,7 @@ def format_of(file: Path) -> tuple[OutputKind, Callable[[dict[str, Any]], bytes]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.certificate", description="Reports the accuracy of a bake.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
     parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says what is odd in a scene snapshot before any step of it: python -m solver_core.check SNAPSHOT FINDINGS [FOLDER].
+"""Check a scene snapshot before it is baked: python -m solver_core.check SNAPSHOT FINDINGS [FOLDER].
 
-FOLDER is where the modes of flexible bodies are kept, for the bake that follows. FINDINGS is written as JSON,
-{"warnings": [{"objects", "field", "message"}], "loads": {joint: [bears, breaks at]}, "shared": {joint: may break},
-"flexible": [what a report says of each flexible body]}: what `surprises` says, what is odd in the materials, which bodies
-overlap at the first frame, for which all contacts are looked for, what breakable joints bear, for which the first frames are
-simulated, and which joints' reactions are not unique. It ends when its standard input does, a pipe that whoever starts it
-holds open.
+FOLDER stores the modes of flexible bodies for the bake that follows. FINDINGS is a JSON file,
+{"warnings": [{"objects", "field", "message"}], "loads": {joint: [load, breaking impulse]}, "shared": {joint: may break},
+"flexible": [the report's entry for each flexible body]}. It contains the findings of `surprises`, warnings about materials,
+bodies that overlap at the first frame, the loads of breakable joints in a simulation of the first frames, and joints whose
+reactions are not unique. The process ends at the end of its standard input, a pipe that its parent process holds open.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Check as the command line `argv` (without the program's name) says; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     snapshot, findings, *folder = argv
     refuse_output(findings, REPORT)
     spec, settings = read_snapshot(snapshot)

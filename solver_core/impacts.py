@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The impacts of a bake, for sound and for effects: python -m solver_core.impacts SNAPSHOT CACHE FILE.csv
+"""Write a table of the impacts of a bake, for sound and effects: python -m solver_core.impacts SNAPSHOT CACHE FILE.csv
 
-A row for each impact, in the order of time: when, where, how hard, and of what on what. The bake has to have kept its contacts.
+The table has one row per impact, in order of time: its time, position, strength and bodies. The bake must have recorded its
+contacts.
 """
 
 from __future__ import annotations
@@ -35,21 +36,34 @@ STEPS_OF_AN_IMPACT = 2.5
 
 @dataclass(frozen=True)
 class Impact:
-    """Two bodies that met. time: s of simulated time since the first frame, when they began to. point: (3,) m; normal: (3,)
-    unit, from a to b; impulse: N s along it; speed: m/s, at which they closed. body_a, body_b: their indices."""
+    """Two bodies that met.
+
+    Attributes
+    ----------
+    time : s of simulated time since the first frame
+    point : (3,) m
+    normal : (3,) unit, from a to b
+    impulse : N s along it
+    speed : m/s, at which they closed
+    energy : J, that the impulse took
+    body_a, body_b : their indices
+    """
 
     time: float
     point: NDArray[np.float64]
     normal: NDArray[np.float64]
     impulse: float
     speed: float
+    energy: float
     body_a: int
     body_b: int
 
 
 def merged_impacts(frames: Iterable[FrameImpacts], steps: Iterable[float]) -> list[Impact]:
-    """The impacts of all frames, in order of time, those that time steps have cut in two put together; steps: s, of each
-    frame."""
+    """Return the impacts of all frames in order of time. The parts of an impact in consecutive time steps are merged.
+
+    steps: s, the time step of each frame.
+    """
     done: list[Impact] = []
     running: dict[tuple[int, int], Impact] = {}
     rows = [(row, step) for frame, step in zip(frames, steps, strict=True) for row in rows_of(frame)]
@@ -73,13 +87,14 @@ def rows_of(frame: FrameImpacts) -> Iterable[Impact]:
             frame.normal[k].astype(np.float64),
             float(frame.impulse[k]),
             float(frame.speed[k]),
+            float(frame.energy[k]),
             int(frame.body_a[k]),
             int(frame.body_b[k]),
         )
 
 
 def together(first: Impact, more: Impact) -> Impact:
-    """One impact of two parts: its begin is that of the first, its place and normal are those of both by their impulses."""
+    """Merge two parts of an impact: it starts with the first; its position and normal are means weighted by impulse."""
     whole = first.impulse + more.impulse
     normal = first.impulse * first.normal + more.impulse * more.normal
     size = length(normal)
@@ -89,13 +104,14 @@ def together(first: Impact, more: Impact) -> Impact:
         normal / size if size > 0.0 else first.normal,
         whole,
         max(first.speed, more.speed),
+        first.energy + more.energy,
         first.body_a,
         first.body_b,
     )
 
 
 def impacts_of(reader: FrameCacheReader) -> list[Impact]:
-    """The impacts of a whole cache; raises CacheError, also where its contacts were not kept, and OSError."""
+    """Return the impacts of a whole cache. Raises CacheError, also if contacts were not recorded, and OSError."""
     if not reader.has_contacts:
         raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
     info = reader.info
@@ -105,7 +121,7 @@ def impacts_of(reader: FrameCacheReader) -> list[Impact]:
 
 
 def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
-    """The impacts as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
+    """Return the impacts as comma-separated values. time: s of the shot since its first frame. frame: with a fraction."""
     place = [f"{name}_{axis}" for name in ("point", "normal") for axis in "xyz"]
     header, rows = ["time", "frame", "impulse", "speed", *place, "body_a", "body_b", "material_a", "material_b"], []
     frames = Timing(spec).frames_at(np.array([impact.time for impact in impacts]))
@@ -118,7 +134,7 @@ def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
 
 
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
-    """Write the impacts of a bake to a file; returns their number. Raises CacheError, ContainerError and OSError."""
+    """Write the impacts of a bake to a file. Returns their number. Raises CacheError, ContainerError and OSError."""
     refuse_output(file, TABLE)
     spec, _ = read_snapshot(snapshot)
     impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, file_digest(snapshot)))
@@ -127,7 +143,7 @@ def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.impacts", description="Writes the impacts of a bake.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
     parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache, with contacts")

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulates a snapshot at the pace of the clock, pulled by a hand: python -m solver_core.live SNAPSHOT [CACHE].
+"""Simulate a snapshot interactively in real time, with a mouse spring: python -m solver_core.live SNAPSHOT [CACHE].
 
-Events on standard output, one JSON object a line:
+Events on standard output, one JSON object per line:
 
     warning     as of `worker`
     compiled    as of `worker`
     ready       bodies (their names), frame_rate
-    frame       frame, poses (7 numbers a body), rate (simulated seconds a second of the clock, at most 1), missed (steps of the
-                frame beyond the tolerance), force (3 numbers, N, of the hand in the last step, null while it holds nothing),
-                pulls (how often the hand took hold), strongest (N, the largest force of the hand so far)
-    unkept      why (the frames cannot be written to CACHE; the play goes on)
-    over        why (the scene cannot go on, or cannot be simulated)
+    frame       frame, poses (7 numbers per body), rate (simulated seconds per real second, at most 1), missed (unconverged
+                steps of the frame), force (3 numbers, N, of the mouse spring in the last step, null without a pull), pulls
+                (the number of pulls so far), strongest (N, the largest force of a pull so far)
+    unkept      why (the frames cannot be written to CACHE; the simulation continues)
+    over        why (the scene cannot continue, or cannot be simulated)
 
-Lines of standard input: "pause", "continue" and "stop" as of `worker`, and {"body": index, "point": [x, y, z], "to": [x, y, z]}
-in m, in the body's frame and in the world's, to pull at a body, or {"body": null} to let go. The process ends when standard
-input does.
+Lines on standard input: "pause", "continue" and "stop" as for `worker`; {"body": index, "point": [x, y, z], "to": [x, y, z]},
+in m, in the body frame and in the world frame, to pull a body; and {"body": null} to release it. The process ends at the end of
+standard input.
 
-A play has no more steps than it needs, about 120 a second where a bake has more. Each step takes the time that it needs: no
-limit of time decides what stands. A play that is slower than the clock is in slow motion, and leaves out no frame. Every frame
-is written to CACHE, so that a play can be kept. Compiled kernels are loaded before the first frame.
+An interactive simulation takes about 120 steps per second if a bake takes more. Steps have no time limit, so the stability of a
+scene does not depend on the computer. If the simulation is slower than real time, it runs in slow motion and skips no frame.
+Every frame is written to CACHE, so that it can be kept. Compiled kernels are loaded before the first frame.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Hand", "Recorder", "main", "play", "settings_of_play"]
 
-STEP_OF_A_PLAY = 1.0 / 120.0  # s, about: bakes have shorter ones
-LATE = 2.0  # frames: a play that is behind by more does not hurry, but counts time from now on
-SECONDS_OF_RATE = 1.0  # the rate is that of the frames of so long, and of two frames at least
+STEP_OF_A_PLAY = 1.0 / 120.0  # s, approximate; bakes may use shorter steps
+LATE = 2.0  # frames; if the simulation is later than this, the clock restarts instead of catching up
+SECONDS_OF_RATE = 1.0  # the rate is a mean over frames of this duration, and over at least two frames
 
 
 class Clock:
-    """When frames are due, the first one now, and how fast they come. seconds: between two frames."""
+    """The schedule of frames, the first one being due now, and their rate. seconds: between two frames."""
 
     def __init__(self, seconds: float):
         self._seconds, self._due = seconds, time.monotonic()
         self._shown: deque[float] = deque()
 
     def left(self) -> float:
-        """Seconds until the next frame is due, negative when it is late."""
+        """Return the seconds until the next frame is due; negative if it is late."""
         return self._due - time.monotonic()
 
     def tick(self) -> None:
-        """Count a frame that is shown now, and look forward to the next one."""
+        """Count a frame that is shown now, and schedule the next one."""
         now = time.monotonic()
         self._shown.append(now)
         while len(self._shown) > 2 and now - self._shown[1] >= SECONDS_OF_RATE:
@@ -76,30 +76,30 @@ class Clock:
         self._due = max(self._due + self._seconds, now - LATE * self._seconds)
 
     def skip(self, seconds: float) -> None:
-        """Leave out a pause of so many seconds."""
+        """Shift the schedule by a pause of so many seconds."""
         self._due += seconds
         self._shown = deque(then + seconds for then in self._shown)
 
     @property
     def rate(self) -> float:
-        """Simulated seconds a second of the clock, over the last frames; 1 before there are two."""
+        """Return simulated seconds per real second over the last frames; 1 before there are two frames."""
         elapsed = self._shown[-1] - self._shown[0] if self._shown else 0.0
         return min(1.0, (len(self._shown) - 1) * self._seconds / elapsed) if elapsed > 0.0 else 1.0
 
 
 class Hand:
-    """The last order for a pull among the lines of standard input, which a thread of its own reads."""
+    """The latest pull request from standard input, read on a separate thread."""
 
     def __init__(self, ending: Ending):
         self._ending = ending
         self._asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
 
     def hear(self) -> None:
-        """Listen until standard input ends, which asks for the end of the play."""
+        """Start to read standard input. Its end requests a stop."""
         threading.Thread(target=self._listen, name="hand", daemon=True).start()
 
     def take(self, line: bytes) -> None:
-        """Obey a word, or remember where the hand is. Other lines are ignored."""
+        """Handle a command, or store a pull request. Other lines are ignored."""
         if obey(line, self._ending):
             return
         try:
@@ -110,7 +110,7 @@ class Hand:
             self._asked.put(asked)
 
     def newest(self) -> dict[str, Any] | None:
-        """The last order since the call before; None where there was none."""
+        """Return the latest pull request since the previous call; None if there was none."""
         found = None
         while not self._asked.empty():
             found = self._asked.get()
@@ -123,7 +123,7 @@ class Hand:
 
 
 class Recorder:
-    """Writes the frames of a play to a cache, if there is one. A disk that is full ends the recording, not the play."""
+    """Writes frames to a cache, if there is one. A full disk ends the recording but not the simulation."""
 
     def __init__(self, path: str | None, spec: SceneSpec, settings: SolverSettings, ending: Ending):
         self._ending = ending
@@ -147,14 +147,14 @@ class Recorder:
             emit("unkept", why=str(error))
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the cache."""
         if self._writer is not None:
             self._writer.close()
         self._writer = None
 
 
 class Player:
-    """Runs a simulation at the pace of the clock, pulled by a hand."""
+    """Runs a simulation in real time, with a mouse spring."""
 
     def __init__(self, simulation: Simulation, hand: Hand, ending: Ending):
         self._simulation, self._hand, self._ending = simulation, hand, ending
@@ -163,7 +163,7 @@ class Player:
         self._pulls, self._strongest = 0, 0.0
 
     def run(self, recorder: Recorder) -> None:
-        """Play until the end is asked for. Raises SceneError, StopAsked and ListenerGone."""
+        """Simulate until a stop is requested. Raises SceneError, StopAsked and ListenerGone."""
         frame = self._simulation.first_frame()
         while True:
             self._clock.tick()
@@ -182,7 +182,7 @@ class Player:
             self._pull(asked)
 
     def _wait(self) -> None:
-        """Wait while there is a pause, which the clock leaves out. Raises StopAsked."""
+        """Wait while the simulation is paused, and shift the schedule by that time. Raises StopAsked."""
         if not self._ending.pauses:
             self._ending.check()
             return
@@ -226,16 +226,21 @@ class Player:
 def play(
     spec: SceneSpec, settings: SolverSettings, hand: Hand, ending: Ending, cache: str | None = None, *, contacts: bool = False
 ) -> None:
-    """Simulate until the end is asked for.
+    """Simulate until a stop is requested.
 
     Parameters
     ----------
-    spec, settings : the scene, and the settings of its bakes; `settings_of_play` has those of the play.
-    hand, ending : what pulls, and what asks for the end.
-    cache : a file for the frames; None to keep none.
-    contacts : whether the cache has the contacts of each frame.
+    spec : the scene
+    settings : of its bakes; `settings_of_play` derives those of the interactive simulation
+    hand : the pull requests
+    ending : the stop request
+    cache : a file for the frames; None to record none
+    contacts : whether to record the contacts of each frame
 
-    Raises SceneError where the scene cannot be simulated or cannot go on, StopAsked and ListenerGone.
+    Raises
+    ------
+    SceneError : the scene cannot be simulated, or cannot continue
+    StopAsked, ListenerGone
     """
     # only now, for numba takes a while to load
     from .compile.watch import Watch
@@ -245,7 +250,7 @@ def play(
     settings, folder = settings_of_play(spec, settings), folder_of_kernels()
     with Watch(folder, emit_count):
         simulation = Simulation(spec, settings, keep_contacts=contacts)
-        # where some are missing, a play does not wait for kernels that its scene may never call
+        # If kernels are missing, do not wait for those that the scene may never call.
         if are_all_in(folder):
             load_kernels_of(spec)
         emit_warnings(simulation.warnings)
@@ -258,13 +263,13 @@ def play(
 
 
 def settings_of_play(spec: SceneSpec, settings: SolverSettings) -> SolverSettings:
-    """The settings of a play: as many steps as in a bake or fewer, and no limit of time for a step."""
+    """Return the settings of an interactive simulation: at most as many steps as in a bake, and no time limit for a step."""
     steps = max(1, min(settings.substeps, round(spec.time_scale / (spec.fps * STEP_OF_A_PLAY))))
     return replace(settings, substeps=steps, step_time_limit=0.0)
 
 
 def main(argv: Sequence[str], ending: Ending) -> int:
-    """Play as the command line `argv` (without the program's name) says; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.live", description="Plays a scene snapshot at the pace of the clock.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("cache", metavar="CACHE", nargs="?", help="a frame cache for what is played")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settles a scene snapshot: python -m solver_core.settle_file SNAPSHOT [--seconds S] [--threads N] [--parent-pipe]
+"""Settle a scene snapshot: python -m solver_core.settle_file SNAPSHOT [--seconds S] [--threads N] [--parent-pipe]
 
-All active bodies of the snapshot move, all others stand still, see `dynamics/settle.py`. Events on standard output, one JSON
-object a line:
+All active bodies of the snapshot move; all others are static. See `dynamics/settle.py`. Events on standard output, one JSON
+object per line:
 
     compiled    as of `worker`
     progress    seconds (of simulated time), resting, moving (numbers of bodies)
@@ -10,8 +10,8 @@ object a line:
                 seconds, steps, missed_steps, overlap (m), overlapping (names)
     error       message, problems: [{object, field, message}]
 
-Exit status: 0 everything rests and every step reached its tolerance, 2 bad usage or input, 3 something does not rest or a step
-missed its tolerance, 1 anything else. With --parent-pipe the process ends when standard input does, or at the line "stop".
+Exit status: 0 all bodies are at rest and all steps converged, 2 bad usage or input, 3 a body is not at rest or a step is
+unconverged, 1 any other error. With --parent-pipe, the process ends at the end of standard input or at the line "stop".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str], ending: Ending) -> int:
-    """Settle as the command line `argv` (without the program's name) says; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.settle_file", description="Drops the bodies of a snapshot until they rest.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
     parser.add_argument("--seconds", type=float, help="simulated time at most")
@@ -67,7 +67,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
 
 
 def run(snapshot: str, seconds: float | None, threads: int, ending: Ending) -> int:
-    """Settle a snapshot, and print the result; returns the exit status."""
+    """Settle a snapshot and print the result. Returns the exit status."""
     # only now, for numba takes a while to load
     from .compile.watch import Watch
     from .dynamics.settle import SETTLE_SECONDS, settle
@@ -106,7 +106,7 @@ def print_settled(spec: SceneSpec, settled: Settled) -> None:
 
 
 def refused(status: int, message: str, problems: Sequence[SceneProblem] = ()) -> int:
-    """Print the event "error"; returns the exit status."""
+    """Print the event "error". Returns the exit status."""
     emit("error", message=message, problems=[dataclasses.asdict(problem) for problem in problems])
     return status
 

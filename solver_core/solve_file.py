@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solves a contact problem in a file: python -m solver_core.solve_file PROBLEM [--method M] [--tolerance T] [--output FILE]
+"""Solve a contact problem in a file: python -m solver_core.solve_file PROBLEM [--method M] [--tolerance T] [--output FILE]
 
-PROBLEM is HDF5 of FCLIB, text of Siconos, or npz of Stiction. A line each says what it is, what was mended, how it ended, and
-how far the law is from holding, with the worst contact, measured by the file's own matrices. FILE, .npz or .hdf5, has the
-problem with its solution. Ends with 0 when it is solved within the tolerance, 3 when it is not, 2 when something cannot be read
-or is refused, 1 for anything else.
+PROBLEM is an HDF5 file of FCLIB, a text file of Siconos, or an npz file of Stiction. The output has one line each for the
+problem, for repairs of its data, for the result, and for the residuals of the contact law with the worst contact, computed with
+the matrices of the file. FILE, .npz or .hdf5, contains the problem with its solution. Exit status: 0 solved within the
+tolerance, 3 not solved, 2 an input cannot be read or is invalid, 1 any other error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MEASURES = ("penetration", "cone", "complementarity", "dissipation", "natural_ma
 
 
 def add_arguments(parser: Parser) -> None:
-    """What a contact problem is solved by; `stiction solve` has the same."""
+    """Add the arguments of the solve, which `stiction solve` shares."""
     parser.add_argument("problem", metavar="PROBLEM", help="HDF5 of FCLIB, text of Siconos or npz of Stiction")
     parser.add_argument("--method", choices=METHODS, default="staggered", help="the solver (%(default)s)")
     parser.add_argument("--tolerance", type=float, default=1e-6, help="largest relative error of the law (%(default)s)")
@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def main(argv: Sequence[str], ending: Ending | None = None) -> int:
-    """Solve as the command line `argv` (without the program's name) says; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     # only now, for they load numba and scipy
     from .io.contact_problem_files import read_problem, refuse_problem, write_solution
     from .laboratory.solve import solve
@@ -100,7 +100,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
 
 
 def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:
-    """What a problem is, and what was mended in it."""
+    """Yield the description of a problem, and the repairs of its data."""
     kind = type(file.form).__name__
     names = {"LocalForm": "local form", "GlobalForm": "global form", "ContactProblem": "bodies"}
     joined = f", {problem.joints} triples of joints" if problem.joints else ""
@@ -117,7 +117,7 @@ def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:
 
 
 def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterator[str]:
-    """How a solve ended, and how far the law is from holding."""
+    """Yield the result of a solve, and its residuals."""
     stats = result.stats
     found = "" if stats.found is None else f", found by {stats.found.name.lower()}"
     yield f"status: {result.status.name}{found}"
@@ -135,7 +135,7 @@ def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterat
 
 
 def run(argv: Sequence[str]) -> int:
-    """Solve as `main` does, in a process of its own, which signals end at once; returns the exit status."""
+    """Solve as `main` does, in a process that signals end immediately. Returns the exit status."""
     prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)

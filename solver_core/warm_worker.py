@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes one snapshot after another in one process, with kernels loaded: python -m solver_core.warm_worker.
+"""Bake several snapshots in sequence in one process with loaded kernels: python -m solver_core.warm_worker.
 
-A line of standard input that is a JSON list has the arguments of a bake, those of `worker`, and each bake is what it is there:
-the same events, and the same words on standard input while it runs. After one that came to its end, or was ended by "stop",
-there is an event more, and the process waits for the next line, with no file open:
+A line on standard input that is a JSON list contains the arguments of a bake, as for `worker`. The events, and the commands on
+standard input during a bake, are those of `worker`. After a bake that finished, or that "stop" ended, one more event follows,
+and the process waits for the next line, with no file open:
 
-    ended       status (what the worker would have ended with)
+    ended       status (the exit status that the worker would have had)
 
-After any other bake the process ends with its status, as the worker does: nobody has to wonder what such a bake left behind. It
-also ends with the status of a bake that took much memory, and otherwise with 1: when standard input ends, by a signal, and
-when nothing has been asked of it for some time.
+After any other bake, the process exits with its status, as the worker does, so that no state of a failed bake remains. It also
+exits with the status of a bake that used much memory. It exits with 1 at the end of standard input, at a signal, and if it has
+been idle for some time.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from .worker import main as bake
 
 __all__ = ["Orders", "main"]
 
-# Bytes, twice what it has with its kernels loaded. What a bake takes beyond that is not all given back to the system, and what
-# takes that much is not waited for because of its start.
+# Bytes, twice the memory of a process with loaded kernels. A bake that uses more does not return all of it to the system, and
+# takes so long that the time to start a process does not matter.
 MOST_MEMORY = 1 << 29
 
 
 class Orders:
-    """What is asked of this process, on standard input and by signals. ending: of the bake that was asked for last."""
+    """The requests to this process, from standard input and signals. ending: the stop request of the last requested bake."""
 
     def __init__(self) -> None:
         self.ending = Ending()
         self._bakes: queue.SimpleQueue[tuple[bytes, Ending] | None] = queue.SimpleQueue()
 
     def hear(self) -> None:
-        """Listen to standard input, as long as there is one."""
+        """Start to read standard input, until it ends."""
         threading.Thread(target=self._listen, name="parent", daemon=True).start()
 
     def next(self) -> tuple[bytes, Ending] | None:
-        """The line of the bake to be done next, and what ends that; None when there is none to come. Waits for it."""
+        """Wait for the next bake. Returns its line and its stop request; None if no bake will come."""
         try:
             return self._bakes.get(timeout=SECONDS_TO_STAY)
         except queue.Empty:
             return None
 
     def ask(self, reason: str) -> None:
-        """Ask for the end of the process; `reason` says who does."""
+        """Request that the process ends. reason: who requests it."""
         self._bakes.put(None)
         self.ending.ask(reason)
 
     def hasten(self) -> None:
-        """Do not wait for the step that is in work."""
+        """Do not wait for the current step."""
         self.ending.hasten()
 
     def _listen(self) -> None:
@@ -67,13 +67,13 @@ class Orders:
         self.ask(PARENT_GONE)
 
     def _take(self, line: bytes) -> None:
-        # a word that comes after this line is meant for this bake
+        # A command after this line belongs to this bake.
         self.ending = Ending()
         self._bakes.put((line, self.ending))
 
 
 def main(orders: Orders) -> int:
-    """Bake what is asked for until something speaks against another bake here; returns the exit status."""
+    """Run the requested bakes until the process has to end. Returns the exit status."""
     while (order := orders.next()) is not None:
         line, ending = order
         end_by_force(ending, ExitStatus.FAILED)
@@ -86,7 +86,7 @@ def main(orders: Orders) -> int:
             emit("ended", status=status)
         except ListenerGone:
             return status
-    # not the status of a bake: one may have been asked for that is not done
+    # Not the status of a bake, because a requested bake may not have run.
     return ExitStatus.FAILED
 
 

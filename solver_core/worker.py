@@ -1,37 +1,38 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes a scene snapshot into a frame cache in a process of its own: python -m solver_core.worker SNAPSHOT CACHE.
+"""Bake a scene snapshot into a frame cache, in a separate process: python -m solver_core.worker SNAPSHOT CACHE.
 
-The one path by which every bake runs, with or without Blender. It says what it does in JSON objects, one a line, on standard
-output; "event" is their kind:
+Every bake, with or without Blender, runs through this command. It reports progress on standard output, one JSON object per
+line; "event" is the kind of the object:
 
-    compiling   kernels are loaded, and compiled where they have not been; unfit: why those that the package brings, or a folder
-                that was named, cannot be used, null if they can or there are none
-    preparing   body, number, of: the modes of a flexible body are computed, of so many different ones
-    prepared    bodies: of each flexible one, what a report says of it
-    compiled    kernels: how many came since the bake began; there: how many are on disk, of the whole that any bake may need,
-                which is more than one does; left: s that the others would take at the pace so far, or null; at any time, about
-                once a second while it compiles
-    started     frame_start, frame_end, resumed_from (the last frame that was there already, or null), bodies
+    compiling   kernels are being loaded or compiled; unfit: why the precompiled kernels of the package, or of a named folder,
+                cannot be used; null if they can, or if there are none
+    preparing   the modes of a flexible body are being computed; body, number, of (the number of different flexible bodies)
+    prepared    bodies: the report's entry for each flexible body
+    compiled    kernels: compiled since the bake started; there, whole: kernels on disk, and all that any bake may need, which
+                is more than one bake needs; left: s for the others at the present pace, or null. At any time, about once per
+                second while kernels are compiled
+    started     frame_start, frame_end, resumed_from (the last frame already in the cache, or null), bodies
     warning     objects, field, message
-    kept        of a frame that the cache has, and that is gone on after: what `frame` has, but for size
-    repeated    the same, and last: of one that was simulated once more, of those from its newest checkpoint to the frame `last`
+    kept        one event per frame already in the cache when a bake resumes; the fields of `frame` without size
+    repeated    the same for a frame that was simulated again, after the newest checkpoint; last: the last such frame
     frame       frame, contacts, iterations, found, worst_error, missed, violations (of each kind), moving, deepest_overlap,
                 overlap_ratio, deepest_pair, seconds, size (of the whole cache, in bytes)
-    paused      it waits; nothing more comes until it goes on
+    paused      the bake waits; no event follows until it continues
     finished    frames, missed_steps (of the whole cache), seconds (of this run)
-    stopped     frame (the last one in the cache, null when it has none), reason; --resume goes on after it
+    stopped     frame (the last one in the cache, or null), reason; --resume continues after it
     error       message, problems: [{object, field, message}]
 
-Exit status: 0 baked, 2 bad usage or input, 3 baked and at least one step missed its tolerance, 4 the cache was taken away, cut
-or replaced meanwhile, 1 anything else.
+Exit status: 0 success, 2 bad usage or input, 3 success with at least one unconverged step, 4 the cache was removed, truncated
+or replaced during the bake, 1 any other error.
 
-With --parent-pipe the line "pause" on standard input lets it wait before its next time step, "continue" go on, and "stop" end
-there. `warm_worker` does the same for one bake after another.
+With --parent-pipe, the line "pause" on standard input makes the bake wait before its next time step, "continue" resumes it, and
+"stop" ends it there. `warm_worker` does the same for several bakes in sequence.
 
-SIGINT (Ctrl+C), SIGTERM, SIGHUP, CTRL_BREAK and, with --parent-pipe, the end of standard input stop it before its next time
-step. Where that takes more than a few seconds, as a long step and compiling may, and at a second signal, the process is ended
-by force, with the same words, report and status: the frame that was in work is lost, all before it are in the cache. It stops
-as well when nobody reads its output any more.
+SIGINT (Ctrl+C), SIGTERM, SIGHUP, CTRL_BREAK and, with --parent-pipe, the end of standard input stop the bake before its next
+time step. If that takes more than a few seconds, because of a long step or compilation, or at a second signal, the process
+exits immediately, with the same message, report and status. The unfinished frame is then lost; all frames before it are in the
+cache.
+The bake also stops if its output is no longer read.
 """
 
 from __future__ import annotations
@@ -83,14 +84,15 @@ from .validation.scene import validate
 
 __all__ = ["main"]
 
-# Longer than a worker takes to end: a bake may be resumed as soon as the last one was stopped.
+# Longer than a worker takes to exit, because a bake may be resumed as soon as the last one was stopped.
 SECONDS_FOR_LOCK = 6.0
 
 
 def main(argv: Sequence[str], ending: Ending | None = None) -> int:
-    """Bake as the command line `argv` (without the program's name) says; returns the exit status.
+    """Run the command.
 
-    ending: once it asks for the end, the bake ends before its next time step.
+    argv: the command line without the program name. ending: the stop request; the bake ends before its next time step once it
+    is set. Returns the exit status.
     """
     parser = Parser(prog="python -m solver_core.worker", description="Bakes a scene snapshot into a frame cache.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
@@ -134,8 +136,11 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
 
 
 def refuse_outputs(arguments: argparse.Namespace) -> None:
-    """Raise UsageError where one file is named as two, or the report's as standard output, where the events are; PathRefused
-    where a report would destroy something."""
+    """Check the output paths.
+
+    Raises UsageError if two outputs name the same file, or if the report goes to standard output, which is used for events.
+    Raises PathRefused if a report would overwrite another kind of file.
+    """
     refuse_one_for_another((what, getattr(arguments, what)) for what in ("snapshot", "cache", "report"))
     if arguments.report == STANDARD_OUTPUT:
         raise UsageError("--report: standard output has the events of the bake; name a file")
@@ -144,7 +149,7 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace, ending: Ending) -> int:
-    """Bake, and turn whatever goes wrong into a message, an entry in the report and an exit status."""
+    """Bake, and convert any error to a message, a report entry and an exit status."""
     ending.last_words = lambda: stopped(None, ending.reason, arguments.report)
     try:
         spec, settings = read_snapshot(arguments.snapshot)
@@ -180,8 +185,10 @@ def run(arguments: argparse.Namespace, ending: Ending) -> int:
 def bake_or_say_why_not(
     spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace, ending: Ending
 ) -> int:
-    """Bake, and turn what goes wrong into a message, an entry in the report and an exit status; raises CacheLost before any of
-    them says that frames are whole, and ListenerGone."""
+    """Bake, and convert errors to a message, a report entry and an exit status.
+
+    Raises CacheLost before any of these claims that frames are complete. Raises ListenerGone.
+    """
     try:
         return bake(spec, settings, writer, arguments, ending)
     except StopAsked as reason:
@@ -200,7 +207,7 @@ def bake_or_say_why_not(
         writer.check()
         return fail(ExitStatus.BAD_INPUT, str(error), arguments.report)
     except OSError as error:
-        # of a full disk, mostly; a trace of calls helps nobody
+        # Usually a full disk; a traceback would not help.
         writer.check()
         return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
     except Exception as error:
@@ -209,7 +216,10 @@ def bake_or_say_why_not(
 
 
 def keep_checkpoint(writer: FrameCacheWriter) -> None:
-    """Keep what saves time when the bake is resumed; that this fails must not hide why it ends. Raises CacheLost."""
+    """Write a checkpoint, which saves time when the bake is resumed. A failure must not hide why the bake ends.
+
+    Raises CacheLost.
+    """
     try:
         writer.keep_checkpoint()
     except OSError as error:
@@ -236,7 +246,7 @@ def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, digest: str
 def bake(
     spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, arguments: argparse.Namespace, ending: Ending
 ) -> int:
-    """Load the kernels, or compile them with help from a second process, and bake. Raises StopAsked between two steps."""
+    """Load the kernels, or compile them with the help of a second process, and bake. Raises StopAsked between two steps."""
     begin = time.perf_counter()
     folder, named = folder_of_kernels(), named_folder()
     installed = [misfit(place) for place in brought()]
@@ -257,9 +267,10 @@ def simulate(
     ending: Ending,
     begin: float,
 ) -> int:
-    """Simulate every frame that the cache does not have yet, and append it; `begin`, by the clock, the bake did.
+    """Simulate every frame that the cache does not contain yet, and append it.
 
-    Frames behind the newest checkpoint are simulated once more, and have to come out with the bits that are there.
+    Frames after the newest checkpoint are simulated again, and must be identical bit for bit. begin: the clock time at which
+    the bake started.
     """
     from .dynamics.joints.links import links_of, swing_warnings
     from .dynamics.simulation import Simulation
@@ -274,7 +285,7 @@ def simulate(
     how = {"keep_contacts": arguments.contacts, "threads": arguments.threads}
     simulation = Simulation(spec, settings, see=see, modes=modes.by_body(), **how)
     if settings.step_time_limit:
-        # what time ends comes out otherwise the second time
+        # Steps that end at a time limit are not reproducible.
         writer.seconds_between_checkpoints = 0.0
     emit(
         "started",
@@ -348,8 +359,10 @@ def simulate(
 
 
 def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, cache: str, ending: Ending) -> SceneModes:
-    """The modes of what bends: those of the frames that are there, those that are kept beside them, or new ones. Raises
-    StopAsked before each that has to be computed."""
+    """Return the modes of flexible bodies: those of the frames in the cache, those stored beside it, or new ones.
+
+    Raises StopAsked before the modes of a body are computed.
+    """
 
     def say(body: str, number: int, of: int) -> None:
         ending.check()
@@ -364,7 +377,7 @@ def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter
 
 
 def figures(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """The figures of a frame."""
+    """Return the statistics of a frame for its event."""
     summary = frame_summary(frame.statistics)
     return {
         "frame": frame.frame,

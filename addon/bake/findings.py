@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import bpy
@@ -20,8 +21,9 @@ from bpy.types import Context, Object, Scene
 
 from ...solver_core.geometry.body_mass import body_mass_properties
 from ...solver_core.io.snapshot import write_snapshot
+from ...solver_core.process.children import end_child, kill_child
 from ...solver_core.scene.spec import BodyKind, SceneSpec
-from ...solver_core.scene.words import distance, figure
+from ...solver_core.scene.words import distance, duration, figure
 from ...solver_core.validation.findings import alike
 from ...solver_core.validation.hollows import rooms_in_hulls
 from ...solver_core.validation.surprises import origins_off_center
@@ -34,7 +36,7 @@ from ..read.membership import outside_world
 from ..settings.properties import effective_rule
 from .causes import with_causes
 from .finding import Finding
-from .scene_findings import broken_glue, range_of_bake
+from .scene_findings import broken_glue, lost_debris, range_of_bake
 from .worker import find_python, worker_environment
 
 __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_of"]
@@ -45,6 +47,11 @@ LEVELS = ("ERROR", "WARNING", "INFO")
 SURPRISING_SHARE = 0.75
 # How far the scale of an object may be from 1.
 UNSCALED = 1e-5
+# s by the clock, within which the process that checks contacts has to end. On its first use it compiles kernels, which takes up
+# to five minutes of processor time.
+LONGEST_CHECK = 1800.0
+# s by the clock, from the wish that it ends until it is killed.
+SECONDS_TO_END = 5.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,8 @@ def looking(context: Context) -> Steps[Look]:
         # where the world could not be read, nothing is said yet
         left = [one for one in outside_world(scene) if one.field not in said]
         findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
-        findings += [*unseen(context), *instanced(scene), *scales(scene), *range_of_bake(scene), *broken_glue(scene)]
+        findings += [*unseen(context), *instanced(scene), *scales(scene)]
+        findings += [*range_of_bake(scene), *broken_glue(scene), *lost_debris(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
     if found.sound is not None:
         findings += yield from aside_with_kernels("Computing masses", partial(masses, found.sound.spec))
@@ -88,6 +96,7 @@ class Contacts:
 
     def __init__(self, extraction: Extraction, folder: Path | None = None):
         """Start it. folder: where the modes of flexible bodies are kept, if it is there. Raises WorkerError and OSError."""
+        self._deadline = monotonic() + LONGEST_CHECK
         self.flexible: tuple[dict[str, Any], ...] = ()
         self._spec = extraction.spec
         self._folder = tempfile.TemporaryDirectory(prefix="stiction-check-", ignore_cleanup_errors=True)
@@ -107,12 +116,21 @@ class Contacts:
 
     @property
     def runs(self) -> bool:
-        """Whether it is still at work."""
-        return self._process.poll() is None
+        """Whether it is still at work, and its time is not over."""
+        return self._process.poll() is None and monotonic() < self._deadline
 
     def findings(self) -> tuple[Finding, ...]:
-        """What it found, with causes; waits for it."""
-        status = self._process.wait()
+        """Wait for it as long as its time lasts; returns what it found, with causes."""
+        try:
+            status = self._process.wait(max(self._deadline - monotonic(), 0.0))
+        except subprocess.TimeoutExpired:
+            kill_child(self._process)
+            message = (
+                f"the contact check did not end within {duration(LONGEST_CHECK)} and was stopped, so overlaps at the first "
+                "frame and loads of constraints are not known. Reduce the faces of detailed meshes, lower Substeps, or bake "
+                "two frames and look at the report"
+            )
+            return (Finding("ERROR", (), "contacts", message),)
         if status != 0:
             self._errors.seek(0)
             reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
@@ -125,9 +143,7 @@ class Contacts:
 
     def end(self) -> None:
         """End it, and remove its files."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        end_child(self._process, SECONDS_TO_END)
         self._errors.close()
         self._folder.cleanup()
 

@@ -22,7 +22,7 @@ from ..blender.rigid_bodies import is_baked
 from .fingerprint import SCENE, Digests, changes_since, made_from, of_object, of_scene, parts_of
 from .playback import open_cache
 
-__all__ = ["changes", "register", "release_copies", "unregister"]
+__all__ = ["changes", "look_again", "register", "release_copies", "unregister"]
 
 # The look begins when nothing has changed for so long, and then takes so much of each of its turns.
 SECONDS_OF_CALM = 0.2
@@ -94,6 +94,11 @@ class Watch:
         self._todo = None
         if not bpy.app.background and not bpy.app.timers.is_registered(self.turn):
             bpy.app.timers.register(self.turn, first_interval=SECONDS_OF_CALM)
+
+    @property
+    def has_to_look(self) -> bool:
+        """Whether something was marked since the last look began."""
+        return self._todo is None
 
     def stop(self) -> None:
         """Look no more."""
@@ -187,6 +192,20 @@ def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
 
 # What `register` made, for `unregister`: Blender's lists of handlers hold it.
 WATCHES = "stiction_watch"
+
+
+def watches() -> list[Watch]:
+    """The watches of this copy of the add-on and of others."""
+    return [getattr(one, WATCHES) for one in bpy.app.handlers.undo_post if hasattr(one, WATCHES)]
+
+
+def look_again() -> None:
+    """Compare the scenes with their bakes once more, since a bake has come in place of another one.
+
+    Blender announces changes of objects, but not that the record of a bake has changed.
+    """
+    for watch in watches():
+        watch.mark()
 
 
 def register() -> None:

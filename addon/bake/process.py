@@ -17,6 +17,8 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, NamedTuple
 
+from ...solver_core.bake.events import event_in
+from ...solver_core.process.children import SECONDS_TO_CLOSE, await_end, kill_child
 from ...solver_core.process.ending import SECONDS_TO_STAY
 from .job import Event, WorkerEnded, WorkerMessage
 
@@ -25,6 +27,8 @@ __all__ = ["Events", "Idle", "MadeOf", "Process", "stamps"]
 LAST_LINES = 20
 # More than the worker itself gives a step before it ends by force: only for one that hangs altogether.
 SECONDS_TO_END = 8.0
+# For what is left of its error output, once it has ended.
+SECONDS_FOR_LAST_WORDS = 5.0
 # So long before an idle process ends by itself it is asked for nothing any more: it might end at that moment.
 SECONDS_BEFORE_ITS_END = 60.0
 
@@ -121,12 +125,11 @@ class Process:
 
     def kill(self) -> None:
         """End it at once, which loses nothing between two bakes, and wait until it is gone."""
-        self._process.kill()
-        self._process.wait()
+        kill_child(self._process)
 
     def wait(self) -> None:
-        """Wait until it has ended."""
-        self._process.wait()
+        """Wait until it has ended, after `close`; it is killed if it does not."""
+        await_end(self._process, SECONDS_TO_END)
 
     def _kill(self, events: Events) -> None:
         with self._lock:
@@ -143,20 +146,21 @@ class Process:
 
     def _listen(self, pipe: IO[str]) -> None:
         for line in pipe:
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError:
+            record = event_in(line)
+            if record is None:
                 # A library that prints to standard output; worth keeping in case of trouble, and no event.
                 self._trouble.append(line.rstrip())
                 continue
-            if record.get("event") == "ended":
+            if record["event"] == "ended":
                 self._tell_end(WorkerEnded(record["status"]), is_idle=True)
                 continue
             with self._lock:
                 if self._at is not None:
                     self._at.put(WorkerMessage(record))
-        self._errors.join()
-        self._tell_end(WorkerEnded(self._process.wait(), "\n".join(self._trouble)))
+        status = await_end(self._process, SECONDS_TO_CLOSE)
+        # a process below it may hold the pipe open
+        self._errors.join(SECONDS_FOR_LAST_WORDS)
+        self._tell_end(WorkerEnded(status, "\n".join(self._trouble)))
 
     def _tell_end(self, end: WorkerEnded, *, is_idle: bool = False) -> None:
         with self._lock:

@@ -143,6 +143,10 @@ def bake_as_long_as_the_scene(scene: Scene) -> None:
     set_last_frame(scene, scene.frame_end)
 
 
+def keep_contacts(scene: Scene) -> None:
+    scene.stiction.keep_contacts = True
+
+
 def join_constraints(scene: Scene, ob: Object) -> None:
     world = scene.rigidbody_world
     if world.constraints is None:
@@ -180,6 +184,7 @@ MENDS: dict[str, Mend | SceneMend] = {
     "collision_shape": Mend("Convex Hull", "Use its convex hull as the collision shape", has_body, use_hull),
     "hollow": Mend("Use Mesh", "Use its mesh as the collision shape", is_hull, use_mesh),
     "bake_range": SceneMend("Match Scene", "Let the bake end where the scene ends", bake_as_long_as_the_scene),
+    "keep_contacts": SceneMend("Keep Contacts", "Let the next bake keep its contacts", keep_contacts),
     "constraint_membership": Mend(
         "Add to World", "Add it to the rigid body world's constraint collection", has_constraint, join_constraints
     ),

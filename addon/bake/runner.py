@@ -58,7 +58,7 @@ from .job import (
     WorkerMessage,
     advance,
 )
-from .outdated import release_copies
+from .outdated import look_again, release_copies
 from .process import Idle
 from .progress import Progress
 from .worker import Worker
@@ -278,6 +278,7 @@ def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Sh
     bake.frame_start, bake.frame_end, bake.last_frame = shown.frame_start, shown.frame_end, shown.last_frame
     bake.end_before, bake.end_kept = end_before, end_kept
     remove_old_bakes(files, caches_in_use())
+    look_again()
 
 
 def free(scene: Scene) -> int:

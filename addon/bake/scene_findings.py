@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's data alone shows to be odd in a scene: its range of frames, and constraints that let pass when they break."""
+"""What Blender's data alone shows to be odd in a scene: its range of frames, broken constraints that let pass, debris."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..blender.rigid_bodies import constraints_of
 from ..settings.properties import effective_frame_range
 from .finding import Finding
 
-__all__ = ["broken_glue", "range_of_bake"]
+__all__ = ["broken_glue", "lost_debris", "range_of_bake"]
 
 
 def range_of_bake(scene: Scene) -> Iterator[Finding]:
@@ -34,6 +34,14 @@ def broken_glue(scene: Scene) -> Iterator[Finding]:
         once = "when it breaks" if len(names) == 1 else f"when one of {len(names)} constraints breaks"
         message = f"{once}, its two bodies pass through each other, because Disable Collisions is on"
         yield Finding("WARNING", names, "disable_collisions", message)
+
+
+def lost_debris(scene: Scene) -> Iterator[Finding]:
+    """An object with debris of which the next bake would have none."""
+    shown = scene.stiction_debris.shown
+    if shown is not None and not scene.stiction.keep_contacts:
+        message = f"the next bake has no debris for {shown.name}, because Keep Contacts is off"
+        yield Finding("WARNING", (), "keep_contacts", message)
 
 
 def lets_pass_when_broken(ob: Object) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import bpy
 
+from ...solver_core.process.children import end_child
 from ...solver_core.process.command_line import ExitStatus
 from ...solver_core.scene.words import in_words
 from ...solver_core.validation.findings import first_few
@@ -21,6 +22,8 @@ from .messages import say
 __all__ = ["compile_kernels", "ended_by_signals", "run_module", "sweep"]
 
 SECONDS_BETWEEN_LOOKS = 0.25
+# From Ctrl+C to the kill. A sweep ends its bakes and writes its tables meanwhile.
+SECONDS_TO_END = 30.0
 
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
@@ -66,7 +69,6 @@ def run_module(name: str, *arguments: str) -> int:
     with ended_by_signals() as check:
         # it hears signals from a terminal as we do, and others through its standard input
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=found)
-        assert process.stdin is not None
         while process.poll() is None:
             try:
                 check()
@@ -74,8 +76,7 @@ def run_module(name: str, *arguments: str) -> int:
             except subprocess.TimeoutExpired:
                 continue
             except KeyboardInterrupt:
-                process.stdin.close()
-                process.wait()
+                end_child(process, SECONDS_TO_END)
     return process.returncode
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import bpy
 from bpy.types import Context, Menu
 
+from .destruction import DESTRUCTION
 from .everyday import EVERYDAY
 from .flexible import FLEXIBLE
 from .jointed import JOINTED
@@ -15,12 +16,20 @@ from .published import PUBLISHED
 
 __all__ = ["DEMOS", "TOPICS", "register", "unregister"]
 
-DEMOS = (*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE)
+DEMOS = (*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *DESTRUCTION, *FLEXIBLE)
 # Which of them the menu shows, in its submenus, by the ends of their names. The others are for tests, and for scripts.
 TOPICS = {
     "Standing": ("card_house", "arch", "tower", "dominoes"),
     "Moving": ("conveyor", "roly_polies"),
     "With Joints": ("newtons_cradle", "breakable_wall"),
+    "Destruction": (
+        "brick_wall",
+        "window",
+        "lost_column",
+        "falling_chimney",
+        "bonded_bridge",
+        "ice_on_a_lake",
+    ),
     "Flexible": ("bookshelf", "diving_board"),
     "To Settle": ("table_for_twelve", "bin_of_mugs"),
     "From the Papers": (

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from bpy.types import Context, Operator
+from bpy.types import Context, Object, Operator
 
 from ...solver_core.scene.spec import FrictionCombine, SceneSpec
-from .demo_scene import build_scene, hidden_by
+from ...solver_core.scenes.destruction import BondedScene
+from .demo_scene import bond, build_scene, hidden_by
 
 __all__ = ["AddDemo"]
 
@@ -40,6 +41,17 @@ class AddDemo:
         for ob in made.objects:
             if see_through and ob.name.startswith(see_through):
                 ob.display_type = "WIRE"
+        return self.tell(context, before)
+
+    def add_bonded(self: Operator, context: Context, scene: BondedScene) -> set[str]:
+        """Add a scene whose bonded bodies are in a collection of their own, with the strengths of the scene."""
+        before = set(context.scene.objects)
+        made = build_scene(context, scene.spec, self.bl_label)
+        bond(made, scene)
+        return self.tell(context, before)
+
+    def tell(self: Operator, context: Context, before: set[Object]) -> set[str]:
+        """Say what is odd about the place of a demo; before: the objects that were there."""
         hiding = hidden_by(before, set(context.scene.objects) - before)
         if hiding:
             self.report({"WARNING"}, f"It stands inside {', '.join(sorted(hiding))}: delete or move that to see it")

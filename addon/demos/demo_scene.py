@@ -12,13 +12,14 @@ from mathutils import Quaternion, Vector
 
 from ...solver_core.scene.deformable import DeformableSpec, Elasticity
 from ...solver_core.scene.spec import BodyKind, BodySpec, Grain, SceneSpec, ShapeKind, ShapeSpec
+from ...solver_core.scenes.destruction import BondedScene
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
 from ..settings.object_properties import PA
 from .appearance import dress
 from .constraints import add_constraint
 
-__all__ = ["GROUND_THICKNESS", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
+__all__ = ["GROUND_THICKNESS", "bond", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
 
 # A half-space becomes a slab that many times as wide as what stands on it.
 GROUND_WIDTH = 6.0
@@ -56,6 +57,19 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
     set_scene(scene, spec)
     dress(context, collection, {body.name: body for body in spec.bodies}, objects)
     return collection
+
+
+def bond(collection: Collection, scene: BondedScene) -> None:
+    """Move the bonded bodies of a demo into a collection in its own, with bonds between them."""
+    bonded = bpy.data.collections.new(f"{collection.name} Bonds")
+    collection.children.link(bonded)
+    for ob in [*collection.objects]:
+        if ob.name in scene.bonded:
+            collection.objects.unlink(ob)
+            bonded.objects.link(ob)
+    own = bonded.stiction_bonds
+    own.use_bonds, own.material = True, "CUSTOM"
+    own.tension, own.shear = scene.stresses.tension / PA, scene.stresses.shear / PA
 
 
 def world_members(context: Context) -> Collection:

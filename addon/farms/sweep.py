@@ -12,6 +12,7 @@ from tempfile import mkstemp
 
 from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import SceneSpec, SolverSettings
+from ...solver_core.scene.words import duration
 from ..bake.job import Event, WorkerEnded
 from ..bake.process import Events, MadeOf, Process
 from ..bake.worker import program, worker_environment
@@ -20,6 +21,8 @@ __all__ = ["MODULE", "TAKES", "SweepProcess", "handed_over"]
 
 MODULE = "solver_core.sweep"
 TAKES = "--take-snapshot"
+# s by the clock. A sweep says how far it is at least every 20 s once its bakes have begun.
+LONGEST_SILENCE = 900.0
 
 
 @contextmanager
@@ -51,11 +54,21 @@ class SweepProcess:
         self._process = Process(MadeOf(command, worker_environment()), self._events)
 
     def new_events(self, wait: bool = False) -> Iterator[Event]:
-        """What has happened since the last call; wait: for everything until the end."""
+        """What has happened since the last call; wait: for everything until the end. A sweep that is silent for LONGEST_SILENCE
+        is ended, and says so."""
         while True:
             try:
-                event = self._events.get(block=wait)
+                event = self._events.get(block=wait, timeout=LONGEST_SILENCE)
             except Empty:
+                if not wait:
+                    return
+                self._process.kill()
+                self._temporary.close()
+                message = (
+                    f"the sweep said nothing for {duration(LONGEST_SILENCE)} and was ended; run it again with the same folder, "
+                    "and it goes on after the frames so far"
+                )
+                yield WorkerEnded(1, message)
                 return
             if isinstance(event, WorkerEnded):
                 self._temporary.close()

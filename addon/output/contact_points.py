@@ -9,13 +9,12 @@ impacts of the whole bake as a table.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, StringProperty
-from bpy.types import Context, Depsgraph, Mesh, Operator, Scene
+from bpy.types import Context, Depsgraph, Operator, Scene
 from numpy.typing import NDArray
 
 from ...solver_core.dynamics.model.frame import FrameContacts
@@ -25,8 +24,9 @@ from ..blender.export_operator import ExportOperator
 from ..settings.display import remove_shown
 from .cached_contacts import CachedContacts, objects_of_bodies
 from .contact_nodes import add_example
+from .point_mesh import FLOAT, VECTOR, WHOLE, write_points
 
-__all__ = ["IMPACT", "fill", "register", "remove_points", "unregister"]
+__all__ = ["IMPACT", "NO_MATERIAL", "fill", "materials_of", "register", "remove_points", "unregister"]
 
 UNDOABLE = {"REGISTER", "UNDO"}
 NAME = "Stiction Contacts"
@@ -35,14 +35,6 @@ IMPACT = 3
 NO_MATERIAL = -1
 
 
-class Attribute(NamedTuple):
-    """Blender's name for the type of an attribute, and of where its values are."""
-
-    type: str
-    key: str
-
-
-FLOAT, WHOLE, VECTOR = Attribute("FLOAT", "value"), Attribute("INT", "value"), Attribute("FLOAT_VECTOR", "vector")
 ATTRIBUTES = {
     "impulse": FLOAT,
     "force": FLOAT,
@@ -95,14 +87,14 @@ def fill(scene: Scene) -> None:
     contacts = Points.contacts.of_frame(scene)
     reader = Points.contacts.reader(scene) if contacts is not None else None
     if contacts is None or reader is None:
-        write_points(ob.data, {})
+        write_points(ob.data, ATTRIBUTES, {})
         return
     info = reader.info
     names = sorted(set(materials_of(scene, info.bodies)) - {""})
     number = {name: index for index, name in enumerate(names)}
     materials = np.array([number.get(name, NO_MATERIAL) for name in materials_of(scene, info.bodies)], dtype=np.int32)
     step = info.seconds_to(scene.frame_current) / info.substeps
-    write_points(ob.data, attributes_of(contacts, step, materials))
+    write_points(ob.data, ATTRIBUTES, attributes_of(contacts, step, materials))
     # what the numbers stand for; written only where it is another, lest every frame be a change of the object
     for name, words in (("bodies", info.bodies), ("materials", names)):
         if ob.get(name) != ", ".join(words):
@@ -110,21 +102,9 @@ def fill(scene: Scene) -> None:
 
 
 def materials_of(scene: Scene, bodies: tuple[str, ...]) -> list[str]:
+    """The names of the materials of bodies, empty for none."""
     objects = objects_of_bodies(scene)
     return [objects[name].stiction.material if name in objects else "" for name in bodies]
-
-
-def write_points(mesh: Mesh, values: dict[str, NDArray]) -> None:
-    mesh.clear_geometry()
-    count = len(values.get("position", ()))
-    mesh.vertices.add(count)
-    if count:
-        mesh.vertices.foreach_set("co", values["position"].astype(np.float32).ravel())
-    for name, (kind, key) in ATTRIBUTES.items():
-        attribute = mesh.attributes.new(name, kind, "POINT")
-        if count:
-            attribute.data.foreach_set(key, values[name].astype(np.int32 if kind == "INT" else np.float32).ravel())
-    mesh.update()
 
 
 def remove_points(scene: Scene) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import bpy
 from bpy.types import Collection, NodeTree, Object
 
+from ..blender.modifier_inputs import set_input
+
 __all__ = ["NAME", "PIECE", "ROTATION", "SCALE", "add_instances"]
 
 NAME = "Stiction Pieces"
@@ -20,12 +22,7 @@ def add_instances(ob: Object, pieces: Collection) -> None:
     tree = bpy.data.node_groups.get(NAME) or make_tree()
     modifier = ob.modifiers.new(NAME, "NODES")
     modifier.node_group = tree
-    identifier = next(item.identifier for item in tree.interface.items_tree if item.name == "Pieces")
-    if hasattr(modifier, "properties"):
-        # From Blender 5.2 on they are properties like others.
-        getattr(modifier.properties.inputs, identifier).value = pieces
-    else:
-        modifier[identifier] = pieces
+    set_input(modifier, "Pieces", pieces)
 
 
 def make_tree() -> NodeTree:

@@ -40,6 +40,8 @@ class STICTION_OT_reactions_to_curves(Operator):
         try:
             reader = open_cache(context.scene)
             frames = [reader.read(number) for number in reader.frames]
+            if not frames:
+                raise CacheError("it has no frames; resume the bake")
             shared = shared_reactions(Path(cache_path(context.scene)))
         except (OSError, CacheError, ContainerError) as error:
             self.report({"ERROR"}, f"The bake cannot be read: {error}")

@@ -26,6 +26,7 @@ from ..blender.reading_operator import ReadingOperator, is_escape, show_in_statu
 from ..blender.redraw import redraw
 from ..output.channel_tracks import Keys, Tolerance
 from ..output.contact_points import remove_points
+from ..output.debris import remove_debris
 from ..output.keyframes import commit
 from ..output.pieces import remove_pieces
 
@@ -232,6 +233,7 @@ class STICTION_OT_free_bake(Operator):
 
         count = free(context.scene)
         remove_points(context.scene)
+        remove_debris(context.scene)
         remove_pieces(context.scene)
         context.window_manager.stiction.messages.clear()
         # Blender does not redraw the timeline when objects change.

@@ -293,7 +293,7 @@ class ObjectStiction(PropertyGroup):
         name="Spin",
         description="Angular velocity of the surface about the object's origin, as of a turntable; it can be keyed",
         size=3,
-        subtype="XYZ",
+        subtype="EULER",
         unit="ROTATION",
         override=OVERRIDABLE,
     )
@@ -357,7 +357,7 @@ class ObjectStiction(PropertyGroup):
         name="Angular Velocity",
         description="Angular velocity at the first frame, about the axes of the world",
         size=3,
-        subtype="XYZ",
+        subtype="EULER",
         unit="ROTATION",
         override=OVERRIDABLE,
     )
@@ -421,7 +421,7 @@ class ObjectStiction(PropertyGroup):
     )
     modes: IntProperty(
         name="Modes",
-        description="Number of shapes that the body can take, those of the lowest frequencies; each becomes a shape key",
+        description="Largest number of shapes that the body can take, of the lowest frequencies; each becomes a shape key",
         default=12,
         min=1,
         soft_max=60,

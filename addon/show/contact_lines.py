@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts as points and lines: where they are, what they bear, how friction pulls, and the cone that bounds it."""
+"""Contacts as points and lines: where they are, what they bear, how friction pulls, and the cone that bounds it.
+
+The cone is an elliptic one where a surface has a grain.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,8 @@ def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: b
     if wanted.friction:
         add(at, at + wanted.force_length * (sign * contacts.friction[rows])[bears], 1.0)
     if wanted.cones and bears.any():
-        add(*cones(at, axis[bears], reach[bears], contacts.mu[rows][bears]), CONES_FADED)
+        mu, ellipse = contacts.mu[rows][bears], contacts.ellipse[rows][bears]
+        add(*cones(at, axis[bears], reach[bears], semi_axes(axis[bears], mu, ellipse)), CONES_FADED)
     empty = np.zeros((0, 3)), np.zeros((0, 4))
     return Drawing(
         points=points.astype(np.float32),
@@ -87,15 +91,41 @@ def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: b
     )
 
 
-def cones(at: Singles, axis: Singles, height: Singles, mu: Singles) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Begins and ends (m (circle + generators), 3), contact by contact, of the lines of cones with their tips at the points."""
+def semi_axes(axis: Singles, mu: Singles, ellipse: Singles) -> NDArray[np.floating]:
+    """The two semi-axes (m, 2, 3) of the bound of friction at each contact, for a normal force of 1.
+
+    Parameters
+    ----------
+    axis : (m, 3) unit normals
+    mu : (m,) the coefficients of contacts without a grain
+    ellipse : (m, 2, 3) the semi-axes of contacts with a grain, zero of others
+    """
     other = np.where(np.abs(axis[:, 2:]) < np.sqrt(0.5), [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
     t1 = np.cross(axis, other)
     t1 /= np.linalg.norm(t1, axis=1, keepdims=True)
-    t2 = np.cross(axis, t1)
+    circle = mu[:, None, None] * np.stack([t1, np.cross(axis, t1)], axis=1)
+    return np.where(ellipse.any(axis=(1, 2))[:, None, None], ellipse, circle)
+
+
+def cones(
+    at: Singles, axis: Singles, height: Singles, radii: NDArray[np.floating]
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """The lines of friction cones: a rim, which is a circle or an ellipse, and lines from the tip to the ends of its axes.
+
+    Parameters
+    ----------
+    at : (m, 3) m, the contacts, where the tips are
+    axis : (m, 3) unit normals
+    height : (m,) m
+    radii : (m, 2, 3) the semi-axes of the rim at a height of 1
+
+    Returns
+    -------
+    Begins and ends (m (circle + generators), 3) in m, contact by contact.
+    """
     angle = np.linspace(0.0, 2.0 * np.pi, CIRCLE + 1)[None, :, None]
-    radius = (mu * height)[:, None, None]
-    rim = (at + height[:, None] * axis)[:, None] + radius * (np.cos(angle) * t1[:, None] + np.sin(angle) * t2[:, None])
+    around = np.cos(angle) * radii[:, None, 0] + np.sin(angle) * radii[:, None, 1]
+    rim = at[:, None] + height[:, None, None] * (axis[:, None] + around)
     spokes = rim[:, : CIRCLE : CIRCLE // GENERATORS]
     tips = np.broadcast_to(at[:, None], spokes.shape)
     begin, end = np.concatenate([rim[:, :-1], tips], axis=1), np.concatenate([rim[:, 1:], spokes], axis=1)

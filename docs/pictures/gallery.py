@@ -6,7 +6,7 @@
 Each scene is made by the operator of its *Add* menu with the values, the camera, the lights and the materials that it has
 there, baked with the defaults, and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its
 first frame on. Scenes to settle are drawn as they begin, settled, and as Bullet has them at the last frame. Names are those
-of the operators. `glued_wall` is a scene of this folder.
+of the operators. `glued_wall` and `skirt` are scenes of this folder.
 """
 # pyright: reportMissingImports=false
 
@@ -47,6 +47,12 @@ SCENES = (
     "hanging_chain",
     "drawbridge",
     "breakable_wall",
+    "brick_wall",
+    "window",
+    "lost_column",
+    "falling_chimney",
+    "bonded_bridge",
+    "ice_on_a_lake",
     "chain_of_rings",
     "bar_on_four_feet",
     "rods_of_1991",
@@ -59,6 +65,7 @@ SCENES = (
     "glued_wall",
     "conveyor",
     "roly_polies",
+    "skirt",
     "table_for_twelve",
     "bin_of_mugs",
     "library_shelf",
@@ -66,8 +73,18 @@ SCENES = (
 # Objects of these are dropped until they rest.
 SETTLED = ("table_for_twelve", "bin_of_mugs", "library_shelf")
 # Frames that are drawn below each other, where the last alone does not show what happens.
-MOMENTS = {"glued_wall": (26, 36, 97), "diving_board": (15, 28, 78), "roly_polies": (1, 145)}
+MOMENTS = {
+    "glued_wall": (26, 36, 97),
+    "diving_board": (15, 28, 78),
+    "roly_polies": (1, 145),
+    "skirt": (1, 24, 73),
+    "falling_chimney": (66, 84, 96),
+    "lost_column": (12, 28, 36),
+    "window": (3, 6, 49),
+    "bonded_bridge": (54, 72, 122),
+}
 LOW = 320, 152  # pixels, of each of them
+HIGH = {"skirt": (320, 240)}  # the same of scenes that are tall
 NARROW = 300, 240  # pixels, of each of three beside each other
 
 
@@ -99,11 +116,23 @@ def write(pixels: np.ndarray, file: Path) -> None:
     image.save_render(str(file))
 
 
+def size_of(name: str) -> tuple[int, int]:
+    """Pixels of each drawing of a scene, from left to right and from below to above."""
+    if name in SETTLED:
+        return NARROW
+    return HIGH.get(name, LOW) if name in MOMENTS else SIZE
+
+
 def add(name: str) -> SceneSpec | None:
     """Make the scene in an empty file; returns what it was made of, where it is one of this folder."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     # the camera of a demo suits the size of the picture
-    set_render(bpy.context.scene, NARROW if name in SETTLED else LOW if name in MOMENTS else SIZE)
+    set_render(bpy.context.scene, size_of(name))
+    if name == "skirt":
+        from skirt import add_skirt
+
+        add_skirt(bpy.context)
+        return None
     if name != "glued_wall":
         getattr(bpy.ops.stiction, f"add_{name}")()
         return None

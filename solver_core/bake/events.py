@@ -14,7 +14,7 @@ from ..scene.spec import SceneWarning
 if TYPE_CHECKING:
     from ..compile.watch import Count
 
-__all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings"]
+__all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings", "event_in"]
 
 
 class ListenerGone(Exception):
@@ -29,6 +29,24 @@ def emit(event: str, **values: Any) -> None:
         sys.stdout.flush()
     except OSError as error:
         raise ListenerGone(str(error)) from error
+
+
+def event_in(line: str) -> dict[str, Any] | None:
+    """Read an event from a line of standard output.
+
+    Parameters
+    ----------
+    line : what a worker has printed, or a library in its process.
+
+    Returns
+    -------
+    The event with its values, None for a line that is no event.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("event"), str) else None
 
 
 def emit_warnings(warnings: Iterable[SceneWarning]) -> None:

@@ -22,6 +22,7 @@ from ..compile.folders import folder_of_kernels
 from ..compile.process import start
 from ..compile.stock import Stock, sources_of_all, write_keys
 from ..compile.trust import doubt, written_by_us_alone
+from ..process.children import end_child
 from ..process.console import prepare_streams
 from ..process.ending import Ending, StopAsked, end_by_force, hear_parent, hear_signals
 from ..process.file_lock import FileLock, LockHeld
@@ -35,6 +36,8 @@ SECONDS_BETWEEN_TELLING = 5.0
 NICE = 10
 # longer than another process takes to end once a bake has asked it to
 SECONDS_FOR_ANOTHER = 30.0
+# from the wish that a part ends until its process is killed, which loses the kernel in work
+SECONDS_TO_END = 10.0
 
 
 def main(argv: Sequence[str], ending: Ending) -> int:
@@ -157,10 +160,8 @@ class Process:
 
     def end(self) -> None:
         """Have it end soon, wherever it is, and wait until it has."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._listener.join()
+        end_child(self._process, SECONDS_TO_END)
+        self._listener.join(SECONDS_TO_END)
 
 
 def compile_all(folder: Path, processes: int, ending: Ending) -> int:

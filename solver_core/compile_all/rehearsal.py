@@ -23,6 +23,7 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..dynamics.solve.islands import Requests, has_large_island, solve_islands
+from ..geometry.hulls import MOST_EXACT, convex_hull
 from ..laboratory.many_problems import ContactProblems
 from ..laboratory.solve import solve
 from ..laboratory.solve_many import solve_many
@@ -42,6 +43,9 @@ from ..solvers.effort import effort_of_a_step
 from .small_scenes import FAST, bending, bonded, meshes, moving, polyhedra, rounds, rounds_on_meshes, whole, windy
 
 __all__ = ["PARTS", "Part"]
+
+# rad, between neighbours along a spiral that covers a sphere evenly
+GOLDEN_ANGLE = 2.399963229728653
 
 STEP = 1.0 / 240.0  # s
 UNREACHABLE = 1e-15  # a tolerance that no answer reaches
@@ -157,6 +161,14 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
     return run
 
 
+def hull_of_many() -> None:
+    """The hull of a ball of more points than Qhull is asked for."""
+    count = MOST_EXACT + 1
+    height, angle = np.linspace(-1.0, 1.0, count), GOLDEN_ANGLE * np.arange(count)
+    radius = np.sqrt(1.0 - height**2)
+    convex_hull(np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height]))
+
+
 def whole_scenes() -> None:
     for scene in (polyhedra, rounds, meshes, rounds_on_meshes, moving, windy):
         whole(scene)
@@ -177,6 +189,7 @@ PARTS = (
     Part("contacts of boxes and hulls", collide(polyhedra)),
     Part("Staggered Projections", staggered, ("islands", "contacts of boxes and hulls")),
     Part("small matrices and functions", arithmetic),
+    Part("hulls of many points", hull_of_many),
     Part("pivoting", pivoting, ("Staggered Projections",)),
     Part("contact problems", given_problems, ("pivoting",)),
     Part("meshes", collide(meshes), ("contacts of boxes and hulls",)),

@@ -67,20 +67,21 @@ def reduced_body(
     else:
         applied = Loads(pressing_loads(grid, surface), pressing=True)
     constants, large = (spec.young, spec.poisson), None
-    material, stiffening = lame(*constants), np.zeros((spec.modes, spec.modes, 3, 3))
+    material = lame(*constants)
     if spec.kind is Elasticity.STVK:
         omega, bends, number = large_bends(grid, statics, constants, spec.modes, applied)
         large = LargeBending(gram_matrix(grid, bends, constants), number)
+        stiffening = np.zeros((len(omega), len(omega), 3, 3))
     else:
         omega, modes = elastic_modes(statics, spec.modes, applied)
         bends = Displacements(modes, bubbles_of(grid, modes, material))
         stiffening = spin_stiffness(grid, statics, constants, bends)
     modes = np.einsum("vkr,ka->var", bends.nodal, grid.axes)
     share = nodal_weights(grid, shape.vertices).tocsr()
-    shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, spec.modes))
+    shapes = np.ascontiguousarray((share @ modes.reshape(len(modes), -1)).reshape(-1, 3, len(omega)))
     bricks = brick_modes(grid, modes)
     slopes = slope_modes(bricks, bends.bubbles)
-    slopes = (share @ slopes.reshape(len(slopes), -1)).reshape(-1, 3, 3, spec.modes).astype(np.float32)
+    slopes = (share @ slopes.reshape(len(slopes), -1)).reshape(-1, 3, 3, len(omega)).astype(np.float32)
     damping = 2.0 * spec.damping_ratio * omega**2 / omega[0]
     inertia = modal_inertia(grid.points @ grid.axes, weights, modes, stiffening)
     # sums have other bits in another order of memory, and what is read from a file has this one

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting bodies, and the conditions that wake them: a frame, a value, a zone, or the impulse of a blow.
+"""Waiting bodies, and the conditions that wake them: a frame, a value, a zone, or the impulse of an impact.
 
 Frames and values are tested at frames. Zones are tested at the start of each time step, along their path since the previous
 step. The positions along the path are so dense that no point of a zone moves farther than the radius of the smallest waiting
-body, so a zone cannot skip a body. Blows are tested after each part of a step is solved. The bodies that they wake are then
-free, and the part is solved again. So a body that is hit moves in the same step, and may hit other waiting bodies in it.
+body, so a zone cannot skip a body. Impacts are tested after each partial step is solved. The bodies that they wake are then
+free, and the partial step is solved again. A body that is hit thus moves in the same step, and may hit other waiting bodies in
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["Activation", "impulses_of_blows"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST_PLACES = 64  # of a zone on its way through a step
+MOST_PLACES = 64  # positions on the path of a zone in a step
 ROUND = ShapeKind.CYLINDER, ShapeKind.CONE
 
 
@@ -48,8 +49,8 @@ class Collider(NamedTuple):
 class Activation:
     """The waiting bodies among the n bodies of a scene.
 
-    waits: (n,) bodies that still wait. holds: (n,) waiting bodies that are held. impulse: (n,) N s, of the blow that wakes each
-    body; infinite if no blow does.
+    waits: (n,) bodies that still wait. holds: (n,) waiting bodies that are held in place. impulse: (n,) N s, of the impact that
+    wakes each body; infinite if no impact does.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies) -> None:
@@ -74,12 +75,12 @@ class Activation:
 
     @property
     def holds(self) -> Flags:
-        """(n,) the waiting bodies that are held."""
+        """(n,) the waiting bodies that are held in place."""
         return self.waits & self._may_be_held
 
     @property
     def impulse(self) -> Floats:
-        """(n,) N s."""
+        """(n,) N s, of the impact that wakes each body; infinite if no impact does."""
         return np.where(self.waits, self._impulse, np.inf)
 
     def loosened_by(self, woken: Flags) -> Flags:
@@ -146,7 +147,7 @@ class Activation:
         return out
 
     def _is_reached(self, zone: ZoneSpec, triangles: Floats, body: int, pose: Floats) -> bool:
-        """Whether a zone with its triangles (k, 3, 3) in the world reaches a body."""
+        """Return whether a zone with triangles (k, 3, 3) in world coordinates reaches a body. pose: (7,) of the body."""
         for collider in self._surfaces[body]:
             own = np.ascontiguousarray(carried(collider.triangles.reshape(-1, 3), pose).reshape(-1, 3, 3))
             if is_within(own, triangles, zone.distance + collider.margin):
@@ -170,7 +171,7 @@ def is_due(one: ActivationSpec, frame: int) -> bool:
 
 
 def placed(zone: ZoneSpec, frame: float) -> Floats:
-    """(n, 3) m, the vertices of a zone in the world at a frame, with fractions; the first of the range is 0."""
+    """Return (n, 3) m, the vertices of a zone in world coordinates. frame: counted from the first, with a fraction."""
     transforms = np.asarray(zone.transforms, dtype=np.float64)
     last = len(transforms) - 1
     before = min(int(frame), last)
@@ -182,13 +183,13 @@ def placed(zone: ZoneSpec, frame: float) -> Floats:
 
 
 def carried(vertices: Floats, pose: Floats) -> Floats:
-    """(n, 3) points of a body frame in the world; pose: (7,)."""
+    """Return (n, 3) points of a body frame in world coordinates. pose: (7,) of the body."""
     rotation = matrices(np.ascontiguousarray(pose[None, 3:]))[0]
     return product(np.ascontiguousarray(vertices, dtype=np.float64), np.ascontiguousarray(rotation.T)) + pose[:3]
 
 
 def colliders_of(body: BodySpec) -> list[Collider]:
-    """The surfaces of a body's colliders in its frame."""
+    """Return the surfaces of a body's colliders in its frame."""
     found = []
     for part in parts(body.shape):
         surface = surface_of(part.shape)
@@ -199,7 +200,7 @@ def colliders_of(body: BodySpec) -> list[Collider]:
 
 
 def surface_of(shape: ShapeSpec) -> Surface:
-    """The surface of a shape that is no compound."""
+    """Return the surface of a shape that is not a compound."""
     if shape.kind is ShapeKind.MESH:
         return mesh_surface(shape.vertices, shape.triangles)
     return round_surface(shape) if shape.kind in ROUND else hull_surface(convex_hull(shape.vertices))

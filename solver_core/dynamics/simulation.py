@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene simulated frame by frame: what is due at frames, what is recorded of them, and where a simulation goes on from."""
+"""Simulation of a scene frame by frame: events at frames, recorded results, checkpoints and continuation."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Floats = NDArray[np.float64]
 
 
 class Simulation:
-    """A scene that is stepped: `first_frame`, then `advance` once a frame, or `run`.
+    """The simulation of one scene. Call `first_frame` and then `advance` once per frame, or call `run`.
 
-    warnings: what the user should know before the first step. pull: a body that is pulled by a hand, None for none; it may be
-    set between steps, and is no part of a checkpoint; nor is every_contact: leave out no contact of meshes, of which a few that
-    span a region do otherwise. Raises SceneError, naming every object and field that is wrong.
+    warnings: for the user, known before the first step. pull: the mouse spring on a body; None if there is none. It may be set
+    between steps. every_contact: whether all contacts of meshes are kept; by default a few contacts that span each contact
+    region are kept. A checkpoint contains neither `pull` nor `every_contact`.
     """
 
     def __init__(
@@ -53,13 +53,26 @@ class Simulation:
         modes: Mapping[int, ReducedBody] | None = None,
         **changes: Any,
     ) -> None:
-        """settings: how the scene is solved, None for the defaults. changes: fields of `SolverSettings` with other
-        values, choices by name as well, as method="pivot". fps: frames a second instead of the scene's. keep_contacts:
-        hand out the contacts of every frame; the motion does not depend on it. threads: that large islands are solved
-        in, 0 for one for each processor; nor on these. see: is shown the contact problem of each time step, counted
-        from 0 at the first frame, and the impulses (m, 3) that it begins with, each time before it is solved; neither
-        may be changed. modes: of bodies that bend, by their indices, where they are known. Raises TypeError for a field that
-        does not exist, and ValueError for a choice that is none."""
+        """Set up the simulation of a scene.
+
+        Parameters
+        ----------
+        spec : the scene
+        settings : solver settings; None for the defaults
+        fps : frames per second, in place of the scene's; None to use the scene's
+        keep_contacts : record the contacts of each frame; this does not change the motion
+        threads : threads for large islands, 0 for one per processor; this does not change the motion
+        see : called before each solve with the index of the time step (0 at the first frame), the contact problem, and the
+            initial impulses (m, 3) in N s. It must not modify them.
+        modes : known vibration modes of flexible bodies, by body index; the others are computed
+        changes : fields of `SolverSettings` to override; choices also by name, such as method="pivot"
+
+        Raises
+        ------
+        SceneError : the scene is invalid; the error names every object and field that is wrong
+        TypeError : a field in `changes` does not exist
+        ValueError : a value is not a valid choice
+        """
         self.settings = changed(SolverSettings() if settings is None else settings, changes)
         if fps is not None:
             spec = replace(spec, fps=fps)
@@ -72,7 +85,7 @@ class Simulation:
 
     @property
     def pull(self) -> Pull | None:
-        """A body that is pulled by a hand, None for none."""
+        """The mouse spring on a body; None if there is none."""
         return self._steps.pull
 
     @pull.setter
@@ -81,7 +94,7 @@ class Simulation:
 
     @property
     def every_contact(self) -> bool:
-        """Whether every contact of meshes is solved, as the tables of papers need; the motion is the same, and dearer."""
+        """Whether all contacts of meshes are solved, as the tables of published papers require. This costs more time."""
         return self._steps.every_contact
 
     @every_contact.setter
@@ -90,17 +103,17 @@ class Simulation:
 
     @property
     def pull_force(self) -> Floats:
-        """(3,) N, the force of `pull` in the last time step; zeros where nothing was pulled."""
+        """(3,) N, the force of `pull` in the last time step; zeros if no body was pulled."""
         return self._steps.pull_impulse / self._steps.step
 
     @property
     def held_in_step(self) -> Floats:
-        """(j, 6) N s and N m s: what the last time step's impulses were in the coordinates of each joint."""
+        """(j, 6) N s and N m s: the impulses of the last time step in the coordinates of each joint."""
         return self._steps.held
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """(n,) which bodies fell asleep where they had come to rest."""
+        """(n,) which bodies fell asleep after they came to rest."""
         return self._steps.sleep.settled
 
     @property
@@ -110,16 +123,16 @@ class Simulation:
 
     @property
     def center_of_mass(self) -> Floats:
-        """(n, 3) m, where the centers of mass of the bodies that the solver moves are in the world; of others the origins."""
+        """(n, 3) m, world positions: the center of mass of bodies that the solver moves, the origin of all others."""
         return self._steps.state.position
 
     def deepest_overlap(self) -> tuple[float, tuple[int, int] | None]:
-        """Measure the deepest overlap of all bodies where they are now.
+        """Measure the deepest overlap of all bodies at their current poses.
 
         Returns
         -------
-        depth : m, 0 where nothing overlaps.
-        pair : the indices of the two bodies, None where nothing overlaps.
+        depth : m; 0 if no bodies overlap
+        pair : the indices of the two bodies; None if no bodies overlap
         """
         contacts = self._steps.all_contacts()
         worst = int(np.argmin(contacts.gap)) if len(contacts) else -1
@@ -128,15 +141,24 @@ class Simulation:
         return -float(contacts.gap[worst]), (int(contacts.body_a[worst]), int(contacts.body_b[worst]))
 
     def first_frame(self) -> Frame:
-        """The state as it is now, before or between steps, without statistics."""
+        """Return the current state, without statistics. Call it before or between steps."""
         return self._record([])
 
     def advance(self, before_step: Callable[[], object] = lambda: None) -> Frame:
-        """Simulate one frame, in no time steps where the speed of the simulation is 0.
+        """Simulate one frame. A frame takes no time steps if the speed of the simulation is 0.
 
-        What `before_step` raises, which is called before each time step, ends it between two of them; only `restore` leads on
-        from there. Raises SceneError where animated bodies cannot be followed to that frame, and where bodies move beyond all
-        numbers.
+        Parameters
+        ----------
+        before_step : called before each time step. An exception that it raises ends the frame between two time steps; after
+            that, the simulation can only continue from a checkpoint with `restore`.
+
+        Returns
+        -------
+        the new frame, with the statistics of its time steps
+
+        Raises
+        ------
+        SceneError : an animated body has no path up to this frame, or a position or velocity is not finite
         """
         frame = self._frame - self.spec.frame_start
         substeps = self._steps.enter_frame(frame + 1)
@@ -155,17 +177,17 @@ class Simulation:
         return recorded
 
     def run(self, frames: int | None = None) -> list[Frame]:
-        """The first frame and those after it: `frames` more, or up to the end of the scene's range."""
+        """Return the first frame and the frames after it: `frames` of them, or all up to the end of the scene's range."""
         return list(self.frames(frames))
 
     def frames(self, frames: int | None = None) -> Iterator[Frame]:
-        """As `run`, one by one."""
+        """Yield the frames of `run` one by one."""
         yield self.first_frame()
         for _ in range(self.spec.frame_end - self._frame if frames is None else frames):
             yield self.advance()
 
     def checkpoint(self) -> dict[str, NDArray]:
-        """All that `restore` needs to go on bit for bit."""
+        """Return copies of all arrays that `restore` needs to continue bit for bit."""
         steps = self._steps
         memory = {f"memory_{name}": array.copy() for name, array in zip(ContactMemory._fields, steps.memory, strict=True)}
         begun = {f"begun_{name}": array.copy() for name, array in zip(ImpactMemory._fields, steps.begun, strict=True)}
@@ -186,7 +208,7 @@ class Simulation:
         )
 
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint that was taken after the given frame."""
+        """Continue from a checkpoint that was taken after the given frame."""
         steps = self._steps
         self._frame = frame
         none = {"modal": np.zeros_like(steps.state.modal), "modal_velocity": np.zeros_like(steps.state.modal)}
@@ -213,15 +235,24 @@ class Simulation:
         if all(name in checkpoint for name in OF_PAIRS):
             steps.together.restore(checkpoint)
         else:
-            # of an earlier version: pairs that are held begin with the gap that there is now
+            # A checkpoint of an earlier version lacks the initial gaps of jointed pairs: the current gaps replace them.
             steps.together.forget()
             steps.take_gaps()
 
     def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
-        """Go on after a frame of a simulation of another scene, with the same bodies and joints; returns what overlaps now.
+        """Continue after a frame of another scene's simulation. Both scenes have the same bodies and joints.
 
-        Active bodies are where they were there, as fast, and all others where this scene has them. What was remembered of
-        contacts is forgotten, for it may be of other shapes; what slept is awake, but for what was never touched.
+        Active bodies take the poses and velocities of that frame. All other bodies follow this scene. The contact history is
+        discarded, because shapes may differ. Sleeping bodies wake, except those that were never touched.
+
+        Parameters
+        ----------
+        frame : the frame to continue after
+        checkpoint : of the other simulation, taken after that frame
+
+        Returns
+        -------
+        a warning for each pair of bodies that overlaps now
         """
         steps = self._steps
         self._frame = frame.frame
@@ -248,7 +279,7 @@ class Simulation:
         return self._begin_contacts()
 
     def _enter_frame(self) -> None:
-        """Do what is due at a frame before its first step."""
+        """Apply the events of a frame before its first step: paths, released bodies, joint changes and woken islands."""
         steps = self._steps
         steps.paths.require(self._frame + 1)
         frame, held = self._frame - self.spec.frame_start, steps.sleep.held.copy()
@@ -256,7 +287,7 @@ class Simulation:
         released = held & ~steps.sleep.held
         if steps.fields is not None and released.any():
             steps.fields.begin_with(frame, steps.state, released, steps.last_step)
-        # what joints become is what they are restored to, too
+        # The joints change even if no body is awake, because a checkpoint restores the changed joints.
         changed = steps.joints.enter(frame, steps.state)
         if changed:
             steps.follow_joints()
@@ -267,8 +298,11 @@ class Simulation:
             steps.wake(steps.sleep.islands_of(steps.fields.wakes(frame, steps.state, asleep, untouched)))
 
     def _begin_contacts(self) -> tuple[SceneWarning, ...]:
-        """Take the gaps that bodies have now for those at which joints hold them; a warning for each pair that overlaps by more
-        than its rest offset, of others and of those that only joints to the world hold."""
+        """Record the current gaps of jointed pairs as their rest gaps.
+
+        Returns a warning for each pair that overlaps by more than its rest offset, if the pair is not jointed or is jointed
+        only because both bodies have joints to the world.
+        """
         steps = self._steps
         steps.together.forget()
         steps.follow_blows()
@@ -280,7 +314,7 @@ class Simulation:
         return begun_overlaps(apart, *of_bodies) + begun_overlaps(through_the_world, *of_bodies, held=True)
 
     def _of_joints(self) -> list[SceneWarning]:
-        """What is odd about the joints as the scene begins."""
+        """Return warnings about the joints at the start of the scene."""
         steps = self._steps
         if not len(steps.joints):
             return []
@@ -300,7 +334,7 @@ class Simulation:
         broken = steps.joints.memory.broken.copy()
         giving_way = np.zeros(len(steps.joints))
         if rows and len(steps.joints):
-            # half of what they would come nearer by if nothing else held them
+            # Half of the correction that joints would make in a frame if nothing else resisted.
             nearer = 0.5 * self.settings.recovery_speed * self.settings.substeps * steps.step
             giving_way = steps.joints.giving_way(steps.state, nearer)
         contacts = steps.kept.of_frame() if steps.kept is not None and rows else None

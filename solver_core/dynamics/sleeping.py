@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sleep: islands that are at rest are left out of the steps, until something comes near.
+"""Sleep: islands at rest are left out of the steps until another body comes near.
 
-A threshold for speeds alone, as is common, stops what creeps, tips slowly, or is about to. Here an island falls asleep only
-when its equilibrium is as good as the solver's tolerance: through two windows of time in turn every body of it has moved slower
-than a small fraction of what gravity gives in a single step, every step of the scene was solved, and it moved no faster in the
-second window than in the first. What is unstable grows, and so does what slides under a little less friction than it needs.
+A common speed threshold alone also stops bodies that creep or tip slowly, or that are about to. Here an island falls asleep
+only if its equilibrium is as accurate as the solver's tolerance: in two consecutive windows of time, every body of it moved
+slower than a small fraction of the speed that gravity gives in a single step, every step of the scene was solved, and the
+island moved no faster in the second window than in the first. The speed of an unstable island grows, and so does that of one
+that slides for lack of friction.
 
-The island keeps its contacts with their impulses. It is woken as a whole, in the step in which a moving body could touch one
-of its bodies, before that step is solved; so a body that is asleep is never part of a contact with one that moves.
+A sleeping island keeps its contacts with their impulses. It wakes as a whole in the step in which a moving body could touch one
+of its bodies, before that step is solved. A sleeping body is therefore never part of a contact with a moving one.
 
-A body may also sleep from the start, as it is, whether anything holds it or not.
+A body may also sleep from the start, in any pose, whether it is supported or not.
 """
 
 from __future__ import annotations
@@ -30,19 +31,22 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
-WINDOW = 1.0 / 3.0  # s: two of them, and what is left of a third, are a second
-# Of the speed that gravity gives in a step: what is as slow, all points of it, may be at rest, or what moves no faster than a
-# coarse tolerance lets what is at rest.
+WINDOW = 1.0 / 3.0  # s; an island that comes to rest within a window falls asleep in at most three windows, one second
+# Largest speed of any point of a body at rest, as a fraction of the speed that gravity gives in a step. A coarse tolerance
+# raises it.
 STILL = 1e-4
-GROWTH = 1.2  # from a window to the next: more, and it is no rest
-SPEED_NOISE = 1e-5  # of the speed of what may be at rest: growth of less is round-off
+GROWTH = 1.2  # largest ratio of the speeds in two consecutive windows at rest
+SPEED_NOISE = 1e-5  # fraction of the speed limit at rest; smaller growth is rounding
 
 
 class Sleep:
-    """Who sleeps among n bodies. asleep: (n,). awake: (n,) those that the solver moves now. held: (n,) those that it will move.
+    """The sleeping bodies among n bodies.
 
-    movable: (n,) those that it moves when they are awake. radius: (n,) m, from the centre of mass to the farthest point.
-    gravity_speed: m/s, the speed that gravity gives in a step. step: s. With enabled False nothing falls asleep.
+    asleep: (n,). awake: (n,) bodies that the solver moves now. held: (n,) active bodies that follow a path for now. untouched:
+    (n,) bodies that have slept since the start of the scene.
+
+    The constructor takes movable: (n,) bodies that the solver moves if they are awake; radius: (n,) m, from the center of mass
+    to the farthest point; gravity_speed: m/s that gravity gives in a step; step: s; and enabled: False if no body falls asleep.
     """
 
     def __init__(self, movable: Flags, radius: Floats, gravity_speed: float, step: float, enabled: bool):
@@ -51,29 +55,32 @@ class Sleep:
         count = len(movable)
         self.asleep = np.zeros(count, dtype=bool)
         self._island = np.full(count, -1, dtype=np.int64)
-        # the fastest that each body has been in this window and in the one before
+        # The largest speed of each body in this window and in the previous one
         self._fastest, self._before = np.zeros(count), np.full(count, np.inf)
         self._memory = none_remembered()
-        # those that have a path for now
+        # Bodies that follow a path for now
         self.held = np.zeros(count, dtype=bool)
-        # those that sleep since the scene began
+        # Bodies that have slept since the start of the scene
         self.untouched = np.zeros(count, dtype=bool)
 
     def lay(self, sleeping: Flags, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
-        """Let bodies (n,) sleep from the start where all that joints of bodies a, b (j,) tie them to may sleep as well."""
+        """Put bodies (n,) to sleep from the start, if all bodies that joints connect them to may sleep too.
+
+        a, b: (j,) the bodies of the joints.
+        """
         self._island = connected(len(sleeping), self._movable, a, b)
         wakes = np.isin(self._island, self._island[self._movable & ~sleeping])
         self.asleep = self._movable & sleeping & ~wakes
         self.untouched = self.asleep.copy()
 
     def change_step(self, gravity_speed: float, step: float) -> None:
-        """Go on with steps of another length, as in `__init__`. What was slow in steps of the old one proves no rest."""
+        """Change the length of steps; parameters as in `__init__`. Speeds recorded with the old length are discarded."""
         self._gravity_speed, self._window = gravity_speed, steps_of_a_window(step)
         self._fastest[:], self._before[:] = np.inf, np.inf
 
     @property
     def settled(self) -> Flags:
-        """(n,) the bodies that fell asleep where they had come to rest."""
+        """(n,) the bodies that fell asleep after they came to rest."""
         return self.asleep & ~self.untouched
 
     @property
@@ -82,19 +89,24 @@ class Sleep:
         return self._movable & ~self.asleep & ~self.held
 
     def to_wake(self, a: Indices, b: Indices, wakes: Flags) -> Flags:
-        """(n,) which must wake: all of every island that has a contact, or a joint, of bodies a, b (m,) with a body that wakes
-        others (n,)."""
+        """Return (n,) the sleeping bodies that must wake.
+
+        These are all bodies of an island that has a contact or joint (a, b), (m,), with a body flagged in `wakes` (n,).
+        """
         if not self.asleep.any():
             return self.asleep
         met = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
         return self.asleep & np.isin(self._island, self._island[met])
 
     def islands_of(self, bodies: Flags) -> Flags:
-        """(n,) which sleep in one island with some bodies (n,)."""
+        """Return (n,) the sleeping bodies in the same island as any of the given bodies (n,)."""
         return self.asleep & np.isin(self._island, self._island[bodies & self.asleep])
 
     def wake(self, woken: Flags, memory: ContactMemory) -> ContactMemory:
-        """Wake whole islands; the memory of those awake with what the islands knew of their contacts."""
+        """Wake the bodies `woken` (n,), which are whole islands.
+
+        memory: the contact history of awake bodies. Returns it with the stored contacts of the woken islands.
+        """
         of_woken = woken[self._memory.body_a] | woken[self._memory.body_b]
         merged = ContactMemory._make(np.concatenate(pair) for pair in zip(memory, chosen(self._memory, of_woken), strict=True))
         self._memory = chosen(self._memory, ~of_woken)
@@ -103,8 +115,10 @@ class Sleep:
         return chosen(merged, np.lexsort((merged.feature, merged.body_b, merged.body_a)))
 
     def record_motion(self, twist: Floats, solved: bool, bending: Floats | float = 0.0) -> None:
-        """Take in the twists (n, 6) with which bodies moved in a step, or in a part of one, whether it was solved, and (n,) m/s
-        how fast the surfaces of bodies moved within them."""
+        """Record the motion of bodies in a step or partial step.
+
+        twist: (n, 6). solved: whether the step converged. bending: (n,) m/s, the speeds of surfaces within their bodies.
+        """
         if self._enabled:
             keep_fastest(twist, self._radius, solved, self._fastest)
             np.maximum(self._fastest, bending, out=self._fastest)
@@ -118,12 +132,22 @@ class Sleep:
         still: Floats,
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
-        """After the time step `number`, let islands at rest fall asleep; returns the memory of those that stay awake.
+        """Put islands to sleep that were at rest for two windows. Does nothing between the ends of windows.
 
-        joined: (k, 2) bodies that joints hold together. driven: bodies that never rest, for a motor drives them.
-        still: (n,) the speed of a body that may be at rest, relative to the speed that gravity gives in a step; that of an
-        island is its largest one. met: returns which of some bodies (n,) others would wake at once if they slept; those bodies
-        wait for the others.
+        Parameters
+        ----------
+        number : the time step that has ended
+        memory : the contact history of awake bodies
+        joined : (k, 2) bodies connected by joints
+        driven : bodies driven by motors, whose islands never sleep
+        still : (n,) the largest speed of a body at rest, relative to the speed that gravity gives in a step; an island uses the
+            largest one of its bodies
+        met : returns which of the bodies (n,) that are about to sleep an awake body would wake at once; their islands stay
+            awake
+
+        Returns
+        -------
+        the contact history of the bodies that stay awake; the rest is stored with the sleeping islands
         """
         if not self._enabled or (number + 1) // self._window == number // self._window:
             return memory
@@ -137,7 +161,7 @@ class Sleep:
         np.maximum.at(limit, island, np.where(awake, still, 0.0))
         limit *= self._gravity_speed
         rests = (fastest <= limit) & (before <= limit)
-        # A body about to fall accelerates, and is not hidden by a faster body of its island that rolls on steadily.
+        # A body that starts to fall accelerates. A faster body of its island that rolls steadily must not hide it.
         accelerates = awake & (self._fastest > np.maximum(GROWTH * self._before, STILL * self._gravity_speed))
         rests[island[accelerates]] = False
         rests &= fastest <= np.maximum(GROWTH * before, SPEED_NOISE * STILL * self._gravity_speed)
@@ -157,34 +181,36 @@ class Sleep:
         return chosen(memory, ~left)
 
     def checkpoint(self) -> dict[str, NDArray]:
-        """All that `restore` needs."""
+        """Return copies of all arrays that `restore` needs."""
         memory = {f"asleep_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
         own = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
         own["untouched"] = self.untouched
         return {f"sleep_{name}": array.copy() for name, array in own.items()} | memory
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         self.asleep, self._island, self._fastest, self._before, self.untouched = (
             np.array(checkpoint[f"sleep_{name}"]) for name in ("asleep", "island", "fastest", "before", "untouched")
         )
         self._memory = remembered(checkpoint, "asleep")
 
     def keep_untouched(self, checkpoint: dict[str, NDArray]) -> None:
-        """Of those that sleep from the start, wake all that did not sleep any more at a checkpoint."""
+        """Wake the bodies that slept from the start but were awake at a checkpoint."""
         self.untouched &= np.array(checkpoint["sleep_untouched"])
         self.asleep = self.untouched.copy()
 
 
 def steps_of_a_window(step: float) -> int:
-    """How many steps of so many s a window has."""
+    """Return the number of steps of a window. step: s."""
     return max(1, round(WINDOW / step))
 
 
 @kernel
 def keep_fastest(twist, radius, solved, fastest):
-    """fastest (n,) := the larger of itself and the speeds of bodies' farthest points in a step; infinite where that was not
-    solved. radius: (n,) m."""
+    """Update `fastest` (n,) with bounds on the speeds of bodies' points in a step; infinite if the step was unconverged.
+
+    radius: (n,) m.
+    """
     for b in range(fastest.size):
         v, w = twist[b, :3], twist[b, 3:]
         straight, turning = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), np.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -192,7 +218,7 @@ def keep_fastest(twist, radius, solved, fastest):
 
 
 def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) the bodies that a scene lets sleep from the start, and the two bodies (j,), (j,) of each joint between bodies."""
+    """Return (n,) the bodies that sleep from the start of a scene, and the bodies (j,) and (j,) of joints between bodies."""
     number = {body.name: index for index, body in enumerate(spec.bodies)}
     joined = [(number[one.body_a], number[one.body_b]) for one in spec.joints if one.body_a and one.body_b]
     a, b = np.array(joined, dtype=np.int64).reshape(-1, 2).T
@@ -200,19 +226,23 @@ def laid_asleep(spec: SceneSpec) -> tuple[Flags, NDArray[np.int64], NDArray[np.i
 
 
 def chosen(memory: ContactMemory, rows: NDArray) -> ContactMemory:
-    """Some contacts of a memory, by mask or by index."""
+    """Return some contacts of a history, by mask or by index."""
     return ContactMemory._make(array[rows] for array in memory)
 
 
 def none_remembered() -> ContactMemory:
-    """The memory of no contacts."""
+    """Return a contact history without contacts."""
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     ids = none, none, none.astype(np.uint64)
     return ContactMemory(*ids, np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), nothing, nothing, nothing)
 
 
 def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
-    """A memory out of a checkpoint. Those of earlier versions have no normals, moments, energies taken, and partings."""
+    """Return a contact history from a checkpoint.
+
+    Checkpoints of earlier versions lack normals, moments, absorbed energies and separation impulses, which are set to zero.
+    whose: the prefix of the array names.
+    """
     given = dict(checkpoint)
     for name in ("normal", "moment"):
         given.setdefault(f"{whose}_{name}", np.zeros((len(given[f"{whose}_approach"]), 3)))

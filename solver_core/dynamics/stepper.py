@@ -103,6 +103,8 @@ class Stepper:
         self.sleep = Sleep(movable, radius, gravity_speed, self.step, settings.sleeping)
         self.sleep.lay(*laid_asleep(spec))
         self.bending = Bending.of_scene(spec, modes)
+        unbent = np.zeros(int(self.bending.width.sum()))
+        self.state = self.state._replace(modal=unbent, modal_velocity=unbent.copy())
         shapes_of_modes = {int(body): one.shapes for body, one in zip(self.bending.body, self.bending.reduced, strict=True)}
         self.deformation = Deformation(spec, self.bodies.shapes, shapes_of_modes)
         self.deformation.bend_on(self.state.modal_velocity)

@@ -42,6 +42,7 @@ def strength_of(section: Section, stresses: Stresses) -> BondStrength:
         bending_x=stresses.tension * float(about_x / along_y),
         bending_y=stresses.tension * float(about_y / along_x),
         torsion=stresses.shear * float((about_x + about_y) / far),
+        area=float(section.area),
     )
 
 

@@ -18,10 +18,10 @@ def _height(points, i, origin, normal):
 
 
 @inlined_kernel
-def _is_coplanar(corners, normals, is_sliver, other, seed, normal, tolerance):
-    """Whether triangle `other` lies within the tolerance of the plane of triangle `seed` and does not face the other way."""
+def _is_coplanar(points, triangles, normals, is_sliver, other, origin, normal, tolerance):
+    """Whether triangle `other` lies within the tolerance of the plane through `origin` and does not face the other way."""
     for k in range(3):
-        if not abs(_height(corners[other], k, corners[seed, 0], normal)) <= tolerance:
+        if not abs(_height(points, triangles[other, k], origin, normal)) <= tolerance:
             return False
     x, y, z = normals[other, 0], normals[other, 1], normals[other, 2]
     return is_sliver[other] or x * normal[0] + y * normal[1] + z * normal[2] > 0.0
@@ -43,17 +43,17 @@ def above_any(points, origins, normals, tolerance):
 
 
 @kernel
-def coplanar_groups(corners, normals, areas, is_sliver, neighbours, order, tolerance):
+def coplanar_groups(points, triangles, neighbours, normals, is_sliver, order, tolerance):
     """(t,) the number of the group of coplanar triangles that each triangle belongs to.
 
     Triangles are visited in the given order. The first one without a group starts a group. The group grows over shared edges by
     every triangle that is coplanar with its first triangle.
 
-    corners: (t, 3, 3) m. normals: (t, 3) the cross products of two edges, m2. areas: (t,) their lengths. is_sliver: (t,) if
-    its normal is noise. neighbours: (t, 3) the triangles across the three edges. order: (t,) permutation of the
-    triangles. tolerance: m. The number of a group is that of its first triangle.
+    points: (n, 3) m. triangles: (t, 3) their corners. neighbours: (t, 3) the triangles across the three edges. normals: (t, 4)
+    the cross products of two edges, m2, and their lengths. is_sliver: (t,) if its normal is noise. order: (t,) permutation of
+    the triangles. tolerance: m. The number of a group is that of its first triangle.
     """
-    count = len(corners)
+    count = len(triangles)
     group = np.full(count, -1, dtype=np.int64)
     seen_by = np.full(count, -1, dtype=np.int64)
     stack = np.empty(count, dtype=np.int64)
@@ -62,10 +62,11 @@ def coplanar_groups(corners, normals, areas, is_sliver, neighbours, order, toler
         if group[seed] >= 0:
             continue
         group[seed] = seed
-        if areas[seed] <= 0.0:
+        if normals[seed, 3] <= 0.0:
             continue
         for k in range(3):
-            normal[k] = normals[seed, k] / areas[seed]
+            normal[k] = normals[seed, k] / normals[seed, 3]
+        origin = points[triangles[seed, 0]]
         seen_by[seed] = seed
         stack[0] = seed
         top = 1
@@ -80,7 +81,7 @@ def coplanar_groups(corners, normals, areas, is_sliver, neighbours, order, toler
                 other = neighbours[current, k]
                 if seen_by[other] != seed:
                     seen_by[other] = seed
-                    if _is_coplanar(corners, normals, is_sliver, other, seed, normal, tolerance):
+                    if _is_coplanar(points, triangles, normals, is_sliver, other, origin, normal, tolerance):
                         stack[top] = other
                         top += 1
     return group

@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import ConvexHull, KDTree, QhullError
 
 from ..linalg.in_order import dot, dots, length, product
+from .convex_polygons import along, beyond_edges, principal_axes
 
 __all__ = ["MERGE_TOLERANCE", "Hull", "convex_hull", "segment"]
 
@@ -32,12 +33,15 @@ Loops = list[list[int]]
 
 # Faces times points up to which the height of every point over every face is computed.
 MOST_HEIGHTS = 2**22
-# Corners of a face up to which each is compared with each edge.
-MOST_COMPARED = 256
-# Points of which Qhull makes the exact hull. It may move the points of larger sets by JOGGLED times the extents, a hundredth of
-# MERGE_TOLERANCE; the vertices of the result are those of the input.
+# Points of which Qhull makes the exact hull. Of larger sets the points are first moved at random by up to JOGGLES times the
+# extents, the second where the first fails, at most a tenth of MERGE_TOLERANCE; the vertices of the result are those of the
+# input.
 MOST_EXACT = 4096
-JOGGLED = "QJ1e-8 Pp"
+JOGGLES = (1e-8, 1e-7)
+# Of the extents: the height of a point over a triangle that is taken for a rounding error.
+HEIGHT_OF_ROUNDING = 1e-13
+# Parts of the tolerance within which triangles are merged into faces, each where the ones before give no convex polyhedron.
+LOOSENED = (1.0, 0.1, 0.01)
 
 
 @dataclass(frozen=True)
@@ -141,11 +145,11 @@ def convex_hull(vertices: ArrayLike) -> Hull:
         index = int(np.argmin(finite))
         raise ValueError(f"vertices must be finite, vertex {index} is {points[index]}")
 
-    points = np.unique(points, axis=0)
+    points = _distinct_rows(points)
     size = length(np.ptp(points, axis=0))
     tolerance = MERGE_TOLERANCE * size
     centred = points - points.mean(axis=0)
-    coordinates = product(centred, _principal_axes(centred).T)
+    coordinates = product(centred, principal_axes(centred).T)
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
@@ -163,13 +167,15 @@ def segment(ends: ArrayLike) -> Hull:
     return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
 
 
-def _principal_axes(centred: Array) -> Array:
-    """(3, 3) right-handed axes by rows, the direction of the largest spread first, of points (n, 3) about their mean."""
-    # validation reads hulls' types and needs no compiler
-    from ..linalg.mat3 import principal_axes_of_points
-
-    axes: Array = principal_axes_of_points(centred)
-    return axes
+def _distinct_rows(points: Array) -> Array:
+    """The points (n, 3) without repetitions, in the order of their first, second and third coordinates."""
+    if len(points) <= MOST_EXACT:
+        return np.unique(points, axis=0)
+    # three fifths of the time that numpy takes to compare rows
+    points = points[np.lexsort(points.T[::-1])]
+    is_other = np.ones(len(points), dtype=bool)
+    is_other[1:] = (points[1:] != points[:-1]).any(axis=1)
+    return points[is_other]
 
 
 def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
@@ -193,14 +199,10 @@ def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
         chosen = _without_inner_points(points, scaled, tolerance)
         points, scaled = points[chosen], scaled[chosen]
     if len(points) > MOST_EXACT:
-        corners = _distinct(points, np.arange(len(points)), tolerance)
-        # Qhull takes a time quadratic in the corners of a face, unless it may move the points apart.
-        triangles, neighbours = _oriented_triangles(ConvexHull(scaled[corners], qhull_options=JOGGLED))
-        faces = _convex_faces(points[corners], triangles, neighbours, tolerance)
-        if faces is None and _is_convex_polyhedron(points[corners], Faces.of_triangles(triangles), 4.0 * tolerance):
-            faces = Faces.of_triangles(triangles)
-        if faces is not None:
-            return _polyhedron(points[corners], faces)
+        corners = _apart(points, tolerance)
+        hull = _large_solid(points[corners], scaled[corners], tolerance)
+        if hull is not None:
+            return hull
     whole = ConvexHull(scaled)
     corners = _distinct(points, np.sort(whole.vertices).astype(np.int64), tolerance)
     triangles, neighbours = _oriented_triangles(whole if len(corners) == len(points) else ConvexHull(scaled[corners]))
@@ -208,11 +210,39 @@ def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
     return _polyhedron(points[corners], faces if faces is not None else Faces.of_triangles(triangles))
 
 
+def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
+    """Make the hull of thousands of corners, of which Qhull would take a time quadratic in the corners of a face.
+
+    Parameters
+    ----------
+    points, scaled : (n, 3) as in `_solid`, no two points within the tolerance of each other.
+    tolerance : m.
+
+    Returns
+    -------
+    The hull, or None where rounding errors give no closed surface.
+    """
+    # validation reads hulls' types and needs no compiler
+    from .large_hulls import polyhedron
+    from .quickhull import hull_triangles
+
+    for joggle in JOGGLES:
+        # the same numbers on every computer
+        apart = scaled + np.random.default_rng(0).uniform(-joggle, joggle, size=scaled.shape)
+        triangles, neighbours = hull_triangles(apart, HEIGHT_OF_ROUNDING)
+        if not len(triangles):
+            continue
+        found = polyhedron(points, triangles, neighbours, [share * tolerance for share in LOOSENED])
+        if found is not None:
+            return Hull(**vars(found))
+    return None
+
+
 def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
     """Faces of merged coplanar triangles, or None if no merge gives a convex polyhedron."""
-    for loosened in (tolerance, 0.1 * tolerance, 0.01 * tolerance):
-        faces = _merged_faces(points, triangles, neighbours, loosened)
-        if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * loosened):
+    for share in LOOSENED:
+        faces = _merged_faces(points, triangles, neighbours, share * tolerance)
+        if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * (share * tolerance)):
             return faces
     return None
 
@@ -220,22 +250,20 @@ def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
 def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Indices:
     """Numbers of the points outside the hull of extreme points, and of these extreme points themselves.
 
-    A point counts as outside if it is more than a tenth of the tolerance above a face. Of the points in one cell of half a
-    tolerance the first one counts. This removes the points within a solid, on flat faces and in clusters.
+    A point counts as outside if it is more than a tenth of the tolerance above a face. This removes the points within a solid
+    and on flat faces.
     """
     # validation reads hulls' types and needs no compiler
     from .hull_faces import above_any
+    from .large_hulls import extreme_points
 
-    cells = np.floor(points / (0.5 * tolerance))
-    chosen = np.sort(np.unique(cells, axis=0, return_index=True)[1])
     directions = np.array([d for d in itertools.product(range(-2, 3), repeat=3) if math.gcd(*d) == 1], dtype=np.float64)
-    along = [_along(scaled[chosen], direction) for direction in directions]
-    extreme = chosen[np.unique([int(np.argmax(heights)) for heights in along])]
+    extreme = np.unique(extreme_points(scaled, directions))
     try:
         core = ConvexHull(scaled[extreme])
     except QhullError:
         # the extreme points lie in one plane, so they bound no solid
-        return chosen
+        return np.arange(len(points))
     triangles, _ = _oriented_triangles(core)
     corners = points[extreme][triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -243,10 +271,23 @@ def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Ind
     # a sliver has no plane to measure from, and its neighbours have
     has_plane = lengths > 0.0
     normals = normals[has_plane] / lengths[has_plane, None]
-    is_outside = np.zeros(len(points), dtype=bool)
-    is_outside[chosen] = above_any(points[chosen], corners[has_plane, 0], normals, 0.1 * tolerance)
+    is_outside: NDArray[np.bool_] = above_any(points, corners[has_plane, 0], normals, 0.1 * tolerance)
     is_outside[extreme] = True
     return np.flatnonzero(is_outside)
+
+
+def _apart(points: Array, tolerance: float) -> Indices:
+    """Numbers of the points (n, 3), their first coordinates in rising order, without those that lie within the tolerance of an
+    earlier one."""
+    # validation reads hulls' types and needs no compiler
+    from .large_hulls import are_apart
+
+    is_kept = are_apart(points, tolerance)
+    if len(is_kept):
+        return np.flatnonzero(is_kept)
+    # of the points in one cell the first one counts, for pairs within clusters are many
+    cells = np.floor(points / (0.5 * tolerance))
+    return _distinct(points, np.sort(np.unique(cells, axis=0, return_index=True)[1]), tolerance)
 
 
 def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
@@ -290,7 +331,7 @@ def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
     # validation reads hulls' types and needs no compiler
     from .hull_faces import boundary_loops
 
-    group = _coplanar_groups(points[triangles], neighbours, tolerance)
+    group = _coplanar_groups(points, triangles, neighbours, tolerance)
     rows, slots = np.nonzero(group[neighbours] != group[:, None])
     owners, starts, ends = group[rows], triangles[rows, slots], triangles[rows, (slots + 1) % 3]
     numbers = owners * len(points) + starts
@@ -312,8 +353,8 @@ def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
     return Faces(kept, faces.corners[is_used])
 
 
-def _coplanar_groups(corners: Array, neighbours: Indices, tolerance: float) -> Indices:
-    """(t,) numbers of groups of triangles whose corners (t, 3, 3) lie in one plane.
+def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Indices:
+    """(t,) numbers of groups of triangles (t, 3) whose corners lie in one plane.
 
     The largest triangle that has no group begins one with its plane, and takes the connected triangles whose corners are within
     the tolerance of that plane and whose normals point to its side; slivers have no normal.
@@ -321,20 +362,14 @@ def _coplanar_groups(corners: Array, neighbours: Indices, tolerance: float) -> I
     # validation reads hulls' types and needs no compiler
     from .hull_faces import coplanar_groups
 
+    corners = points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas = np.linalg.norm(normals, axis=1)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     is_sliver = areas <= tolerance * longest
-    groups = coplanar_groups(corners, normals, areas, is_sliver, neighbours, np.argsort(-areas, kind="stable"), tolerance)
+    order = np.argsort(-areas, kind="stable")
+    groups = coplanar_groups(points, triangles, neighbours, np.column_stack([normals, areas]), is_sliver, order, tolerance)
     return np.unique(groups, return_inverse=True)[1].reshape(-1)
-
-
-def _along(vectors: Array, direction: Array) -> Array:
-    """Scalar products (...,) of vectors (..., 3), added in one order on every computer."""
-    result: Array = (
-        vectors[..., 0] * direction[..., 0] + vectors[..., 1] * direction[..., 1] + vectors[..., 2] * direction[..., 2]
-    )
-    return result
 
 
 def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool:
@@ -349,13 +384,10 @@ def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool
     planes = _planes(points, faces)
     for numbers, places in faces.by_length():
         corners, normals = points[faces.corners[places]], planes[numbers, None, :3]
-        heights = planes[numbers, None, 3] - _along(corners, normals)
+        heights = planes[numbers, None, 3] - along(corners, normals)
         if not heights.max() <= tolerance:
             return False
-        outward = np.cross(np.roll(corners, -1, axis=1) - corners, normals)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            outward /= np.linalg.norm(outward, axis=2, keepdims=True)
-        if not _outside(corners, outward) <= tolerance:
+        if not beyond_edges(corners, normals) <= tolerance:
             return False
     return True
 
@@ -368,44 +400,6 @@ def _both_ways(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, In
 
 def _numbers_of_edges(starts: Indices, ends: Indices, count: int) -> Indices:
     return starts * count + ends
-
-
-def _outside(corners: Array, outward: Array) -> float:
-    """How far corners (m, k, 3) of m polygons reach beyond the lines through their edges, of outward normals (m, k, 3).
-
-    NaN where an edge has no length.
-    """
-    own = _along(corners, outward)
-    if corners.shape[1] <= MOST_COMPARED:
-        at_once = max(1, MOST_HEIGHTS // (8 * corners.shape[1] ** 2))
-        parts = [slice(first, first + at_once) for first in range(0, len(corners), at_once)]
-        return max(float((_along(corners[part, None], outward[part, :, None]) - own[part, :, None]).max()) for part in parts)
-    # of many corners only those of their convex hull can be the farthest
-    return max(
-        float((_supports(one, directions) - begin).max()) for one, directions, begin in zip(corners, outward, own, strict=True)
-    )
-
-
-def _supports(polygon: Array, directions: Array) -> Array:
-    """The largest scalar product (k,) of points (n, 3) of a plane with each of the directions (k, 3) in the plane."""
-    axes = _principal_axes(polygon - polygon.mean(axis=0))[:2]
-    flat, turned = product(polygon, axes.T), product(directions, axes.T)
-    around = flat[ConvexHull(flat).vertices]
-    along = np.roll(around, -1, axis=0) - around
-    # the corner after an edge supports every direction from the normal of that edge to the normal of the next
-    angles = _pseudoangles(along[:, 1], -along[:, 0])
-    first = int(np.argmin(angles))
-    rising = np.maximum.accumulate(np.roll(angles, -first))
-    place = np.searchsorted(rising, _pseudoangles(turned[:, 0], turned[:, 1]), side="right") + first
-    candidates = around[(place[:, None] + np.arange(-1, 2)) % len(around)]
-    result: Array = (candidates * turned[:, None]).sum(axis=2).max(axis=1)
-    # what is measured in the plane is measured from the origin again
-    return result + _along(directions, (polygon[0] - product(axes.T, flat[0]))[None])
-
-
-def _pseudoangles(x: Array, y: Array) -> Array:
-    """Numbers (k,) from -2 to 2 that rise as the angles of vectors (k,) in a plane do, with the same bits on every computer."""
-    return np.copysign(1.0 - x / (np.abs(x) + np.abs(y)), y)
 
 
 def _planes(points: Array, faces: Faces) -> Array:

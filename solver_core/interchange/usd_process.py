@@ -23,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..io.snapshot import read_snapshot, write_snapshot
+from ..process.children import kill_child
 from ..process.memory import free_memory
 from ..scene.spec import SceneWarning
 from ..validation.findings import SceneError, SceneProblem
@@ -144,8 +145,7 @@ def run(command: Sequence[str], order: str, folder: Path) -> str:
         try:
             silent = wait(process, life)
         finally:
-            process.kill()
-            process.wait()
+            kill_child(process)
             assert process.stdin is not None
             process.stdin.close()
     if silent or process.returncode == -getattr(signal, "SIGXCPU", 0) != 0:

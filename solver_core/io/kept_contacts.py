@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.model.frame import ContactState, FrameContacts, FrameImpacts
+from ..dynamics.model.frame import NOTHING_SCRAPED, ContactState, FrameContacts, FrameImpacts, FrameScrapes
 
 __all__ = ["contacts_from", "contacts_to_arrays"]
 
@@ -24,6 +24,7 @@ CONTACT_ARRAYS = {
     "slip": (np.float32, (3,)),
     "gap": (np.float32, ()),
     "mu": (np.float32, ()),
+    "ellipse": (np.float32, (2, 3)),
     "state": (np.uint8, ()),
 }
 IMPACT_ARRAYS = {
@@ -34,19 +35,44 @@ IMPACT_ARRAYS = {
     "normal": (np.float32, (3,)),
     "impulse": (np.float32, ()),
     "speed": (np.float32, ()),
+    "energy": (np.float32, ()),
+}
+SCRAPE_ARRAYS = {
+    "time": (np.float64, ()),
+    "body_a": (np.int32, ()),
+    "body_b": (np.int32, ()),
+    "point": (np.float32, (3,)),
+    "spread": (np.float32, (3,)),
+    "normal": (np.float32, (3,)),
+    "slip": (np.float32, (3,)),
+    "impulse": (np.float32, ()),
+    "energy": (np.float32, ()),
+    "duration": (np.float32, ()),
 }
 
 
 def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
-    """The arrays of a frame's contacts, those of its impacts as impact.name."""
+    """The arrays of a frame's contacts, those of its impacts as impact.name, those of its scrapes as scrape.name."""
     impacts = {f"impact.{name}": getattr(contacts.impacts, name) for name in IMPACT_ARRAYS}
-    return {name: getattr(contacts, name) for name in CONTACT_ARRAYS} | impacts
+    scrapes = {f"scrape.{name}": getattr(contacts.scrapes, name) for name in SCRAPE_ARRAYS}
+    return {name: getattr(contacts, name) for name in CONTACT_ARRAYS} | impacts | scrapes
 
 
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
-    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong."""
+    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong.
+
+    Caches of earlier versions lack some arrays. Without "ellipse" all friction is without a grain. Without "impact.energy" the
+    energies of impacts are those of masses that do not rebound.
+    """
+    if "ellipse" not in arrays and "mu" in arrays:
+        arrays = {**arrays, "ellipse": np.zeros((*arrays["mu"].shape, 2, 3), np.float32)}
+    if "impact.energy" not in arrays and {"impact.impulse", "impact.speed"} <= set(arrays):
+        arrays = {**arrays, "impact.energy": np.float32(0.5) * arrays["impact.impulse"] * arrays["impact.speed"]}
     impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
-    contacts = FrameContacts(**checked(arrays, CONTACT_ARRAYS, "", bodies), impacts=impacts)
+    # caches of earlier versions have no scrapes
+    has_scrapes = any(name.startswith("scrape.") for name in arrays)
+    scrapes = FrameScrapes(**checked(arrays, SCRAPE_ARRAYS, "scrape.", bodies)) if has_scrapes else NOTHING_SCRAPED
+    contacts = FrameContacts(**checked(arrays, CONTACT_ARRAYS, "", bodies), impacts=impacts, scrapes=scrapes)
     if not np.isin(contacts.state, list(ContactState)).all():
         raise ValueError("array 'state' has values that are no states of contacts")
     return contacts

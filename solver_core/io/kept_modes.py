@@ -162,8 +162,11 @@ def scene_modes(
 def fits(body: ReducedBody, spec: SceneSpec, index: int) -> bool:
     """Whether modes can be those of a body of the scene."""
     asked = spec.bodies[index].deformable
-    wanted = None if asked is None else (len(spec.bodies[index].shape.vertices), 3, asked.modes)
-    return asked is not None and body.shapes.shape == wanted and (body.large is None) == (asked.kind is Elasticity.LINEAR)
+    if asked is None or (body.large is None) != (asked.kind is Elasticity.LINEAR):
+        return False
+    vertices, axes, count = body.shapes.shape
+    # symmetric bodies have fewer modes than are asked for
+    return (vertices, axes) == (len(spec.bodies[index].shape.vertices), 3) and 1 <= count <= asked.modes
 
 
 def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:

@@ -50,7 +50,7 @@ REPORT = OutputKind(
     "a report of Stiction",
     re.compile(rb'\{\s*("digest": "\w+",\s*)?("version": \d+,\s*"(scene|error)":|"(findings|warnings)": \[)'),
 )
-TABLE = OutputKind("a table of Stiction", re.compile(rb"frame(,bodies,|\r?\n)|time,frame,impulse,|variation,"))
+TABLE = OutputKind("a table of Stiction", re.compile(rb"frame(,bodies,|\r?\n)|time,frame,(impulse|kind|event),|variation,"))
 PAGE = OutputKind("a page of Stiction", re.compile(rb"<!DOCTYPE html>\n<html [^\0]*<title>Stiction: "))
 # as they are, compressed by gzip, and by zstd
 BLEND = OutputKind("a .blend file", re.compile(rb"BLENDER|\x1f\x8b|\x28\xb5\x2f\xfd"))

@@ -83,4 +83,4 @@ def joined(parts: Sequence[FrameContacts]) -> FrameContacts:
 
 def columns() -> list[str]:
     """The fields of contacts that have a row for each."""
-    return [field.name for field in fields(FrameContacts) if field.name != "impacts"]
+    return [field.name for field in fields(FrameContacts) if field.name not in ("impacts", "scrapes")]

@@ -43,6 +43,7 @@ LATER_FIELDS: dict[str, Any] = {
     "torsion": 0.0,
     "grain": None,
     "strength": None,
+    "area": 0.0,
     "activations": (),
 }
 

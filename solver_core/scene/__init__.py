@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene as pure data: bodies, shapes, materials, settings, and what their fields may hold."""
+"""A scene as pure data: bodies, shapes, materials, settings, and the allowed values of their fields."""

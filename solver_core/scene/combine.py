@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the coefficients of two touching bodies become that of the pair: the rules, for Python and for kernels alike."""
+"""Rules that combine the coefficients of two touching bodies, for Python and for kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRODUCT, AVERAGE, GEOMETRIC_MEAN, MINIMUM, MAXIMUM = range(5)
 
 
 class FrictionCombine(Enum):
-    """How the coefficients of two touching bodies become that of the pair."""
+    """The rule that combines the coefficients of two touching bodies."""
 
     PRODUCT = "product"  # Blender's (Bullet's) own rule
     AVERAGE = "average"
@@ -22,16 +22,16 @@ class FrictionCombine(Enum):
 
     @property
     def code(self) -> int:
-        """The number by which `combine` knows it."""
+        """The code of the rule for `combine`."""
         return list(FrictionCombine).index(self)
 
     def pair(self, a: float, b: float) -> float:
-        """The coefficient of a pair, from those of its bodies."""
+        """Return the coefficient of a pair from those of its bodies."""
         return combine(self.code, a, b)
 
 
 def combine(rule: int, a: float, b: float) -> float:
-    """The coefficient of two bodies by the code of a rule, from those of each; a kernel is made of this."""
+    """Return the coefficient of two bodies from those of each. rule: a code. A kernel is compiled from this function."""
     if rule == PRODUCT:
         return a * b
     if rule == AVERAGE:

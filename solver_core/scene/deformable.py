@@ -23,11 +23,11 @@ class Elasticity(Enum):
 class DeformableSpec:
     """How a body deforms, about a frame that moves as a rigid one does.
 
-    young: Pa. poisson: from 0 to 0.45; what is nearly incompressible would lock. modes: how many shapes it can take: those of
-    the lowest frequencies, in large bends a third of them and what goes with these. resolution: bricks along the longest side,
-    0 for as many as its thinnest part needs. damping_ratio: of the first mode, 1 for no swing at all; that of others grows with
-    their frequency, as of a material that resists the rate of its strain. pinned: (p,) vertices that move with the frame; a
-    triangle of three of them does so as a whole.
+    young: Pa. poisson: from 0 to 0.45; what is nearly incompressible would lock. modes: the largest number of shapes it can
+    take: those of the lowest frequencies, in large bends a third of them and what goes with these. resolution: bricks along the
+    longest side, 0 for as many as its thinnest part needs. damping_ratio: of the first mode, 1 for no swing at all; that of
+    others grows with their frequency, as of a material that resists the rate of its strain. pinned: (p,) vertices that move
+    with the frame; a triangle of three of them does so as a whole.
     """
 
     kind: Elasticity = Elasticity.LINEAR

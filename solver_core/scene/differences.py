@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one scene and its settings have otherwise than another, in words: values, with the bodies that have them."""
+"""Descriptions of the differences between two scenes and their settings: values, with the bodies that have them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .words import in_words
 __all__ = ["differences"]
 
 MOST_NAMED = 2
-# Of an array, more numbers than these say less than its name.
+# Longer arrays are described by their names only.
 MOST_NUMBERS = 4
 
 
 def differences(before: tuple[SceneSpec, SolverSettings], now: tuple[SceneSpec, SolverSettings]) -> tuple[str, ...]:
-    """What `before` has otherwise, such as "static friction 0.4 of Box"; bodies and joints are compared in their order.
+    """Return the values of `before` that differ from those of `now`, such as "static friction 0.4 of Box".
 
-    The last frame does not count: no frame depends on it.
+    Bodies and joints are compared in order. The last frame does not count, because no frame depends on it.
     """
     found = [told(name, value) for name, value in changed_fields(before[1], now[1])]
     scene = changed_fields(before[0], now[0])
@@ -48,7 +48,7 @@ def of_body(body: BodySpec, other: BodySpec) -> Iterator[str]:
 
 def of_material(material: MaterialSpec, other: MaterialSpec) -> Iterator[str]:
     changed = dict(changed_fields(material, other))
-    # where there was one coefficient it is said once
+    # Name a single coefficient only once.
     if {"mu_static", "mu_dynamic"} <= changed.keys() and material.mu_static == material.mu_dynamic:
         del changed["mu_dynamic"]
         changed = {"friction": changed.pop("mu_static")} | changed
@@ -56,7 +56,7 @@ def of_material(material: MaterialSpec, other: MaterialSpec) -> Iterator[str]:
 
 
 def changed_fields(before: Any, now: Any) -> Iterator[tuple[str, Any]]:
-    """The fields of a dataclass that another one of it has otherwise, with their values."""
+    """Yield the fields of a dataclass that differ in another instance, with their values in the first."""
     for field in dataclasses.fields(before):
         value = getattr(before, field.name)
         if not same(value, getattr(now, field.name)):
@@ -76,7 +76,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def told(name: str, value: Any) -> str:
-    """A field with its value, where that is short."""
+    """Return the name of a field, with its value if that is short."""
     name = in_words(name)
     if isinstance(value, Enum):
         return f"{name} {value.value}"

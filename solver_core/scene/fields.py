@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Force fields as pure data: what pushes bodies without touching them, as Blender defines it for its rigid bodies.
+"""Force fields as pure data, as Blender defines them for its rigid bodies.
 
-A field acts on a body's centre of mass, with the body's position and velocity at the begin of each time step.
+A field acts on a body's center of mass, with the body's position and velocity at the start of each time step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ DIMENSIONS = {"position": 1, "axis": 1, "vertices": 2, "normals": 2}
 
 
 class FieldKind(Enum):
-    """What a field does, with r from where it acts to the body, v the body's velocity, n its axis, S strength x falloff."""
+    """The force law of a field: r is the vector from its point of action to the body, v the body's velocity, n the axis, and S
+    strength x falloff."""
 
     FORCE = "force"  # S r / |r|, with `inverse_square` divided by |r|^2 as well
     WIND = "wind"  # S n
@@ -46,7 +47,7 @@ class FieldKind(Enum):
 
 
 class FieldShape(Enum):
-    """Where a field acts from."""
+    """The points from which a field acts."""
 
     POINT = "point"
     LINE = "line"  # the nearest point of the axis
@@ -56,7 +57,7 @@ class FieldShape(Enum):
 
 
 class Falloff(Enum):
-    """What the distances mean by which a field loses strength."""
+    """The distances that reduce the strength of a field."""
 
     SPHERE = "sphere"  # from the point
     TUBE = "tube"  # along the axis, radial ones across it
@@ -64,7 +65,7 @@ class Falloff(Enum):
 
 
 class ZDirection(Enum):
-    """On which side of a field's origin, seen along its axis, it acts."""
+    """The side of a field's origin, along its axis, on which it acts."""
 
     BOTH = "both"
     POSITIVE = "positive"
@@ -73,8 +74,10 @@ class ZDirection(Enum):
 
 @dataclass(frozen=True)
 class Keyed:
-    """A number of a field or an absorber, by the name of its field, that differs from frame to frame: (frames,); that of a
-    frame acts on the way to it."""
+    """A parameter of a field or an absorber that changes from frame to frame.
+
+    It has the name of its field and values (frames,). The value at a frame acts during the motion to that frame.
+    """
 
     name: str
     values: Array
@@ -84,13 +87,20 @@ class Keyed:
 class FieldSpec:
     """A force field.
 
-    position (3,) m and axis (3,) of length 1, in the world or in the body frame of the body `carrier`; or (frames, 3) where
-    they move. vertices, normals: (n, 3) and triangles: (t, 3) of the shapes Surface and Points, likewise, or (frames, n, 3).
-    rate: 1/s; the forces of the kinds are divided by it, and velocities in them multiplied, but for those of drag by `flow`, N
-    s/m, and of the damping: Blender's unit of force is that of a frame. weight: how much of the field counts. min_distance,
-    max_distance: m, full strength up to the one, none beyond the other; between them (1 + d - min)^-power; radial_ likewise.
-    noise: what is added to the strength at each frame anew, by a generator that begins with `seed` plus the frame's number.
-    permutation: (256,) of 0 to 255, that turbulence is made of. absorbed: whether the scene's absorbers weaken it.
+    Attributes
+    ----------
+    position : (3,) m, in the world or in the body frame of the body `carrier`; (frames, 3) if it moves
+    axis : (3,) unit vector in the same frame; (frames, 3) if it moves
+    vertices, normals : (n, 3) of the shapes Surface and Points, in the same frame; (frames, n, 3) if they move
+    triangles : (t, 3) of the shape Surface
+    rate : 1/s; forces are divided by it and velocities in them are multiplied by it, because Blender's unit of force refers to
+        frames; except the drag by `flow`, N s/m, and the damping
+    weight : factor on the field
+    min_distance, max_distance : m; full strength below the first and none beyond the second, (1 + d - min)^-power in between;
+        the same for the fields with the prefix radial_
+    noise : random addition to the strength, new at each frame, from a generator seeded with `seed` plus the frame number
+    permutation : (256,) of 0 to 255, for turbulence
+    absorbed : whether the scene's absorbers weaken the field
     """
 
     name: str
@@ -127,11 +137,11 @@ class FieldSpec:
 
 @dataclass(frozen=True)
 class AbsorberSpec:
-    """A mesh in whose lee fields that are absorbed act less, by `absorption` from 0 to 1.
+    """A mesh that weakens absorbed fields behind it, by the fraction `absorption`.
 
-    name: of its object; the field of the same name passes. vertices: (n, 3) m in the world, or in the body frame of the body
-    `carrier`; or (frames, n, 3). triangles: (t, 3). margin: m. As in Blender, what the ray from a body to a field has to miss
-    are the boxes around the triangles.
+    name: of its object; a field of the same name is not weakened. vertices: (n, 3) m in the world, or in the body frame of the
+    body `carrier`; (frames, n, 3) if they move. triangles: (t, 3). margin: m. As in Blender, a field is weakened if the ray
+    from the body to the field hits the bounding box of a triangle.
     """
 
     name: str
@@ -144,12 +154,12 @@ class AbsorberSpec:
 
 
 def paths_of(one: FieldSpec | AbsorberSpec) -> list[Array]:
-    """What of a field or absorber is given frame by frame, each (frames, ...)."""
+    """Return the arrays of a field or absorber that are given frame by frame, each (frames, ...)."""
     return [np.asarray(keyed.values) for keyed in one.keyed] + list(moving(one).values())
 
 
 def without_paths(one: FieldSpec | AbsorberSpec) -> FieldSpec | AbsorberSpec:
-    """A field or absorber with no frames of what is given frame by frame."""
+    """Return a field or absorber whose arrays that are given frame by frame have no frames."""
     keyed = tuple(replace(keyed, values=np.asarray(keyed.values)[:0]) for keyed in one.keyed)
     return replace(one, keyed=keyed, **{name: path[:0] for name, path in moving(one).items()})
 

@@ -27,7 +27,7 @@ def box(name: str, size: ArrayLike, position: ArrayLike = (0.0, 0.0, 0.0), **fie
 
 
 def sphere(name: str, radius: float, position: ArrayLike = (0.0, 0.0, 0.0), **fields: Any) -> BodySpec:
-    """An active sphere, exact and not of facets.
+    """An active sphere. It is exact, without facets.
 
     name: unique in a scene. radius: m. position: (3,) m, of the center. fields: other fields of `BodySpec`, as of `box`.
 
@@ -37,7 +37,7 @@ def sphere(name: str, radius: float, position: ArrayLike = (0.0, 0.0, 0.0), **fi
 
 
 def capsule(name: str, radius: float, height: float, position: ArrayLike = (0.0, 0.0, 0.0), **fields: Any) -> BodySpec:
-    """An active capsule along its own z axis, exact and not of facets.
+    """An active capsule along its own z axis. It is exact, without facets.
 
     name: unique in a scene. radius: m. height: m, from end to end, so at least twice the radius. position: (3,) m, of the
     center. fields: other fields of `BodySpec`, as of `box`.

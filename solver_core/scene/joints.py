@@ -54,6 +54,7 @@ class BondStrength:
 
     It breaks when tension / `tension` + |bending about X| / `bending_x` + |bending about Y| / `bending_y` reaches 1, where
     pressure counts as negative tension, or shear / `shear` + |torsion| / `torsion` does. Pressure alone breaks nothing.
+    area: m^2 of the shared section, 0 where it is not known; only debris uses it.
     """
 
     tension: float
@@ -61,6 +62,7 @@ class BondStrength:
     bending_x: float
     bending_y: float
     torsion: float
+    area: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What scenes are made of: shapes, surfaces and bodies by their sizes, in m, kg and s.
+"""Builders of shapes, materials and bodies for scenes, in m, kg and s.
 
-Surfaces use Blender's product rule, so a pair's coefficient is the product of its bodies': each body gets the square root of
-the one that is asked for.
+Materials use Blender's product rule: the coefficient of a pair is the product of those of its bodies. Each body therefore gets
+the square root of the requested coefficient.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ BOX_TRIANGLES = np.array(
 
 
 def box_shape(size) -> ShapeSpec:
-    """Box of the given edge lengths (3,) m about its own centre."""
+    """Return a box with edge lengths (3,) m about its center."""
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)], dtype=np.float64)
     return ShapeSpec(ShapeKind.HULL, corners * np.asarray(size, dtype=np.float64), BOX_TRIANGLES)
 
 
 def cylinder_shape(radius: float, height: float) -> ShapeSpec:
-    """Cylinder of a radius and a height in m about its own centre, its axis along z."""
+    """Return a cylinder with a radius and a height in m about its center, with its axis along z."""
     ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
     return ShapeSpec(ShapeKind.CYLINDER, ends, radius=radius)
 
 
 def cone_shape(radius: float, height: float) -> ShapeSpec:
-    """Cone of a base radius and a height in m, along z with the apex up; the origin is halfway up, as Blender has it."""
+    """Return a cone with a base radius and a height in m, along z, apex up; the origin is at half its height, as in Blender."""
     ends = np.array([[0.0, 0.0, -0.5 * height], [0.0, 0.0, 0.5 * height]])
     return ShapeSpec(ShapeKind.CONE, ends, radius=radius)
 
 
 def axis_angle(axis, angle: float) -> np.ndarray:
-    """Quaternion of a turn about a unit axis by an angle in rad."""
+    """Return the quaternion of a rotation about a unit axis by an angle in rad."""
     return np.concatenate([[math.cos(angle / 2)], math.sin(angle / 2) * np.asarray(axis, dtype=float)])
 
 
 def pair_material(mu: float, mu_dynamic: float | None = None, restitution: float = 0.0) -> MaterialSpec:
-    """The surface of which two have these coefficients against each other, by Blender's product rule."""
+    """Return a material of which two bodies have the given coefficients by Blender's product rule."""
     return MaterialSpec(math.sqrt(mu), math.sqrt(mu if mu_dynamic is None else mu_dynamic), math.sqrt(restitution))
 
 
@@ -91,22 +91,22 @@ def box(name, size, position, material, mass=1.0, orientation=(1.0, 0.0, 0.0, 0.
 
 
 def block(name, corners, material, density) -> BodySpec:
-    """An active body, so dense in kg/m^3, between eight corners (8, 3) in the order of a box's; its origin is their middle."""
+    """Return an active body with eight corners (8, 3) m in the order of a box's; its origin is their mean. density: kg/m^3."""
     centre = corners.mean(axis=0)
     shape = ShapeSpec(ShapeKind.HULL, corners - centre, BOX_TRIANGLES)
     return BodySpec(name, BodyKind.ACTIVE, shape, position=centre, density=density, material=material)
 
 
 def sphere_shape(radius: float) -> ShapeSpec:
-    """Sphere of a radius in m about its own centre."""
+    """Return a sphere with a radius in m about its center."""
     return ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=radius)
 
 
 def let_go(body: BodySpec, frame: int, fps: float = 24.0) -> BodySpec:
-    """The active body held where it is until a frame, the first being 0; it then has its own velocity, without turning."""
+    """Return an active body that is held until a frame, counted from 0, and then has its own velocity, without spin."""
     pose = np.concatenate([body.position, body.orientation])
     path = np.tile(pose, (frame + 1, 1))
-    # it goes on as the path went in its last two frames
+    # A released body continues with the velocity of the last two frames of its path.
     path[:-1, :3] -= body.velocity / fps
     path[:-2, :3] -= body.velocity / fps
     return replace(body, position=path[0, :3].copy(), velocity=np.zeros(3), path=path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Random changes of where bodies start, repeatable by a seed."""
+"""Random changes of the initial poses of bodies, reproducible by a seed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene in which bodies settle: some are let go at rest, and all others stand still."""
+"""The scene in which bodies settle: some are released at rest, and all others are static."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DENSITY_OF_WATER = 1000.0  # kg/m^3, of a moving body that has neither a mass no
 def settling_scene(spec: SceneSpec, moving: Collection[str] | None = None) -> SceneSpec:
     """Make the scene in which bodies settle.
 
-    The moving bodies start at rest where they are, rigid and awake. All others stand still where they are. Joints hold;
-    force fields, animation, changes of joints and breaking thresholds play no part.
+    The moving bodies start at rest in their present poses, rigid and awake. All others are static. Joints are active; force
+    fields, animation, changes of joints and breaking thresholds are ignored.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ def settling_scene(spec: SceneSpec, moving: Collection[str] | None = None) -> Sc
 
 
 def let_go(body: BodySpec) -> BodySpec:
-    """The body, moved by the solver from rest."""
+    """Return the body as one that the solver moves from rest."""
     density = DENSITY_OF_WATER if body.mass is None and body.density is None else body.density
     return replace(body, kind=BodyKind.ACTIVE, density=density, **at_rest())
 
 
 def stood(body: BodySpec) -> BodySpec:
-    """The body as an obstacle."""
+    """Return the body as a static obstacle."""
     return replace(body, kind=BodyKind.PASSIVE, **at_rest())
 
 
 def at_rest() -> dict[str, Any]:
-    """Values of a rigid body that nothing has moved yet."""
+    """Return the field values of a rigid body at rest."""
     still = {"velocity": np.zeros(3), "angular_velocity": np.zeros(3), "starts_asleep": False}
     return still | {"path": None, "deformation": None, "deformable": None}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene as pure data: what an extractor writes and what a simulation reads.
+"""The scene as pure data, which an extractor writes and a simulation reads.
 
-Nothing here knows Blender, files or solvers. Lengths are in m, masses in kg, times in s, angles in rad; quaternions are
-(w, x, y, z) and turn body coordinates into world coordinates. Scale never appears: it is already in the vertices.
+This module does not depend on Blender, files or solvers. Lengths are in m, masses in kg, times in s and angles in rad.
+Quaternions are (w, x, y, z) and rotate body coordinates to world coordinates. The vertices include any scale.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ALL_COLLECTIONS = (1 << 20) - 1
 
 
 class BodyKind(Enum):
-    """What moves a body: the solver, nothing, or a given path."""
+    """How a body moves: by the solver, not at all, or along a given path."""
 
     ACTIVE = "active"
     PASSIVE = "passive"
@@ -59,7 +59,7 @@ class BodyKind(Enum):
 
 
 class ShapeKind(Enum):
-    """The collision shapes that this version can handle."""
+    """The supported collision shapes."""
 
     HULL = "hull"  # convex hull of `vertices`; flat polygons, segments and single points count too
     MESH = "mesh"  # the surface of `triangles`: a solid where it is closed, else a sheet with two sides
@@ -80,12 +80,11 @@ class ContactMethod(Enum):
 
 @dataclass(frozen=True)
 class MaterialSpec:
-    """Surface of a body: coefficients of static and of dynamic friction and of restitution, all dimensionless.
+    """The surface of a body: dimensionless coefficients of static friction, dynamic friction and restitution.
 
-    name: by which the scene's `PairSpec` know it; empty for a surface that is in none. rolling, torsion: m, the largest moment
-    against rolling, and against turning about the normal, that a contact bears per unit of normal force. The larger length of
-    two surfaces is that of the pair. grain: the direction of mu_static and mu_dynamic, and the coefficients across it; None
-    where friction is the same in all directions.
+    name: for `PairSpec`; empty for a material in no pair. rolling, torsion: m, the largest moment against rolling, and against
+    rotation about the normal, per unit of normal force. A pair uses the larger length of its two materials. grain: the
+    direction of mu_static and mu_dynamic, and the coefficients across it; None for isotropic friction.
     """
 
     mu_static: float = 0.5
@@ -98,7 +97,7 @@ class MaterialSpec:
 
     @property
     def across(self) -> MaterialSpec:
-        """The material with its coefficients across the grain in all directions; itself where it has no grain."""
+        """Return the material with its coefficients across the grain in all directions; itself if it has no grain."""
         if self.grain is None:
             return self
         return replace(self, mu_static=self.grain.mu_static, mu_dynamic=self.grain.mu_dynamic, grain=None)
@@ -106,8 +105,10 @@ class MaterialSpec:
 
 @dataclass(frozen=True)
 class PairSpec:
-    """Friction of two materials, by their names, against each other, the same in all directions; it counts in place of what the
-    scene's rule makes of their own coefficients and grains. Both may be the same."""
+    """Isotropic friction of two materials, given by name, which may be the same.
+
+    It replaces the result of the scene's rule for their own coefficients and grains.
+    """
 
     a: str
     b: str
@@ -116,9 +117,9 @@ class PairSpec:
 
 
 def pair_friction(pairs: Iterable[PairSpec], rule: FrictionCombine, a: MaterialSpec, b: MaterialSpec) -> tuple[float, float]:
-    """The static and the dynamic coefficient of two surfaces: those of their pair, or else what the rule makes of their own.
+    """Return the static and the dynamic coefficient of two materials: those of their pair, or else the combined ones.
 
-    A surface with a grain counts with its coefficients along it; `MaterialSpec.across` has those across it.
+    A material with a grain counts with its coefficients along it; `MaterialSpec.across` returns those across it.
     """
     for pair in pairs if a.name and b.name else ():
         if {pair.a, pair.b} == {a.name, b.name}:
@@ -130,10 +131,10 @@ def pair_friction(pairs: Iterable[PairSpec], rule: FrictionCombine, a: MaterialS
 class ShapeSpec:
     """Collision shape in the body frame.
 
-    vertices: (n, 3) m, empty for a plane, the two ends of the axis for a cylinder and a cone. triangles: (t, 3) indices of the
-    surface that the mass properties are taken from, outward counter-clockwise; empty when only the hull is known; of a mesh
-    they are what collides. margin: m, thickness added all around. radius: m, of a cylinder or of a cone's base, else 0.
-    children: what a compound is made of; a compound has no vertices and no margin of its own.
+    vertices: (n, 3) m; empty for a plane, the two ends of the axis for a cylinder and a cone. triangles: (t, 3) indices,
+    counter-clockwise seen from outside, of the surface that determines the mass properties; empty if only the hull is known. A
+    mesh collides with these triangles. margin: m, thickness added on all sides. radius: m, of a cylinder or of a cone's base,
+    else 0. children: the parts of a compound, which has no vertices and no margin of its own.
     """
 
     kind: ShapeKind
@@ -157,25 +158,31 @@ class ChildSpec:
 class BodySpec:
     """One rigid body.
 
-    position (3,) m and orientation (4,) place the body frame in the world at the first frame; velocity (3,) m/s is that of the
-    body frame's origin, angular_velocity (3,) rad/s, both in world axes. Exactly one of mass (kg) and density (kg/m^3) is given
-    for an active body. center_of_mass: (3,) m in the body frame; None stands for that of the homogeneous shape. inertia: (3, 3)
-    kg m^2 about the center of mass in body axes; None stands for that of the homogeneous shape about that point, so a cylinder
-    can be made a hoop. An active body of the shape NONE has a mass and an inertia, and its center of mass is its origin unless
-    one is given. path: (frames, 7) pose (position, orientation) at each frame of the scene's range
-    for an animated body, at the first few for an active one, which follows it and then goes on with its velocity. spans: from
-    which frame to which an active body follows its path, (first, last) counted from the scene's first frame, where it does not
-    do so from the begin and up to the path's end; it is simulated in between. blend_frames: how many frames after the first
-    one of such a span it takes to come to its path from where it is. teleports: frames, counted from the first, at which it
-    appears where its path has it without a motion from the frame before. An active body whose path ends in a teleport begins
-    with velocity and angular_velocity there. deformation:
-    (frames, n, 3) m, the vertices at each frame of a passive or animated body whose shape is a mesh that deforms. Two bodies
-    can touch if their `collections` bit masks share a bit. linear_damping and angular_damping are the fractions of velocity
-    lost in one second. linear_factor and angular_factor (3,) are 0 for a locked world axis and 1 for a free one. An active body
-    that starts_asleep stays where it is, whatever pulls at it, until one that moves comes to it; joints tie it to bodies that
-    do so as well, or it does not. Force fields wake it. feels_fields: whether they act on it at all, if it is active.
-    deformable: how an active mesh bends, None for a rigid one. surface_motion: how the surface moves along itself, None for a
-    surface that is fixed to its body.
+    Attributes
+    ----------
+    name : unique in the scene
+    position, orientation : (3,) m and (4,), the pose of the body frame in the world at the first frame
+    velocity, angular_velocity : (3,) m/s, of the origin of the body frame, and (3,) rad/s, in world axes
+    mass, density : kg and kg/m^3; exactly one of them is given for an active body
+    center_of_mass : (3,) m in the body frame; None for that of the homogeneous shape. For the shape NONE, None is the origin.
+    inertia : (3, 3) kg m^2 about the center of mass in body axes; None for that of the homogeneous shape. A cylinder can thus
+        be a hoop. An active body of the shape NONE needs a mass and an inertia.
+    path : (frames, 7) poses (position, orientation); at each frame of the scene's range for a kinematic body; at the first few
+        for an active body, which follows it and then continues with its velocity
+    spans : (first, last) frames, counted from the scene's first, in which an active body follows its path, if it does not do so
+        from the start to the end of the path; it is simulated in between
+    blend_frames : frames after the first one of such a span in which the body moves from its pose to its path
+    teleports : frames, counted from the first, at which the body jumps to its path without a motion from the previous frame. An
+        active body whose path ends in a teleport starts with velocity and angular_velocity there.
+    deformation : (frames, n, 3) m, the vertices at each frame of a passive or kinematic body with a deforming mesh
+    collections : bit mask; two bodies can collide if their masks share a bit
+    linear_damping, angular_damping : fractions of velocity lost in one second
+    linear_factor, angular_factor : (3,), 0 for a locked world axis and 1 for a free one
+    starts_asleep : whether an active body keeps its pose, under any force, until a moving body or a force field wakes it; all
+        bodies to which joints connect it must start asleep too, or it does not
+    feels_fields : whether force fields act on an active body
+    deformable : the deformation model of a flexible active mesh; None for a rigid body
+    surface_motion : the velocity of the surface along itself; None for a surface fixed to the body
     """
 
     name: str
@@ -207,10 +214,10 @@ class BodySpec:
 
 
 class Staggering(Enum):
-    """How Staggered Projections go about it.
+    """The variant of Staggered Projections.
 
-    accelerated: with proposals, accepted by the residuals of Coulomb's law. plain: Algorithm 1 of Kaufman et al. 2008,
-    accepted by these residuals. published: Algorithm 1, stopped by its own rule, (28) alone, which allows larger residuals.
+    accelerated: with proposals, accepted by the residuals of Coulomb's law. plain: Algorithm 1 of Kaufman et al. 2008, accepted
+    by the same residuals. published: Algorithm 1 with its own stopping rule, (28), which allows larger residuals.
     """
 
     ACCELERATED = "accelerated"
@@ -220,18 +227,20 @@ class Staggering(Enum):
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """How a scene is solved.
+    """Settings of the solver.
 
-    tolerance is both the relative error (28) of Kaufman et al. 2008 and the bound on each relative residual of the method's
-    law.
-    max_iterations: staggered iterations, pivots a contact, or redistributions of energy.
-    moving_tolerance: the same for islands of more than 32 bodies that have tumbled, until they sleep, of Staggered Projections
-    with proposals, where it is the larger one.
-    polygon_sides is 0 for the exact friction disk, else the K of the K-sided polygon. substeps: time steps a frame. sleeping:
-    leave islands that are at rest to within the tolerance out of the steps until something comes near.
-    staggering: how Staggered Projections go about it. step_time_limit: s that solving a step may take, 0 for as long as it
-    needs; a bake with one need not come out the same twice. recovery_speed: half extents of the smaller body a second, at which
-    bodies that overlap are parted.
+    Attributes
+    ----------
+    tolerance : relative; bound on the error (28) of Kaufman et al. 2008 and on each relative residual of the method's law
+    max_iterations : staggered iterations, pivots per contact, or redistributions of energy
+    moving_tolerance : the tolerance of large moving islands (more than 32 bodies that have tumbled, until they sleep) with
+        accelerated Staggered Projections, if it is larger than `tolerance`
+    polygon_sides : 0 for the exact friction disk, else the number of sides of the friction polygon
+    substeps : time steps per frame
+    sleeping : whether islands at rest within the tolerance are left out of the steps until another body comes near
+    staggering : the variant of Staggered Projections
+    step_time_limit : s, limit on the time to solve a step, 0 for none; with a limit, a bake may not be reproducible
+    recovery_speed : half sizes of the smaller body per second, at which overlapping bodies are separated
     """
 
     method: ContactMethod = ContactMethod.STAGGERED
@@ -247,7 +256,7 @@ class SolverSettings:
     recovery_speed: float = 0.2
 
 
-# What settings of earlier versions are called now, or why they are none any more.
+# Settings of earlier versions: their present names, or why they no longer exist.
 FORMER_SETTINGS = {
     "crowd_tolerance": "it is called moving_tolerance now",
     "crowd_limit": "large islands in motion are accepted at moving_tolerance alone",
@@ -256,8 +265,10 @@ FORMER_SETTINGS = {
 
 
 def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSettings:
-    """The settings with other values in some fields, choices also by their values as text. Raises TypeError that names a field
-    that does not exist, and ValueError that names a choice that is none."""
+    """Return settings with changed fields; enums may also be given by value, as text.
+
+    Raises TypeError for a field that does not exist, and ValueError for an invalid choice.
+    """
     known = {field.name: getattr(settings, field.name) for field in fields(settings)}
     values = dict(changes)
     for name, value in values.items():
@@ -276,16 +287,25 @@ def changed(settings: SolverSettings, changes: Mapping[str, Any]) -> SolverSetti
 
 @dataclass(frozen=True)
 class SceneSpec:
-    """Everything a bake needs: bodies, gravity (3,) m/s^2, the frame range, and frames a second of simulated time.
+    """A scene, with all data that a bake needs except the settings.
 
-    time_scale multiplies simulated time: a frame lasts time_scale / fps seconds. speed_path: (frames,) the time scale at each
-    frame, where it changes; that of a frame acts on the way to it, 0 freezes the simulation, and time_scale is the largest of
-    them. friction_combine and restitution_combine make
-    a pair's coefficients out of its bodies', but for the friction of those materials that `pairs` names. excluded: pairs of
-    names of bodies that do not collide with each other, whatever their collections, as joined bodies whose collisions are
-    disabled. gravity_path: (frames, 3) m/s^2, gravity at each frame, where it changes; that of a frame acts on the way to it.
-    fields: what else pushes bodies; absorbers: what they have to pass where they are absorbed. activations: what wakes bodies
-    and releases their bonds.
+    Attributes
+    ----------
+    bodies : the bodies
+    gravity : (3,) m/s^2
+    frame_start, frame_end : the frame range
+    fps : frames per second of simulated time
+    time_scale : factor on simulated time; a frame lasts time_scale / fps seconds
+    speed_path : (frames,) the time scale at each frame, if it changes. The value at a frame acts during the motion to it; 0
+        freezes the simulation; time_scale is the largest value.
+    friction_combine, restitution_combine : the rules that combine the coefficients of two bodies
+    pairs : friction of pairs of materials, in place of the rule
+    excluded : pairs of names of bodies that do not collide with each other, whatever their collections
+    gravity_path : (frames, 3) m/s^2, gravity at each frame, if it changes. The value at a frame acts during the motion to it.
+    joints : the joints
+    fields : force fields
+    absorbers : meshes that weaken force fields
+    activations : conditions that wake bodies and release their bonds
     """
 
     bodies: tuple[BodySpec, ...]
@@ -307,21 +327,21 @@ class SceneSpec:
 
 
 def spans_of(body: BodySpec) -> tuple[tuple[int, int], ...]:
-    """From which frame to which a body follows its path, counted from the scene's first; none of one that has no path."""
+    """Return the (first, last) frames in which a body follows its path, counted from the scene's first; none without a path."""
     if body.path is None:
         return ()
     return ((0, len(body.path) - 1),) if body.spans is None else body.spans
 
 
 def strongest_gravity(spec: SceneSpec) -> float:
-    """The largest that gravity is in a scene, m/s^2."""
+    """Return the largest magnitude of gravity in a scene, m/s^2."""
     path = spec.gravity if spec.gravity_path is None else spec.gravity_path
     return float(np.linalg.norm(np.atleast_2d(path), axis=1).max())
 
 
 @dataclass(frozen=True)
 class SceneWarning:
-    """Something the user should know, with the object (or both) and the field it is about; the bake goes on."""
+    """A warning to the user about objects and a field. The bake continues."""
 
     objects: tuple[str, ...]
     field: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion of a surface along itself, as pure data: belts, escalators, turntables, wheels that are drawn at rest."""
+"""Surface velocity as pure data: conveyor belts, escalators, turntables, and wheels that are animated without rotation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["SurfaceMotion"]
 
 @dataclass(frozen=True)
 class SurfaceMotion:
-    """How the surface of a body moves in the body frame.
+    """The velocity of the surface of a body in the body frame.
 
-    velocity: (3,) m/s. spin: (3,) rad/s, angular velocity about the origin of the body frame. Either is (frames, 3) where it
-    changes, with one row for each frame of the scene's range. Friction sees the part of the motion that lies in the plane of a
-    contact; the part along the normal has no effect.
+    velocity: (3,) m/s. spin: (3,) rad/s, angular velocity about the origin of the body frame. Either is (frames, 3) if it
+    changes, with one row for each frame of the scene's range. Friction uses the part of the velocity in the plane of a contact;
+    the part along the normal has no effect.
     """
 
     velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which steps of a path are teleports: the body appears at another place, and has not moved there.
+"""Detection of teleports in a path: frames at which a body jumps to another position instead of moving there.
 
-A jump stands out from the motion around it. Two kinds of it count. A body that stands until just before the frame, as keyframes
-with constant interpolation have it, appears there if the way is more than twice that of either neighboring step, and longer
-than the body or more than twice any other within four frames: an animation on twos or threes, whose steps are short and alike,
-is a motion. A body that is between the two places in between, or of which that is not known, appears there if the way is four
-times as long as the body and ten times as long as any other within four frames. No hammer does that: to swing once around its
-own end, a body moves by a little more than its length in a frame.
+A jump is much longer than the motion around it. Two kinds count. In the first, the body rests until just before the frame, as
+with constant interpolation of keyframes. This is a teleport if the displacement is more than twice that of either neighboring
+step, and also longer than the body or more than twice any other displacement within four frames. An animation on twos or
+threes, whose steps are short and similar, is a motion. In the second kind, the body moves between the two positions, or it is
+unknown whether it does. This is a teleport if the displacement is four times as long as the body and ten times as long as any
+other within four frames. Fast motion does not reach this: a hammer that swings once around its own end moves by little more
+than its length per frame.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LEAST_JUMP = 0.01
 
 
 def possible_teleports(path: Array, shape: ShapeSpec) -> list[int]:
-    """The frames, counted from the first, at which a body may appear if it stands still until then: those to be looked at.
+    """Return the frames, counted from the first, at which a body may jump if it rests until just before them.
 
     path: (frames, 7) poses of the body frame, finite ones.
     """
@@ -45,13 +46,13 @@ def possible_teleports(path: Array, shape: ShapeSpec) -> list[int]:
 
 
 def teleports_of(path: Array, shape: ShapeSpec, stands: Collection[int]) -> tuple[int, ...]:
-    """The frames, counted from the first, at which a body appears.
+    """Return the frames, counted from the first, at which a body jumps.
 
     Parameters
     ----------
     path : (frames, 7) poses of the body frame, finite ones.
     shape : its shape.
-    stands : those of its `possible_teleports` before which it stands still until just before the frame.
+    stands : the frames of its `possible_teleports` until just before which it rests.
     """
     ways, size = _ways(path, shape), size_of(shape)
     is_far = (ways > FAR_IN_LENGTHS * size) & (ways > FAR_OVER_NEIGHBORS * _largest_within(ways, FRAMES_NEARBY))
@@ -59,20 +60,20 @@ def teleports_of(path: Array, shape: ShapeSpec, stands: Collection[int]) -> tupl
 
 
 def size_of(shape: ShapeSpec) -> float:
-    """The length in m of the diagonal of a shape's bounding box; infinite for a plane."""
+    """Return m, the diagonal of a shape's bounding box; infinite for a plane."""
     low, high = _bounds(shape)
     return float(np.linalg.norm(high - low))
 
 
 def _largest_within(ways: Array, steps: int) -> Array:
-    """(frames - 1,) m: the largest of the ways of other steps that are no farther off than so many."""
+    """Return (frames - 1,) m, the largest displacement among other steps within a distance of so many steps."""
     padded = np.concatenate([np.zeros(steps), ways, np.zeros(steps)])
     others = [padded[steps + k : steps + k + len(ways)] for k in range(-steps, steps + 1) if k != 0]
     return np.max(others, axis=0)
 
 
 def _ways(path: Array, shape: ShapeSpec) -> Array:
-    """(frames - 1,) m: how far a body's farthest point may go from frame to frame."""
+    """Return (frames - 1,) m, a bound on the displacement of a body's points from frame to frame."""
     low, high = _bounds(shape)
     size = float(np.linalg.norm(high - low))
     if len(path) < 2 or not np.isfinite(size):
@@ -86,11 +87,11 @@ def _ways(path: Array, shape: ShapeSpec) -> Array:
 
 
 def _bounds(shape: ShapeSpec) -> tuple[Array, Array]:
-    """(3,), (3,) m: corners of a box around a shape in the body frame."""
+    """Return (3,) and (3,) m, the corners of a box around a shape in the body frame."""
     if shape.kind is ShapeKind.PLANE:
         return np.full(3, -np.inf), np.full(3, np.inf)
     if shape.kind is ShapeKind.COMPOUND:
-        # the orientation of a part does not matter to a ball around it
+        # A bounding ball of a part does not depend on its orientation.
         parts = [(child.position, _bounds(child.shape)) for child in shape.children]
         reach = [(place, np.maximum(np.abs(low), np.abs(high))) for place, (low, high) in parts]
         lows = [np.asarray(place) - np.linalg.norm(far) for place, far in reach]

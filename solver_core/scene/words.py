@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the fields of a scene are called, and how figures are said, when people are told of them; reports for programs have
-identifiers, and all digits."""
+"""Display names of scene fields and formats of numbers in messages.
+
+Reports for programs use identifiers and all digits.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from ..bake.events import event_in
+from ..process.children import SECONDS_TO_CLOSE, await_end
 from ..process.command_line import ExitStatus
 from ..process.ending import GRACE_SECONDS, STOPPED, WRITING_SECONDS
 from ..process.numeric_libraries import with_fixed_kernels
@@ -71,15 +73,14 @@ class Baker:
             self._process.stdin.flush()
         for line in self._process.stdout:
             self._has_spoken = True
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError:
+            record = event_in(line)
+            if record is None:
                 self._trouble.append(line.rstrip())
                 continue
-            if record.get("event") == "ended":
+            if record["event"] == "ended":
                 return int(record["status"])
             heard(record)
-        return self._process.wait()
+        return await_end(self._process, SECONDS_TO_CLOSE)
 
     def ask_to_end(self) -> None:
         """Ask it to end, which keeps the frames so far. One that has not said anything yet has none, and is killed: it may be
@@ -92,11 +93,7 @@ class Baker:
 
     def wait(self, until: float) -> None:
         """Wait until it has ended, and kill it at the time `until` of the monotonic clock."""
-        try:
-            self._process.wait(max(until - time.monotonic(), 0.0))
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        await_end(self._process, max(until - time.monotonic(), 0.0))
 
     def _collect(self, pipe: IO[str]) -> None:
         self._trouble.extend(line.rstrip() for line in pipe)

@@ -73,7 +73,10 @@ def strength_findings(joint: JointSpec) -> Findings:
     if joint.strength is None:
         return
     for name, value in asdict(joint.strength).items():
-        if not (value > 0.0 and math.isfinite(value)):
+        if name == "area":
+            if not (value >= 0.0 and math.isfinite(value)):
+                yield "strength.area", f"is {value}; it must be 0, where it is not known, or more, and finite"
+        elif not (value > 0.0 and math.isfinite(value)):
             yield f"strength.{name}", f"is {value}; it must be more than 0 and finite"
     if any(axis != LOCKED for axis in (*joint.linear, *joint.angular)):
         yield "strength", "is that of a bond, which locks all six axes; lock them, or give the joint a breaking impulse"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from .loading import load_extension
 
@@ -70,11 +69,6 @@ def make_plank(make_body: Callable[..., bpy.types.Object]) -> Callable[..., bpy.
         return ob
 
     return make
-
-
-def number_of_modes(spec: Any) -> int:
-    """Of all bodies of a scene that bend."""
-    return sum(body.deformable.modes for body in spec.bodies if body.deformable is not None)
 
 
 def swinging(count: int, number: int) -> np.ndarray:
@@ -138,6 +132,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
             last = spec.frame_end if type(self).last_frame is None else type(self).last_frame
             with open_cache(str(self.cache), spec, self.settings, self.digest, resume=self.resume) as writer:
                 writer.modes = scene_modes(spec, modes)
+                self.number_of_modes = sum(len(body.omega) for body in writer.modes.reduced)
                 started = {"frame_start": spec.frame_start, "frame_end": spec.frame_end, "resumed_from": writer.last_frame}
                 yield job.WorkerMessage({"event": "started", "bodies": len(spec.bodies), **started})
                 for warning in type(self).warnings:
@@ -172,7 +167,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
             count = len(self.spec.joints)
             joints = {"reactions": np.zeros((count, 6)), "broken": np.zeros(count, dtype=bool), "giving_way": np.zeros(count)}
             rest = np.zeros((len(poses), 6))
-            modal = self.modal(number_of_modes(self.spec), number)
+            modal = self.modal(self.number_of_modes, number)
             return Frame(number, np.array(poses), rest, frame_statistics([]), **joints, contacts=contacts, modal=modal)
 
         def contacts_at(self, number: int) -> FrameContacts:
@@ -189,6 +184,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
                 normal=np.float32(up[:1]),
                 impulse=np.ones(1, np.float32),
                 speed=np.full(1, 2.0, np.float32),
+                energy=np.ones(1, np.float32),
             )
             return FrameContacts(
                 body_a=first,
@@ -200,6 +196,7 @@ def fake_worker(extension: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path
                 slip=np.float32(np.where(np.array(rows)[:, None] == 2, -along, 0.0)),
                 gap=np.float32([0.0, 0.0, 1e-3]),
                 mu=np.full(3, 0.5, np.float32),
+                ellipse=np.zeros((3, 2, 3), np.float32),
                 state=np.array(rows, np.uint8),
                 impacts=impacts,
             )

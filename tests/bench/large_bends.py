@@ -55,7 +55,7 @@ def strained(name: str, material: str, stretch: float, seconds: float) -> dict[s
     shape, spec = divided(size, cells), DeformableSpec(Elasticity.STVK, MATERIALS[material], 0.3, 20, resolution, 0.0)
     reduced = reduced_body(shape, spec, density=DENSITY)
     wanted = shape.vertices * [stretch - 1.0, 0.0, 0.0]
-    q = np.linalg.lstsq(reduced.shapes.reshape(-1, spec.modes), wanted.ravel(), rcond=None)[0]
+    q = np.linalg.lstsq(reduced.shapes.reshape(-1, reduced.shapes.shape[2]), wanted.ravel(), rcond=None)[0]
     _, energies, missed = run(shape, reduced, spec, seconds, q)
     radians = reduced.omega[-1] / (10.0 * FPS)
     found = {"most": energies.max() / energies[0], "end": energies[-1] / energies[0], "missed": missed}

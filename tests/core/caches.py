@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 
-from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts, FrameStatistics
+from solver_core.dynamics.model.frame import Frame, FrameContacts, FrameImpacts, FrameScrapes, FrameStatistics
 from solver_core.dynamics.model.violations import Violation
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.container import encode_chunk
@@ -103,21 +103,35 @@ def with_contacts(number):
         return rng.normal(size=shape).astype(np.float32)
 
     names = ("point", "normal", "friction", "slip")
-    impacts = FrameImpacts(rng.normal(size=k), bodies(k), bodies(k), singles(k, 3), singles(k, 3), singles(k), singles(k))
+    impacts = FrameImpacts(
+        rng.normal(size=k), bodies(k), bodies(k), singles(k, 3), singles(k, 3), *(singles(k) for _ in range(3))
+    )
+    scrapes = FrameScrapes(
+        rng.normal(size=k),
+        bodies(k),
+        bodies(k),
+        **{name: singles(k, 3) for name in ("point", "spread", "normal", "slip")},
+        **{name: singles(k) for name in ("impulse", "energy", "duration")},
+    )
     contacts = FrameContacts(
         body_a=bodies(m),
         body_b=bodies(m),
         **{name: singles(m, 3) for name in names},
         **{name: singles(m) for name in ("force", "gap", "mu")},
+        ellipse=singles(m, 2, 3),
         state=rng.integers(0, 3, size=m, dtype=np.uint8),
         impacts=impacts,
+        scrapes=scrapes,
     )
     return dataclasses.replace(frame(number), contacts=contacts)
 
 
 def arrays_of(contacts):
-    own = {name: value for name, value in vars(contacts).items() if name != "impacts"}
-    return {name: (array.dtype, array.shape, array.tobytes()) for name, array in (own | vars(contacts.impacts)).items()}
+    """Type, shape and bytes of each array, by its name; those of impacts and scrapes by names of their own."""
+    parts = {"": contacts, "impacts.": contacts.impacts, "scrapes.": contacts.scrapes}
+    named = {prefix + name: value for prefix, part in parts.items() for name, value in vars(part).items()}
+    arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    return {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
 def write_contacts(path, *numbers):

@@ -129,7 +129,7 @@ def look_at_contacts() -> Iterator[float]:
     yield from show("SCENE", "scene_more", "scene_statistics")
     # the overlay reads a few frames a redraw
     overlay = next(module for name, module in sys.modules.items() if name.endswith("stiction.addon.show.statistics_overlay"))
-    yield from until(lambda: len(overlay.Plots.figures.frames) == scene().frame_end, "plot of all frames", 60.0)
+    yield from until(lambda: len(overlay.Plots.figures.frames) == scene().frame_end, "plot of all frames", 600.0)
     yield from shoot("statistics")
     for measure in ("residual", "overlap", "iterations", "seconds"):
         call(bpy.ops.stiction.jump_to_worst, measure=measure)
@@ -255,7 +255,7 @@ def look_at_a_check() -> Iterator[float]:
     # where it is read in one turn, the operator raises what it says
     with suppress(RuntimeError):
         call(bpy.ops.stiction.bake, "INVOKE_DEFAULT")
-    yield from until(lambda: not session.is_baking, "end of the reading", 60.0)
+    yield from until(lambda: not session.is_baking, "end of the reading", 600.0)
     assert any("nothing was changed" in message.name for message in session.messages), [m.name for m in session.messages]
     assert bake().state == "NONE", bake().state
     yield from show("SCENE")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of a step: found, kept, and made a contact problem."""
+"""The contacts of a step: detection, history from step to step, and assembly of the contact problem."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of bodies that bend: velocities there have what modes do to the surface besides the motion of the frame.
+"""Contacts of flexible bodies: their velocities include the motion of the surface by modes.
 
-The surface's point that is nearest to a contact lies between three vertices, and so do its modes, by barycentric coordinates.
-The block of a body is diag(m 1, I(q), modes), and contact impulses act on it through (e, arm x e, e . R phi).
+The surface point that is nearest to a contact lies in a triangle, and its mode shapes are interpolated with barycentric
+coordinates. The mass block of a body is diag(m 1, I(q), modes), and contact impulses act on it through (e, arm x e, e . R phi).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 def with_modes(
     problem: StepProblem, begin: Begin, contacts: ContactSet, modes: Floats | None, drift: Floats | float
 ) -> StepProblem:
-    """A step's problem of rigid frames, with the modes of bodies that bend among its unknowns.
+    """Return a step's problem with the modes of flexible bodies among its unknowns.
 
-    modes: of A and B at the contacts, (2, m, 3, r) world, None where nothing that bends is touched. drift: (m, 3) m/s, world,
-    what of the drift that the problem was built with was of them.
+    problem: without modes. modes: (2, m, 3, r) world, of A and B at the contacts; None if no contact touches a flexible body.
+    drift: (m, 3) m/s, world, the part of the problem's drift that is due to modes.
     """
     bend, system = begin.bend, problem.system
     if bend is None:
@@ -50,7 +50,7 @@ def with_modes(
 
 @kernel
 def widened_rows(jacobian_a, jacobian_b, widest):
-    """Jacobians (m, 3, 6) with room for bodies of so many unknowns."""
+    """Return Jacobians (m, 3, 6) widened with zeros to `widest` columns."""
     m = len(jacobian_a)
     a, b = np.zeros((m, 3, widest)), np.zeros((m, 3, widest))
     a[:, :, :RIGID], b[:, :, :RIGID] = jacobian_a, jacobian_b
@@ -59,8 +59,8 @@ def widened_rows(jacobian_a, jacobian_b, widest):
 
 @kernel
 def add_modes(axes, body_a, body_b, modes, drift, jacobian_a, jacobian_b, bias):
-    """Write modes (2, m, 3, r) into the rows of those bodies (m,) that are moved, and take their drift (m, 3) from the bias."""
-    # those that are wider than any that is awake are of bodies that sleep
+    """Add modes (2, m, 3, r) to the rows of movable bodies (m,), and subtract their drift (m, 3) from the bias."""
+    # Columns beyond the widest awake body belong to sleeping bodies.
     count = min(modes.shape[3], jacobian_a.shape[2] - RIGID)
     for k in range(len(axes)):
         for row in range(3):
@@ -74,7 +74,7 @@ def add_modes(axes, body_a, body_b, modes, drift, jacobian_a, jacobian_b, bias):
 
 
 def with_modal_blocks(system: System, begin: Begin) -> System:
-    """A system whose blocks have room for modes, and these on their diagonals."""
+    """Return a system whose mass blocks include modes, on their diagonals."""
     if begin.bend is None:
         return system
     rigid = begin.bodies.mass, begin.bodies.inverse_mass
@@ -87,7 +87,7 @@ def with_modal_blocks(system: System, begin: Begin) -> System:
 
 
 def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Curve, ...]) -> System:
-    """A step's system with the blocks that large bends have about some velocities."""
+    """Return a step's system with the mass blocks of bodies with large deformations, linearized as in `curves`."""
     mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
     for large, curve in zip(bend.steps, curves, strict=True):
         write_block(begin, large.unknown, curve.block, mass, inverse_mass)
@@ -95,7 +95,7 @@ def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Cu
 
 
 def write_block(begin: Begin, unknown: NDArray[np.int64], block: Floats, mass: Floats, inverse_mass: Floats) -> None:
-    """Write the block of the modes of a body into those of a system.
+    """Write the mass block of a body's modes to the blocks of a system.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ def write_block(begin: Begin, unknown: NDArray[np.int64], block: Floats, mass: F
 
 @kernel
 def widened_blocks(offset, block_start, mass, inverse_mass, unknown, modal):
-    """Blocks of mass and their inverses, of bodies with rigid ones (b, 6, 6) and modal masses (k,) at some unknowns (k,)."""
+    """Return the concatenated mass blocks of bodies, and their inverses.
+
+    mass, inverse_mass: (b, 6, 6) the rigid blocks. unknown, modal: (k,) the unknowns of modes, and their masses.
+    """
     blocks, inverses = np.zeros(block_start[-1]), np.zeros(block_start[-1])
     row = 0
     for body in range(len(mass)):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a body stands on bears it until it meets something else.
+"""Support forces of a body until its impact with another contact point.
 
-A gap that closes takes two steps for its impact: in the first the gap closes, in the second what is left is stopped. What the
-body stood on lets go in the first, and so bore nothing of what forces gave in both. In truth it bears up to the impact, a share
-t of the first step after its begin. From the middle of the step before to the middle of the second that is t + 1/2 of a step:
-min(1, t + 1/2) of what forces give in the first step and max(0, t - 1/2) of that in the second are borne as before.
+An impact takes two steps: in the first the gap closes, and in the second the remaining speed is stopped. The old support of the
+body lets go in the first step, so it would carry none of the forces in either. In reality it carries them until the impact,
+which comes at a fraction t of the first step. From the middle of the step before to the middle of the second step, this is
+t + 1/2 of a step: min(1, t + 1/2) of the forces in the first step and max(0, t - 1/2) of those in the second are carried as
+before.
 
-Housner's block, which rocks from edge to edge, lost twice what gravity gives in a step at each impact, and a ball that rolls
-from facet to facet three times what the edges take. What bore is taken from the last step, and is no more than the weight, lest
-it was an impact itself. Whether a gap closes is asked of the motion to which that leads, or one that closes as the step ends
-would take over the weight. In the second step t is what the impulse of the first has left of the speed. All this is for what
-has contacts with one body alone that no impulse moves: for all, a funnel in which cubes jam lets two to four of sixteen
-through, which stay without, and at shorter steps.
+Without this correction, Housner's block, which rocks from edge to edge, lost twice the speed that gravity gives in a step at
+each impact, and a ball that rolls from facet to facet lost three times as much as impacts at its edges take. The support
+impulse is that of the last step, limited to the weight, because it may include an impact. Whether a gap closes is decided with
+the motion that results; otherwise a gap that closes at the end of the step would take over the weight. In the second step, t
+follows from the speed that the impulse of the first step left.
+
+The correction applies only to bodies that touch a single body, which no impulse moves. Applied to all bodies, it lets two to
+four of sixteen cubes through a funnel in which they otherwise jam, as they also do at shorter steps.
 """
 
 from __future__ import annotations
@@ -30,14 +33,24 @@ __all__ = ["bearing_until_met", "with_borne"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LEAST_IMPACT = 0.05  # times the speed that gravity gives in a step: what closes no faster is none
-BEARABLE = 4.0  # times the fastest point: contacts, which may lie outside of both bodies, close no faster
+LEAST_IMPACT = 0.05  # fraction of the speed that gravity gives in a step; an impact closes faster
+BEARABLE = 4.0  # times the speed of the fastest point; contacts, which may lie outside of both bodies, close no faster
 
 
 def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: ContactMemory, moving: Flags) -> Begin:
-    """The step with what bodies (n,) of no large island in motion stood on in their prediction, up to their impacts.
+    """Add support forces up to the impact to the prediction of a step.
 
-    state: as it begins; speed: (n,) m/s, of the fastest points of bodies; memory: of the contacts of the last step.
+    Parameters
+    ----------
+    begin : the step
+    state : at its start
+    speed : (n,) m/s, of the fastest point of each body
+    memory : the contact history
+    moving : (n,) bodies of large moving islands, which get no support forces here
+
+    Returns
+    -------
+    the step, unchanged if no body has an impact that its support precedes
     """
     contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
     if not anything_moves(speed, fast / BEARABLE):
@@ -52,7 +65,7 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
 
 @kernel
 def anything_moves(speed, least):
-    """Whether the highest of speeds (n,) is above that."""
+    """Return whether the largest of speeds (n,) exceeds `least`, or is NaN."""
     fastest = 0.0
     for s in speed:
         fastest = max(fastest, s)
@@ -61,8 +74,11 @@ def anything_moves(speed, least):
 
 @kernel
 def borne_until_met(model, bodies, position, contacts, rest, memory, moving, limits):
-    """Whether anything is borne, the velocities (n, 6) and momenta (n, 3) predicted with it, and (k, 4) N s, how much of what
-    the remembered contacts bore."""
+    """Compute the support forces up to impacts.
+
+    Returns whether there are any; the predicted velocities (n, 6) and angular momenta (n, 3) with them; and (k, 4) N s, the
+    part of the stored impulses that they carry.
+    """
     m, n, (h, fast, force_time) = contacts.gap.size, len(position), limits
     predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
     old, room = match(memory, contacts.body_a, contacts.body_b, contacts.feature), contacts.gap - rest.gap
@@ -96,9 +112,14 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
 
 @kernel
 def standing(dof, contacts, position, twist, support, remembered, body):
-    """body: (m,), all -1, of each contact the body that touches no other than `support` (n,) names; of these (m, 6) the twist
-    with which its velocity along the normal is a product, (m, 6) what the contact bore, about the centre of mass, N s and
-    N m s, and (m,) m/s at which the other body comes."""
+    """Find the contacts of bodies with their only support.
+
+    body: (m,) filled with -1; overwritten with the supported body of each such contact. support: (n,) the only body that each
+    body touches. remembered: stored impulses, and the row of each contact in them.
+
+    Returns `body`; (m, 6) the Jacobian of the opening speed by the body's twist; (m, 6) N s and N m s, the stored impulse on
+    the body about its center of mass; and (m,) m/s, the speed of the support along the normal.
+    """
     m, (impulse, old) = contacts.gap.size, remembered
     along, push, speed = np.zeros((m, 6)), np.zeros((m, 6)), np.zeros(m)
     for k in range(m):
@@ -118,7 +139,7 @@ def standing(dof, contacts, position, twist, support, remembered, body):
 
 @kernel_part
 def moved_by(inverse_mass, push):
-    """(6,) m/s and rad/s: what a push (6,) changes of the velocity of a body with an inverse mass (6, 6)."""
+    """Return (6,) m/s and rad/s, the velocity change of a body by an impulse (6,). inverse_mass: (6, 6)."""
     out = np.zeros(6)
     for i in range(6):
         for j in range(6):
@@ -128,8 +149,11 @@ def moved_by(inverse_mass, push):
 
 @kernel_part
 def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
-    """share: (n,) how much of a step's forces bodies bear as before whose impact began in the last one; pushed: (n, 6) what
-    bore them. What a contact of such an impact bore is no more in `of_contacts`."""
+    """Handle impacts that started in the previous step.
+
+    share: (n,) updated to the fraction of the step's forces that the old support of a body carries. pushed: (n, 6) updated to
+    its support impulse. The impulse of a contact with such an impact is removed from `of_contacts`.
+    """
     body, along, push, speed = of_contacts
     for k in range(body.size):
         i = body[k]
@@ -145,7 +169,7 @@ def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
 
 @kernel_part
 def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
-    """The same `share` of bodies that would come to an impact in the step with velocities (n, 6)."""
+    """Handle impacts that start in the step, with velocities (n, 6): update `share` (n,) as `end_impacts` does."""
     body, along, _, speed = of_contacts
     for k in range(body.size):
         i = body[k]
@@ -157,8 +181,10 @@ def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
 
 @leaf_kernel
 def _only_support(dof, contacts, moving, out):
-    """out: (n,), all -2: the only body that each one of no large island in motion touches, if no impulse moves that, else
-    negative."""
+    """Write the only body that each body touches to `out` (n,), filled with -2 before.
+
+    The result is negative if there is no such body, if impulses move it, or for bodies of large moving islands.
+    """
     for k in range(contacts.gap.size):
         a, b = contacts.body_a[k], contacts.body_b[k]
         for i, other in ((a, b), (b, a)):
@@ -167,7 +193,10 @@ def _only_support(dof, contacts, moving, out):
 
 
 def with_borne(kept: ContactMemory, memory: ContactMemory, borne: Floats) -> ContactMemory:
-    """What is remembered of a step, with what its contacts bore up to an impact, (k, 4) N s of those remembered before it."""
+    """Return the contact history of a step with its support impulses up to impacts added.
+
+    kept: the history after the step. memory: the history before it. borne: (k, 4) N s, of the contacts in `memory`.
+    """
     if not len(borne):
         return kept
     before = match(memory, kept.body_a, kept.body_b, kept.feature)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The builder: contacts of bodies become a contact problem."""
+"""Assembly of a step's contact problem from the contacts of its bodies."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = ["NO_TURNING", "Beyond", "StepProblem", "build_system", "stick_speed"]
 
 Floats = NDArray[np.float64]
 
-STICK_FRACTION = 1e-3  # of the speed that gravity gives in a step: slower contacts are at rest
-STICK_SPEED = 1e-6  # m/s, where there is no gravity
-VERTICAL = 1e-12  # squared sine: a normal that leans by less is vertical
+STICK_FRACTION = 1e-3  # fraction of the speed that gravity gives in a step; slower contacts are at rest
+STICK_SPEED = 1e-6  # m/s, the same without gravity
+VERTICAL = 1e-12  # squared sine of the angle to the vertical; a normal with less is vertical
 NO_TURNING = np.zeros((0, 3))
 
 
 class Beyond(NamedTuple):
-    """What velocities at m contacts are beyond J v, m/s, world.
+    """Bias terms of m contacts: contact velocities in addition to J v, in m/s and world axes.
 
-    drift: (m, 3) of the surface of B against that of A beyond their rigid motions. turning: (m, 3) as levers turn along the way
-    through the step, and aside: (m, 3) what sliding friction does not oppose of them; both may be `NO_TURNING`. known: (m,)
-    where they are known, at what rolls or spins (`rolling.py`).
+    drift: (m, 3) the velocity of B's surface relative to A's, in addition to their rigid motions. turning: (m, 3) due to the
+    rotation of levers within the step. aside: (m, 3) the part of `turning` that sliding friction does not oppose. The last two
+    may be `NO_TURNING`. known: (m,) rolling or spinning contacts, for which these terms are computed (`rolling.py`).
     """
 
     drift: Floats
@@ -99,16 +99,16 @@ class Work(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the rows of a step's m contacts are made of.
+    """The data from which the rows of a step's m contacts are assembled.
 
     Attributes
     ----------
     contacts : of the step
     rest : the gaps that their bodies keep at rest
     beyond : their velocities beyond J v
-    memory, old : what is remembered of contacts, and (m,) the row of each in it, -1 where it is new
+    memory, old : the contact history, and (m,) the row of each contact in it, -1 for new contacts
     begun : impacts that end in this step
-    turns : (n,) bodies whose contacts follow their arc (`model/carried.py`)
+    turns : (n,) bodies whose contacts follow the arc of a rotation (`model/carried.py`)
     """
 
     contacts: ContactSet
@@ -123,11 +123,12 @@ class Known(NamedTuple):
 class StepProblem(NamedTuple):
     """The contact problem of a step.
 
-    elastic: whether any contact has restitution. axes: (m, 3, 3). impulse: (m, 3) N s, to begin with. restitution: (m,).
-    approach, approach_before: (m,) m/s, to be remembered, and as it was remembered; taken_before: (m,) J and parting: (m,) N s,
-    as remembered. stretch: (m, 2) the coefficients of friction along the two tangents over the larger one, which is the `mu` of
-    the system; 1 where friction is the same in all directions. The law of the system's rows is therefore an ellipse where they
-    differ, and `problem/ellipse.py` makes a disk of it for the solver.
+    elastic: whether any contact has restitution. axes: (m, 3, 3) with rows n, t1, t2. impulse: (m, 3) N s, the warm start.
+    restitution: (m,) coefficients. approach: (m,) m/s, the approach speeds to store. approach_before: (m,) m/s, the stored
+    approach speeds. taken_before: (m,) J, the stored absorbed energies. parting: (m,) N s, the stored separation impulses.
+    stretch: (m, 2) the coefficients of friction along the two tangents, relative to the larger one, which is `mu` of the
+    system; 1 for isotropic friction. If the two differ, the friction law is an ellipse, which `problem/ellipse.py` maps to a
+    disk for the solver.
     """
 
     system: System
@@ -143,13 +144,16 @@ class StepProblem(NamedTuple):
 
 
 def stick_speed(gravity: float, h: float) -> float:
-    """m/s, a contact that slides faster than this in a step of h seconds has the dynamic coefficient; gravity: m/s^2."""
+    """Return m/s, the sliding speed above which a contact has the dynamic coefficient in a step of h seconds.
+
+    gravity: m/s^2.
+    """
     return max(STICK_SPEED, STICK_FRACTION * gravity * h)
 
 
 @kernel_part
 def _tangents(nx, ny, nz, axes):
-    """axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal wherever n is not vertical."""
+    """Write axes (3, 3): rows n, t1, t2, right-handed; t1 is horizontal unless n is vertical."""
     axes[0, 0], axes[0, 1], axes[0, 2] = nx, ny, nz
     if nx * nx + ny * ny > VERTICAL:
         size = np.sqrt(nx * nx + ny * ny)
@@ -165,7 +169,7 @@ def _tangents(nx, ny, nz, axes):
 
 @leaf_kernel
 def _fill_jacobian(jacobian, k, sign, axes, arm, lock):
-    """Rows sign (e, arm x e) of contact k for each contact axis e, without the locked axes."""
+    """Write the rows sign (e, arm x e) of contact k for each contact axis e. Entries of locked axes are zero."""
     for row in range(3):
         e0, e1, e2 = axes[row, 0], axes[row, 1], axes[row, 2]
         jacobian[k, row, 0] = sign * e0 * lock[0]
@@ -185,8 +189,10 @@ def _point_velocity(twist, arm, out):
 
 @kernel_part
 def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
-    """u, bias (3,) along the contact axes: the velocity of B against A, and what of it is no unknown: the drift, and what
-    bodies with a prescribed motion contribute."""
+    """Write u (3,), the velocity of B relative to A along the contact axes, and add its known part to bias (3,).
+
+    The known part is the drift and the contribution of bodies with prescribed motion.
+    """
     for row in range(3):
         u[row] = 0.0
         for i in range(3):
@@ -201,8 +207,11 @@ def _velocity_between(axes, at_a, at_b, drift, is_known_a, is_known_b, u, bias):
 
 @kernel_part
 def _add_turning(axes, turning, u, bias):
-    """Add a velocity (3,), of the world, to the bias (3,). The slip u (3,) is one of the last step with the levers at its end:
-    in the middle of it, it was less by as much as it will be more."""
+    """Add a velocity (3,) in world axes to the bias (3,), and subtract it from the slip u (3,).
+
+    The slip belongs to the previous step but uses the levers at its end. In the middle of that step it was smaller by as much
+    as it will be larger in the middle of this one.
+    """
     for row in range(3):
         along = axes[row, 0] * turning[0] + axes[row, 1] * turning[1] + axes[row, 2] * turning[2]
         bias[row] += along
@@ -212,14 +221,14 @@ def _add_turning(axes, turning, u, bias):
 
 @kernel_part
 def _add(axes, velocity, bias):
-    """Add a velocity (3,), of the world, to the bias (3,)."""
+    """Add a velocity (3,) in world axes to the bias (3,)."""
     for row in range(3):
         bias[row] += axes[row, 0] * velocity[0] + axes[row, 1] * velocity[1] + axes[row, 2] * velocity[2]
 
 
 @kernel_part
 def _pulled_together(normal, twist, predicted, a, b):
-    """m/s by which forces alone bring two bodies together from one step to the next."""
+    """Return m/s, the closing speed that forces alone add between two bodies from one step to the next."""
     total = 0.0
     for i in range(3):
         total += normal[i] * (predicted[a, i] - twist[a, i] - predicted[b, i] + twist[b, i])
@@ -342,7 +351,7 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
 
 @kernel_part
 def _is_at_its_limit(remembered, problem, k, mu):
-    """Whether of a remembered impulse (4,) of contact k friction is all that its coefficients allow."""
+    """Return whether a stored impulse (4,) of contact k has all the friction that its coefficients allow."""
     if problem.stretch[k, 0] == 1.0 and problem.stretch[k, 1] == 1.0:
         return is_at_its_limit(remembered, mu)
     return has_all_its_friction(remembered, problem.axes[k], problem.stretch[k], mu)
@@ -350,7 +359,7 @@ def _is_at_its_limit(remembered, problem, k, mu):
 
 @kernel_part
 def _recall(memory, old, axes, problem, k):
-    """What a problem has of contact k from the last step, row `old` of the memory, -1 where it is new."""
+    """Copy the stored data of contact k to the problem. old: its row in the history, -1 for a new contact."""
     if old >= 0:
         recall(memory.impulse[old], memory.normal[old], axes, problem.impulse[k])
         problem.parting[k] = memory.parting[old]
@@ -360,7 +369,7 @@ def _recall(memory, old, axes, problem, k):
 
 @leaf_kernel
 def _share_taken(contacts, begun, problem):
-    """Give what the impact of a pair has taken to its contacts that rebound, in equal parts."""
+    """Distribute the energy that the impact of a pair absorbed equally over its rebounding contacts."""
     k, m = 0, contacts.gap.size
     for row in range(begun.body_a.size):
         a, b = begun.body_a[row], begun.body_b[row]

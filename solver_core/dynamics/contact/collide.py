@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stage collide: the contacts that can close within a step, and the sleepers near enough to moving bodies to be woken."""
+"""The collision stage: contacts that can close within a step, and sleeping bodies that moving bodies may touch."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-STILL_MOTION = 1e-12  # m in a step: what interpolation between equal poses may come to
+STILL_MOTION = 1e-12  # m per step; the rounding of an interpolation between equal poses is less
 
 
 class Collider:
-    """Finds contacts of a scene's n bodies."""
+    """Detects the contacts of a scene's n bodies."""
 
     def __init__(
         self,
@@ -52,10 +52,17 @@ class Collider:
         every: bool = False,
         memory: ContactMemory | None = None,
     ) -> ContactSet:
-        """Contacts that can close within h seconds with twists (n, 6); of two bodies one is movable (n,).
+        """Return the contacts that can close within h seconds.
 
-        rotation: (n, 3, 3) of the state's orientations, where it is known already. every: leave none of meshes out.
-        memory: of the last step's contacts; those that bore are not left out.
+        Parameters
+        ----------
+        state : of the bodies
+        movable : (n,) one body of each pair is movable
+        twist : (n, 6) m/s and rad/s
+        h : s
+        rotation : (n, 3, 3) of the orientations; None to compute it
+        every : whether all contacts of meshes are kept
+        memory : the contact history; contacts that carried load are kept
         """
         shapes, model, excluded = self._bodies.shapes, self._bodies.model, self._together.excluded
         turned: Floats = matrices(state.orientation) if rotation is None else rotation
@@ -67,7 +74,7 @@ class Collider:
         return self._deformation.spanning(contacts, state.position, turned, self._rest, held)
 
     def neighbours(self, state: State) -> Ints:
-        """(k, 2) bodies a < b, sorted, whose boxes meet where they are, each grown by half of its half extent."""
+        """Return (k, 2) bodies a < b, sorted, whose bounding boxes overlap, each expanded by half of the body's half size."""
         shapes, model = self._bodies.shapes, self._bodies.model
         reach = np.where(np.isfinite(model.size), 0.5 * model.size, 0.0)
         still, every, excluded = np.zeros_like(state.position), np.ones(len(reach), np.bool_), self._bodies.excluded
@@ -76,12 +83,15 @@ class Collider:
         return np.unique(np.sort(shapes.body[colliders], axis=1), axis=0)
 
     def moves(self, prescribed: Floats, h: float) -> tuple[Floats, Flags]:
-        """(n,) how far in m an animated or deforming body comes within h seconds, with twists (n, 6), and whether it moves."""
+        """Return (n,) m, a bound on the motion of kinematic and deforming bodies within h seconds, and (n,) which move.
+
+        prescribed: (n, 6) twists.
+        """
         motion = self._impacts.reach(prescribed, h) + self._deformation.reach(h)
         return motion, motion > STILL_MOTION
 
     def near(self, state: State, asleep: Flags, moving: Flags, motion: Floats) -> ContactSet:
-        """Contacts of those asleep (n,) with those that move (n,) by so many m (n,)."""
+        """Return the contacts between sleeping bodies (n,) and moving bodies (n,), which move by at most `motion` (n,) m."""
         bodies, rotation = self._bodies, matrices(state.orientation)
         collections = np.where(asleep | moving, bodies.model.collections, 0)
         reach = 2.0 * self._rest + motion

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is odd about a scene as it begins, and shows only once its contacts are known."""
+"""Warnings about the start of a scene that depend on its contacts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ HELD_BY_THE_WORLD = (
 def begun_overlaps(
     contacts: ContactSet, size: NDArray[np.float64], names: list[str], frame: int, held: bool = False
 ) -> tuple[SceneWarning, ...]:
-    """A warning for each pair of bodies that overlap at a frame by more than their rest offset; size: (n,) half extents, m.
-    held: whether joints to the world keep them as they are."""
+    """Return a warning for each pair of bodies that overlap at a frame by more than their rest offset.
+
+    size: (n,) m, half sizes. held: whether joints to the world hold the bodies in place.
+    """
     then = HELD_BY_THE_WORLD if held else "they are pushed apart slowly"
     deepest: dict[tuple[int, int], float] = {}
     overlapping = contacts.gap < -rest_offsets(np.minimum(size[contacts.body_a], size[contacts.body_b]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The coefficients of two materials that touch: a rule that combines those of each, or the pair's own; and their grains."""
+"""The coefficients of two touching materials: combined by a rule, or given for the pair; and the grains of materials."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ combine_in_kernels = leaf_kernel(combine)
 class Grains(NamedTuple):
     """The grains of a scene's n bodies; no rows in a scene without any.
 
-    direction: (n, 3) unit vectors in the body frames, zero where a body has no grain. across: (n, 2) the static and the dynamic
-    coefficient across it.
+    direction: (n, 3) unit vectors in the body frames, zero for bodies without a grain. across: (n, 2) the static and the
+    dynamic coefficient across it.
     """
 
     direction: Floats
@@ -39,14 +39,14 @@ class Grains(NamedTuple):
 
 
 def grains_of(spec: SceneSpec) -> Grains:
-    """The grains of a scene that is valid."""
+    """Return the grains of a valid scene."""
     own = [body.material.grain for body in spec.bodies]
     if not any(own):
         return Grains(np.zeros((0, 3)), np.zeros((0, 2)))
     direction, across = np.zeros((len(own), 3)), np.zeros((len(own), 2))
     for body, grain in enumerate(own):
         if grain is not None:
-            # first by a power of two, which is exact: the square of a length may overflow, or vanish
+            # Scale by a power of two first, which is exact, because the square of a length may overflow or underflow.
             along = np.asarray(grain.direction, dtype=np.float64)
             along = np.ldexp(along, -int(np.frexp(np.abs(along).max())[1]))
             direction[body] = along / math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
@@ -55,10 +55,11 @@ def grains_of(spec: SceneSpec) -> Grains:
 
 
 class Rules(NamedTuple):
-    """How the friction, and the restitution, of two bodies are combined.
+    """The rules that combine the friction and the restitution of two bodies.
 
-    surface: (n,) of bodies, the row of their materials in `pairs`; 0 for those in no pair. pairs: (s, s, 2) static and dynamic
-    coefficients that count in place of the combined ones, and of grains; -1 where there are none. grains: of the bodies.
+    friction, restitution: codes of the rules. surface: (n,) the row of each body's material in `pairs`; 0 for materials in no
+    pair. pairs: (s, s, 2) static and dynamic coefficients that replace the combined ones and those of grains; -1 for none.
+    grains: of the bodies.
     """
 
     friction: int
@@ -69,7 +70,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(spec: SceneSpec) -> Rules:
-    """The rules of a scene as kernels take them."""
+    """Return the rules of a scene as arrays for kernels."""
     names = sorted({name for pair in spec.pairs for name in (pair.a, pair.b)})
     row = {name: index for index, name in enumerate(names, 1)}
     pairs = np.full((len(names) + 1, len(names) + 1, 2), -1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of contacts from step to step: found again by bodies and feature, and turned into the axes of now."""
+"""Contact history from step to step: contacts are matched by bodies and feature, and vectors are rotated to the new axes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["ContactMemory", "bore", "is_at_its_limit", "match", "recall", "remem
 
 Floats = NDArray[np.float64]
 
-AT_ITS_LIMIT = 0.999  # of the friction that there may be: a contact that slides has all of it
+AT_ITS_LIMIT = 0.999  # fraction of the largest friction; a sliding contact has more
 
 
 class ContactMemory(NamedTuple):
-    """What the next step needs to know of the contacts of this one, sorted by bodies and feature.
+    """The stored data of a step's contacts for the next step, sorted by bodies and feature.
 
-    body_a, body_b: (m,), feature: (m,) ids. impulse: (m, 4) the normal impulse in N s and the friction impulse in world axes.
-    normal: (m, 3) along which that was, zero where an earlier version did not say. moment: (m, 3) N m s in world axes, of
-    rolling and torsional friction. approach: (m,) speed in m/s at which the
-    bodies were closing in before contact slowed them down, for restitution, and taken: (m,) J, what it has taken from them for
-    that. parting: (m,) N s, what overlaps were parted by in the last try of a step.
+    body_a, body_b: (m,). feature: (m,) ids. impulse: (m, 4) N s, the normal impulse, and the friction impulse in world axes.
+    normal: (m, 3) of the normal impulse, zero in files of an earlier version. moment: (m, 3) N m s in world axes, of rolling
+    and torsional friction. approach: (m,) m/s, the approach speed before the contact slowed its bodies down, for restitution.
+    taken: (m,) J, the energy that the contact absorbed. parting: (m,) N s, the separation impulses of the last attempt at the
+    step.
     """
 
     body_a: NDArray[np.int64]
@@ -41,7 +41,7 @@ class ContactMemory(NamedTuple):
 
 @kernel
 def match(memory, body_a, body_b, feature):
-    """(m,) index of each contact in the memory, -1 where it is new; both are sorted by bodies and feature."""
+    """Return (m,) the row of each contact in the history, -1 for new ones. Both are sorted by bodies and feature."""
     found = np.full(body_a.size, -1, np.int64)
     i, old = 0, memory.body_a.size
     for k in range(body_a.size):
@@ -61,7 +61,7 @@ def match(memory, body_a, body_b, feature):
 
 
 def bore(memory: ContactMemory, contacts: ContactSet) -> NDArray[np.bool_]:
-    """(m,) which of contacts, sorted by bodies and feature, bore in the last step."""
+    """Return (m,) which contacts, sorted by bodies and feature, carried load in the previous step."""
     found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
     out, known = np.zeros(len(found), np.bool_), found >= 0
     out[known] = memory.impulse[found[known], 0] > 0.0
@@ -70,7 +70,7 @@ def bore(memory: ContactMemory, contacts: ContactSet) -> NDArray[np.bool_]:
 
 @kernel
 def remember(axes, impulse):
-    """(m, 4) impulses to keep: the normal one, and friction turned into world axes."""
+    """Return (m, 4) the impulses to store: the normal impulse, and the friction impulse in world axes."""
     out = np.empty((impulse.shape[0], 4))
     for k in range(impulse.shape[0]):
         out[k, 0] = impulse[k, 0]
@@ -81,7 +81,7 @@ def remember(axes, impulse):
 
 @kernel_part
 def is_at_its_limit(remembered, mu):
-    """Whether of a remembered impulse (4,) friction is all that the coefficient allows."""
+    """Return whether a stored impulse (4,) has all the friction that the coefficient allows."""
     x, y, z = remembered[1], remembered[2], remembered[3]
     least = AT_ITS_LIMIT * mu * remembered[0]
     return least > 0.0 and x * x + y * y + z * z > least * least
@@ -89,10 +89,10 @@ def is_at_its_limit(remembered, mu):
 
 @kernel_part
 def recall(remembered, normal, axes, impulse):
-    """impulse (3,) := a remembered one (4,), along a normal (3,), in the contact's axes as they are now.
+    """impulse (3,) := a stored impulse (4,), whose normal part acted along `normal` (3,), in the present contact axes.
 
-    As a vector of the world: what rests is held by the same forces though its normals turn, as that between two edges a rest
-    offset apart does by rounding.
+    The impulse is kept as a vector in world axes, so that the same force holds a body at rest if its contact normals rotate.
+    The normal between two edges that are a rest offset apart, for example, rotates by rounding.
     """
     same = normal[0] == 0.0 and normal[1] == 0.0 and normal[2] == 0.0
     impulse[0] = remembered[0] if same else 0.0

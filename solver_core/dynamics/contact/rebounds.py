@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bounces may give: never more than impacts have taken.
+"""Energy limit on restitution: rebounds return at most e^2 of the energy that impacts absorbed.
 
-An impact takes two steps (`restitution.py`), and where one runs into the next within them, as in a row of balls with small
-gaps, the speed that is remembered says too much: others have pushed the bodies meanwhile. So a contact that slows bodies down
-before they touch also remembers the energy that it takes from them,
+An impact takes two steps (`restitution.py`). If another impact follows within them, as in a row of balls with small gaps, the
+stored approach speed is too large, because other bodies have changed the motion since. A contact that slows bodies down before
+they touch therefore also stores the energy that it absorbs,
 
-    -lam . (u^- + u^+) / 2        (with the velocities before and after the impulse: exactly its work)
+    -lam . (u^- + u^+) / 2        (with the velocities before and after the impulse; this is exactly its work).
 
-and all contacts of an island together give it no more than e^2 of what those that bounce have taken: Stronge's energetic
-coefficient (1990), for impacts at once. Where speeds ask for more, all rebounds of the island are lowered, and the step is
-solved again. With no more remembered than was taken, energy never grows by restitution, whatever meets in whichever order.
+All contacts of an island together return at most e^2 of the energy that its rebounding contacts absorbed. This is Stronge's
+energetic coefficient (1990), for simultaneous impacts. If the rebound speeds require more, all rebounds of the island are
+lowered, and the step is solved again. No more energy is stored than was absorbed, so restitution never increases the energy,
+for any order of impacts.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ __all__ = ["lowered", "taken"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-EXACT = 1e-6  # of what rebounds give: what a solve's tolerance may add to it
+EXACT = 1e-6  # fraction of the energy of rebounds that the tolerance of a solve may add
 
 
 def lowered(problem: StepProblem, v: Floats) -> Floats | None:
-    """(m,) what a step's rebounds have to be multiplied by for the velocities (dof,) that they led to, None where they may
-    stay."""
+    """Return (m,) the factors by which rebounds have to be lowered; None if they need not be.
+
+    problem: solved, with its impulses. v: (dof,) the solved velocities.
+    """
     if not problem.elastic or not (problem.system.slack < 0.0).any():
         return None
     rebound = np.maximum(-problem.system.slack, 0.0)
@@ -42,13 +45,13 @@ def lowered(problem: StepProblem, v: Floats) -> Floats | None:
     over = work - may > EXACT * given
     if not over.any():
         return None
-    # what rebounds give falls with them at least in proportion
+    # The energy of rebounds decreases at least in proportion to their speeds.
     share = np.divide(np.maximum(may - (work - given), 0.0), given, out=np.zeros_like(given), where=given > 0.0)
     return np.where(over, share, 1.0)[island]
 
 
 def taken(problem: StepProblem, v: Floats) -> Floats:
-    """(m,) J that contacts have taken from bodies that they slow down, and that they have not given back, after a step."""
+    """Return (m,) J, the energy that contacts have absorbed and not yet returned, after a step with velocities v (dof,)."""
     if not problem.elastic:
         return np.zeros(len(problem.approach))
     slows = (problem.approach > 0.0) & (problem.restitution > 0.0)
@@ -64,12 +67,12 @@ def taken(problem: StepProblem, v: Floats) -> Floats:
 
 
 def _may_give(problem: StepProblem) -> Floats:
-    """(m,) J: e^2 of what contacts have taken, of those that bounce."""
+    """Return (m,) J, e^2 of the absorbed energy of rebounding contacts, 0 for others."""
     return np.where(problem.system.slack < 0.0, problem.restitution**2 * problem.taken_before, 0.0)
 
 
 def _work(problem: StepProblem, v: Floats) -> tuple[Indices, Floats]:
-    """(m,) the islands of contacts, and the work in J that they do on bodies, joints left out."""
+    """Return (m,) the islands of contacts, and (m,) J, their work on bodies. Joints do not count."""
     system, m = problem.system, len(problem.approach)
     start, order = contact_islands(len(system.offset) - 1, system.body_a, system.body_b)
     island = np.empty(len(order), dtype=np.int64)

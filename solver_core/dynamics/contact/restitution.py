@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's law of restitution over the two steps that an impact takes (Kaufman et al. 2008, the footnote to (14)).
+"""Newton's law of restitution over the two steps of an impact (Kaufman et al. 2008, footnote to (14)).
 
-In the first step a contact with a gap lets the bodies come together, and takes from them what would be too fast for that; in
-the second they part with e times the speed at which they met. Both speeds are those of bodies in free fall at the moment of
-contact: what forces give on the way there counts, and of the rebound the half of it that gravity takes back until the middle
-of the step, where velocities are. So heights of bounces follow e^2, e^4 and so on whatever the step.
+In the first step, the contact lets the gap close and removes any speed beyond that. In the second step, the bodies separate at
+e times their approach speed. Both speeds are those of bodies in free fall at the moment of contact: forces act on the bodies
+until they touch, and gravity reduces the rebound until the middle of the step, where velocities are defined. Bounce heights
+therefore follow e^2, e^4 and so on for any step.
 
-An impact that has begun ends in the next step, whatever the gap or the closing speed has become: bodies that slide past each
-other have moved apart along a curved surface by v^2 h^2 / 2R, and may no longer be closing in. It ends for the pair, not for
-the contact: where the points of the second step are other features than those of the first, each parts with e times its own
-approach in the motion that the pair had as it met (`model/impact_memory.py`).
+An impact that has started ends in the next step, whatever the gap or the closing speed is then: bodies that slide past each
+other separate along a curved surface by v^2 h^2 / 2R, and may no longer approach. It ends for the pair of bodies, not for the
+contact: if the second step has contacts of other features than the first, each opens at e times its own approach speed in the
+motion that the pair had when it collided (`model/impact_memory.py`).
 
-What a contact at rest gathers in a step is no impact. Gravity gives it g h; a rebound that is no faster is over within two
-steps, the two that a bounce takes, and rises by less than g h^2 / 2.
+The speed that a resting contact gains in a step, g h by gravity, is no impact. A rebound that is no faster would end within the
+two steps that a bounce takes, and rise by less than g h^2 / 2.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ Floats = NDArray[np.float64]
 
 @kernel_part
 def bounce(closing, pull, gap, times, before, e, least, ends):
-    """The speed at which the bodies of a contact part, and the speed of approach to be remembered.
+    """Return the rebound speed of a contact, and the approach speed to store for the next step.
 
     Parameters
     ----------
-    closing : m/s, before the step, in the middle of the last one
-    pull : m/s^2, at which forces alone bring the bodies together
-    gap : m
-    times : s, of the step and of the one before
-    before : m/s, the remembered speed of approach, 0 for none
+    closing : m/s, closing speed in the middle of the previous step
+    pull : m/s^2, closing acceleration by forces alone
+    gap : m, beyond the gap at rest
+    times : s, this step and the previous one
+    before : m/s, the stored approach speed, 0 for none
     e : coefficient of restitution
-    least : m/s, a rebound that is no faster is none
-    ends : whether the impact ends in this step: the bodies touch, or their impact has begun
+    least : m/s; slower rebounds do not occur
+    ends : whether the impact ends in this step: the bodies touch, or their impact has started
 
     Returns
     -------
-    rebound, approach : m/s, 0 for none
+    rebound : m/s, the opening speed in the middle of the step, 0 for none
+    approach : m/s, the approach speed to store, 0 for none
     """
     approach = before
     if closing > 0.0:
@@ -66,7 +67,7 @@ def bounce(closing, pull, gap, times, before, e, least, ends):
 
 @leaf_kernel
 def begun_row(begun, row, a, b):
-    """The first row of an `ImpactMemory`, from a row on, whose pair is not before the bodies a < b."""
+    """Return the first row of an `ImpactMemory`, at or after `row`, whose pair does not precede the bodies a < b."""
     while row < begun.body_a.size and (begun.body_a[row] < a or (begun.body_a[row] == a and begun.body_b[row] < b)):
         row += 1
     return row
@@ -74,7 +75,7 @@ def begun_row(begun, row, a, b):
 
 @leaf_kernel
 def approach_of_pair(begun, row, contacts, k, position):
-    """m/s at which the bodies of contact k approached each other there as their impact began, 0 where none has begun.
+    """Return m/s, the approach speed at contact k when the impact of its bodies started; 0 if none has started.
 
     row: of `begun_row`. position: (n, 3) m, centers of mass.
     """
@@ -85,12 +86,14 @@ def approach_of_pair(begun, row, contacts, k, position):
 
 
 def along_begun_normals(contacts: ContactSet, memory: ContactMemory) -> ContactSet:
-    """Contacts with the normals of the last step where their impact began in it: it ends along the line in which it began.
+    """Return contacts with the stored normals if their impact started in the previous step.
+
+    An impact ends along the line in which it started.
 
     Parameters
     ----------
     contacts : of the step
-    memory : contacts of the last step
+    memory : the contact history
     """
     normal, is_any = begun_normals(contacts, memory)
     if not is_any:
@@ -101,7 +104,7 @@ def along_begun_normals(contacts: ContactSet, memory: ContactMemory) -> ContactS
 
 @kernel
 def begun_normals(contacts, memory):
-    """(m, 3) normals of contacts, of those whose impact has begun as remembered, and whether there are any."""
+    """Return (m, 3) the normals of contacts, stored ones for impacts that have started, and whether there are any of these."""
     normal, is_any = contacts.normal.copy(), False
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
     for k in range(old.size):
@@ -112,23 +115,23 @@ def begun_normals(contacts, memory):
 
 @leaf_kernel
 def has_begun(memory, row):
-    """Whether the impact of a remembered contact has begun: it slowed its bodies down before they touched."""
+    """Return whether the impact of a stored contact has started: it slowed its bodies down before they touched."""
     return memory.impulse[row, 0] > 0.0 and memory.approach[row] > 0.0
 
 
 def begun_impacts(begin: Begin, position: Floats, contacts: ContactSet, memory: ContactMemory) -> ImpactMemory:
-    """The impacts that begin in a step.
+    """Return the impacts that start in a step.
 
     Parameters
     ----------
     begin : the step
-    position : (n, 3) m, of bodies as it begins
+    position : (n, 3) m, of bodies at its start
     contacts : of the step
-    memory : what is remembered of these contacts after the step: their impulses and speeds of approach
+    memory : the history of these contacts after the step, with their impulses and approach speeds
 
     Returns
     -------
-    ImpactMemory : one row for each pair with a contact that has slowed its bodies down before they touch
+    one row for each pair with a contact that slowed its bodies down before they touched
     """
     if not ((memory.approach > 0.0) & (memory.impulse[:, 0] > 0.0)).any():
         return NO_IMPACTS_BEGUN
@@ -138,9 +141,9 @@ def begun_impacts(begin: Begin, position: Floats, contacts: ContactSet, memory: 
 
 @kernel
 def impacts_of_pairs(bodies, position, contacts, gap, memory, times):
-    """The `ImpactMemory` of contacts with gaps (m,) m beyond those of rest; times: s, the last step, and how long forces act.
+    """Return the `ImpactMemory` of contacts. The motion of a pair is that at the time at which its first contact closes.
 
-    The motion of a pair is that of the moment at which its first contact closes.
+    gap: (m,) m, beyond the gaps at rest. times: s, the previous step, and the time over which forces act.
     """
     m = contacts.gap.size
     first, wait = np.zeros(m, np.int64), np.full(m, np.inf)
@@ -173,7 +176,7 @@ def impacts_of_pairs(bodies, position, contacts, gap, memory, times):
 
 @leaf_kernel
 def closing_speed(twist_a, twist_b, contacts, k, position):
-    """m/s at which two bodies with twists (6,) approach each other at contact k. position: (n, 3) m, centers of mass."""
+    """Return m/s, the closing speed of two bodies with twists (6,) at contact k. position: (n, 3) m, centers of mass."""
     speed = 0.0
     normal, point = contacts.normal[k], contacts.point[k]
     for twist, body, sign in ((twist_a, contacts.body_a[k], 1.0), (twist_b, contacts.body_b[k], -1.0)):

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rolls on, or spins about, a point or a line: its contacts hold along the step, as joints do, and not where it begins.
+"""Bias terms of bodies that roll on, or spin about, a point or a line. Their contacts are satisfied at the end of the step.
 
-With J at the step's begin J v = 0 is first order where the lever turns: a top on its tip walks, a disc on its rim loses what
-it has. So u = J v + b, with b = u(w) - J w for a motion w of both bodies through the step near the one that comes out: that to
-which the last step's impulses lead. Where it ends contacts are looked for once more, with the same features:
+With J at the start of the step, J v = 0 is only of first order if the lever rotates: a top would wander on its tip, and a disc
+rolling on its rim would lose energy. Therefore u = J v + b with b = u(w) - J w. Here w is a motion of both bodies in the step
+near the solution: that which the impulses of the last step cause. Contacts with the same features are detected again at the end
+of this motion:
 
-- Along the normal h u(w) is by how much the gap changes, so that contacts hold where the step ends (SHAKE).
-- Across, each body brings x' + <omega x r>, the mean over the way of its lever from the contact at the begin to that at the
-  end. A tip is the same point of the body at both, and <omega x r> is its chord; a rim has another point; on a ball r does not
-  change at all. A lever that turns by alpha about omega goes along an arc, whose mean is tan(alpha / 2) / (alpha / 2) times
-  that of its ends. For the lever between the surfaces stand the levers of the two surfaces.
-- Friction acts from the middle of the last step to that of this one, and so opposes the slip as the step begins; a contact
-  problem opposes u, the slip half a step later. Of what slides the part of u(w) across the earlier slip is therefore left out
-  of the bias. That is for contacts that bore all the friction there may be, and go on sliding: an offset smaller than the slip
-  without friction gains no energy, whether the contact slides or comes to rest.
+- Along the normal, h u(w) is the change of the gap, so that contacts are satisfied at the end of the step (SHAKE).
+- In the tangent plane, each body contributes x' + <omega x r>, a mean over its lever from the contact at the start to the
+  contact at the end. A tip is the same point of the body at both, and <omega x r> is its chord; on a rim the point changes; on
+  a ball r is constant. A lever that rotates by alpha about omega follows an arc, whose mean is tan(alpha / 2) / (alpha / 2)
+  times that of its ends. The levers of the two surfaces are used in place of the lever of the contact point between them.
+- Friction acts from the middle of the last step to the middle of this one, and so opposes the slip at the start of the step. A
+  contact problem opposes u, the slip half a step later. For sliding contacts, the part of u(w) across the earlier slip is
+  therefore removed from the bias. This applies to contacts that had all possible friction and continue to slide: an offset
+  smaller than the slip without friction adds no energy, whether the contact slides or comes to rest.
 
-The error is of second order in the step, as w is known to first. That is for a body that turns by a few hundredths of a radian
-in a step, or whose axis does, as that of a disc that tumbles at a small tilt, and that bore in the last step on one body that
-no impulse moves, at no more than two points: of an impact w would be a guess, what stands on three does not roll, and what
-rolls on two bodies or more at once could hold to one only where it slid on the other.
+The error is of second order in the step, because w is known to first order. The terms are used for a body that rotates by a few
+hundredths of a radian in a step, or whose axis does, as that of a disc that tumbles at a small tilt. In the last step it must
+have been supported by a single body that no impulse moves, at no more than two points. After an impact w would be a guess, a
+body on three points does not roll, and a body that rolls on two bodies could stick to one only if it slid on the other.
 """
 
 from __future__ import annotations
@@ -49,31 +50,33 @@ __all__ = ["Rolling"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-SPIN = 2e-2  # rad in a step: where neither a body nor its axis turns by more, levers hardly do
-SLOW = 5e-3  # rad in a step: what turns by less has no axis to speak of
-SLOW_ABOUT_AN_AXIS = 0.5 * SLOW  # of what is as fast at least one component is more than that
-POINTS_OF_A_LINE = 2  # contacts of two bodies that bear: with more they stand on each other
-ROUND_ENOUGH = 1e-9  # of a radius, that a ball may differ by
-STILL_SLIDES = 2.0 / 3.0  # of the slip as a step begins: what has less left in its middle may come to rest in it
-STILL_ITS_NORMAL = 0.7  # cosine: of normals that turn by more in the step the one says nothing about the other
+SPIN = 2e-2  # rad per step; if neither a body nor its axis rotates by more, levers change little
+SLOW = 5e-3  # rad per step; a body that rotates by less has no well-defined axis
+SLOW_ABOUT_AN_AXIS = 0.5 * SLOW  # a body that rotates by SLOW has at least one component larger than this
+POINTS_OF_A_LINE = 2  # loaded contacts of two bodies; with more, one rests on the other
+ROUND_ENOUGH = 1e-9  # relative deviation from a sphere that a ball may have
+STILL_SLIDES = 2.0 / 3.0  # fraction of the initial slip; a contact with less in the middle of the step may come to rest
+STILL_ITS_NORMAL = 0.7  # cosine; normals that rotate by more in the step are unrelated
 
 
 class Rolling:
-    """Finds by how much the velocities at contacts of what rolls differ from J v; made once for a scene."""
+    """Computes the bias terms of rolling and spinning bodies. One instance serves a scene."""
 
     def __init__(
         self, bodies: Bodies, impacts: ImpactFinder, deformation: Deformation, island_motion: IslandMotion, bends: Flags
     ) -> None:
-        """bends: (n,) which bodies do."""
+        """bends: (n,) which bodies are flexible."""
         self._bodies, self._impacts, self._deformation, self._island_motion = bodies, impacts, deformation, island_motion
         self._bends = bends
         self._rest = rest_offsets(bodies.model.size)
         self._balls, self._flat = balls_and_flats(bodies.shapes)
 
     def contacts(self, begin: Begin, state: State, contacts: ContactSet, memory: ContactMemory) -> tuple[Flags, Floats]:
-        """(m,) which contacts are of bodies that roll, and (n, 6) the velocities of all bodies, of these with the impulses of
-        the last step."""
-        # a part of a step is no other law
+        """Return (m,) the contacts of rolling bodies, and (n, 6) the predicted twists of all bodies.
+
+        The twists of rolling bodies include the impulses of the last step.
+        """
+        # A partial step uses the same thresholds as a full step.
         step = begin.single
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
@@ -84,10 +87,20 @@ class Rolling:
     def turning(
         self, begin: Begin, state: State, moved: State, twist: Floats, contacts: ContactSet, which: Flags
     ) -> tuple[Floats, Floats, Flags]:
-        """u(w) - J w, (m, 3) m/s, world, of those contacts `which` (m,) that a motion from one state to another leaves
-        there; (m, 3) m/s, what is added to it where they slide; and (m,) which these are.
+        """Return the bias terms of contacts.
 
-        twist: (n, 6) the velocities w of that motion, as they stand in J w.
+        Parameters
+        ----------
+        begin : the step
+        state, moved : of the bodies at the start and at the end of the motion w
+        twist : (n, 6) the velocities w, as used in J w
+        contacts : the m contacts
+        which : (m,) contacts of rolling bodies
+
+        Returns
+        -------
+        (m, 3) m/s, world, u(w) - J w; (m, 3) m/s, its correction for sliding contacts; and (m,) the contacts that still exist
+        at the end of the motion, for which both are valid
         """
         chosen = np.zeros(len(twist), np.bool_)
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
@@ -95,7 +108,7 @@ class Rolling:
         scene = moved.position, matrices(moved.orientation), reach, begin.model.collections
         found = detect(self._bodies.shapes, *scene, chosen & (begin.model.dof >= 0), self._bodies.excluded)
         way = twist_between(state, moved, twist, begin.h)
-        # what goes on as it did neither leaves nor comes in by more than twice what gravity does in a step: it is no impact
+        # In continued contact, the gap changes by less than twice what gravity causes in a step. More is an impact.
         largest_change = 2.0 * begin.single * begin.least_bounce
         before, after = (contacts, state.position), (found, moved.position)
         at_begin = velocities_at_begin(begin.model, begin.bodies, state, moved, twist, chosen)
@@ -103,8 +116,10 @@ class Rolling:
 
 
 def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
-    """(n,) which bodies are balls about their centres of mass, and which have plane faces only. A ball that rolls on these has
-    the same lever all along."""
+    """Return (n,) the bodies that are balls about their centers of mass, and (n,) those with plane faces only.
+
+    The lever of a ball that rolls on plane faces is constant.
+    """
     first, alone = shapes.first_collider[:-1], np.diff(shapes.first_collider) == 1
     curved = np.bincount(shapes.body, ~((shapes.kind == PLANE) | (shapes.box & (shapes.margin == 0.0))), len(alone)) > 0
     kind, margin = np.append(shapes.kind, PLANE), np.append(shapes.margin, 0.0)  # the last body may have no collider
@@ -113,7 +128,7 @@ def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
 
 @kernel
 def anything_turns(twist, speed):
-    """Whether any of twists (n, 6) turns faster than a speed in rad/s about an axis of the world."""
+    """Return whether any of twists (n, 6) is faster than a speed in rad/s about a world axis."""
     for i in range(len(twist)):
         for row in range(3, 6):
             if abs(twist[i, row]) > speed:
@@ -123,10 +138,13 @@ def anything_turns(twist, speed):
 
 @kernel
 def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
-    """(m,) and (n, 6) as of `Rolling.contacts`. of_bodies: (n,) which are in large islands in motion, which bend, how fast they
-    deform, m/s, which are balls, and which have plane faces only."""
+    """Return (m,) and (n, 6) as `Rolling.contacts` does.
+
+    of_bodies: (n,) the bodies of large moving islands, flexible bodies, deformation speeds in m/s, balls, and bodies with plane
+    faces only.
+    """
     m, n, (members, bends, speed, balls, flat) = contacts.gap.size, len(model.dof), of_bodies
-    # neither meshes that deform, whose surface is not where it will be, nor large islands in motion, where it is not seen
+    # Exclude deforming meshes, whose final shape is unknown, and large moving islands, where the effect is not visible.
     apart = ~(members | bends | (speed > 0.0))
     rolls, twist = np.zeros(m, np.bool_), bodies.predicted
     turns, some = np.zeros(n, np.bool_), False
@@ -158,8 +176,11 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
 
 @leaf_kernel
 def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
-    """Of bodies that turn (n,), on which one each bore in the last step, at how many points, and how it pushed (n, 6) about
-    the centre of mass, N s; those that bore on several, or on what moves, no longer count."""
+    """Find the support of each rotating body in the last step.
+
+    turns: (n,) the rotating bodies; cleared for those with several supports or a movable one. out: (n,) the number of loaded
+    points, (n,) the support, and (n, 6) its impulse about the center of mass.
+    """
     (impulse, old), (dof, apart), (points, support, pushed) = remembered, of_bodies, out
     for k in range(old.size):
         if old[k] < 0 or not impulse[old[k], 0] > 0.0:
@@ -178,13 +199,13 @@ def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
 
 @leaf_kernel
 def square_of(x):
-    """|x|^2 of three numbers."""
+    """Return |x|^2 of three numbers."""
     return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
 
 
 @kernel_part
 def _add_push(out, impulse, normal, point, center, sign):
-    """out (6,) += what a remembered impulse (4,) at a contact does to a body, friction turned into the contact's plane."""
+    """out (6,) += the impulse on a body of a stored impulse (4,) at a contact, with friction projected to the contact plane."""
     along = impulse[1] * normal[0] + impulse[2] * normal[1] + impulse[3] * normal[2]
     x, y, z = point[0] - center[0], point[1] - center[1], point[2] - center[2]
     p = sign * (impulse[1] + (impulse[0] - along) * normal[0])
@@ -200,17 +221,22 @@ def _add_push(out, impulse, normal, point, center, sign):
 
 @kernel_part
 def turns_fast(spin, change, share):
-    """Whether a body that turns by `spin` (3,) in a step, or its axis where the spin changes, does by so much that levers turn;
-    share: of the step, for which forces act."""
+    """Return whether a body, or its axis, rotates so far in a step that levers change.
+
+    spin: (3,) rad per step. change: (3,) of the spin. share: the time over which forces act, as a fraction of the step.
+    """
     axis, square = np.cross(spin, change), square_of(spin)
     return square > SPIN * SPIN or square_of(axis) > (SPIN * share * square) ** 2
 
 
 @kernel
 def along_the_way(before, after, which, motion, largest_change):
-    """(m, 3), (m, 3) and (m,) as of `Rolling.turning`. before, after: the contacts at the begin of the way and at its end,
-    and the positions of bodies (n, 3). motion: the velocities (n, 6) as the way begins,
-    those that stand in J w, those from begin to end, and the step. largest_change: m, that gaps may change by."""
+    """Return (m, 3), (m, 3) and (m,) as `Rolling.turning` does.
+
+    before, after: the contacts and the positions of bodies (n, 3), at the start and at the end of the motion. motion: the
+    velocities (n, 6) at its start, those used in J w, the mean ones of the motion, and the step in s. largest_change: m, the
+    largest change of gaps.
+    """
     (contacts, position), (later, to_position) = before, after
     (at_begin, twist, way, h), slip, now = motion, np.empty(3), np.empty(3)
     out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
@@ -232,7 +258,7 @@ def along_the_way(before, after, which, motion, largest_change):
             mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
             told = twist[body, :3] + np.cross(twist[body, 3:], point - position[body])
             first = at_begin[body, :3] + np.cross(at_begin[body, 3:], begin)
-            # across as the way has it, along the normal as the gap closes
+            # The tangential part follows the motion; the normal part follows the change of the gap.
             slip += side * (mean - dot(mean, n) * n)
             now += side * (first - dot(first, n) * n)
             out[k] -= side * told
@@ -245,15 +271,18 @@ def along_the_way(before, after, which, motion, largest_change):
 
 @kernel
 def velocities_at_begin(model, bodies, state, moved, twist, chosen):
-    """Velocities (n, 6) of those chosen (n,) at the moment between the middle of the last step, with which a motion begins, and
-    that of this one; twist: (n, 6) that it ends with. Of the others what is there."""
+    """Return (n, 6) the velocities of chosen bodies (n,) at the start of the step.
+
+    They are the means of those in the middle of the last step and of `twist` (n, 6), those in the middle of this one. The
+    entries of other bodies are those of `twist`.
+    """
     out = twist.copy()
     for i in range(chosen.size):
         if not chosen[i] or model.dof[i] < 0:
             continue
         out[i] = 0.5 * (bodies.twist[i] + twist[i])
         if not is_locked(model.lock[i]):
-            # those of the step are about the axes that the body has in its middle
+            # The velocities of the step use the axes of the body in its middle.
             momentum = 0.5 * (state.angular_momentum[i] + moved.angular_momentum[i])
             spin = solve(model.inertia[i], rotated_back(bodies.rotation[i], momentum))
             out[i, 3], out[i, 4], out[i, 5] = rotated(bodies.rotation[i], spin)
@@ -262,9 +291,9 @@ def velocities_at_begin(model, bodies, state, moved, twist, chosen):
 
 @kernel_part
 def mean_along_arc(turn, begin, end):
-    """(3,) m/s: the mean of omega x r where a lever r (3,) goes from begin to end on an arc about omega (3,)."""
+    """Return (3,) m/s, the mean of omega x r for a lever r (3,) that moves from begin to end on an arc about omega (3,)."""
     first, last = np.cross(turn, begin), np.cross(turn, end)
     chord, both = np.sqrt(square_of(last - first)), np.sqrt(square_of(first + last))
-    # tan(alpha / 2); a lever that comes out on the other side has not gone there on an arc
+    # tan(alpha / 2); a lever that ends on the opposite side did not move along an arc
     tangent = chord / both if chord < both else 0.0
     return (0.5 * tangent / arctangent(tangent, 1.0) if tangent > 0.0 else 0.5) * (first + last)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Force fields: what pushes bodies without touching them, step by step."""
+"""Force fields: forces on bodies without contact, step by step."""

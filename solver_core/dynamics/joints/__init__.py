@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints in a time step: where their frames are, the rows that they add to its problem, which of them hold."""
+"""Joints in a time step: their frames, the rows that they add to the contact problem, and which of them are active."""

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints on bodies that bend: their frames move and turn in the body as the nodes near them do on average.
+"""Joints on flexible bodies: joint frames move and rotate in the body like the mean of the nodes near them.
 
-With modes q, the frame of a joint at a place p with axes A in the frame of a body that bends is at p + P q, and has the axes
-exp(T q) A. So all coordinates are those of rigid bodies with other frames, and a row of the Jacobian gets, beside the twist,
+With modes q, the joint frame with origin p and axes A in the frame of a flexible body moves to p + P q and gets the axes
+exp(T q) A. All coordinates are then those of rigid bodies with other joint frames. In addition to the columns of the twist, a
+row of the Jacobian gets
 
     d . R (P + T' x a)   of a displacement,    d . R T'   of an angle,    T' = J(T q) T,
 
-with d its direction, R the rotation of the body, a from the body's frame of the joint to the joint, and J such that J(w) w' is
-the angular velocity of exp(w).
+with its direction d, the rotation R of the body, the vector a from the joint frame in the body to the joint, and J such that
+J(w) w' is the angular velocity of exp(w).
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ STRAIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Attached(NamedTuple):
-    """Ends of joints on bodies that bend. joint, end, body: (a,); row: (a, r) the body's in a state's `modal`, and moves,
-    turns: (a, 3, r) what these do, in the body's axes, zero beyond its own; width: (a,) how many it has."""
+    """The ends of joints on flexible bodies.
+
+    joint, end, body: (a,). row: (a, r) indices of the body's modes in `modal` of a state. moves, turns: (a, 3, r) the
+    translation and rotation of the joint frame per mode, in body axes, zero beyond the body's own modes. width: (a,) the
+    number of its modes.
+    """
 
     joint: Ints
     end: Ints
@@ -49,7 +54,7 @@ class Attached(NamedTuple):
 
 
 def attached_joints(frames: Frames, bending: Bending, center: Floats) -> Attached:
-    """Those of joints in bodies as they are straight; center: (n, 3) m, where each centre of mass is in the body's frame."""
+    """Return the ends of joints on undeformed flexible bodies. center: (n, 3) m, centers of mass in body frames."""
     joint, end = np.nonzero((frames.body >= 0) & bending.bends[frames.body])
     body = frames.body[joint, end]
     width = bending.width[body]
@@ -64,7 +69,7 @@ def attached_joints(frames: Frames, bending: Bending, center: Floats) -> Attache
 
 
 def bent_frames(frames: Frames, ends: Attached, modal: Floats) -> Frames:
-    """The frames of joints in bodies that are bent by a state's `modal`."""
+    """Return the joint frames in bodies that are deformed by `modal` of a state."""
     if not len(ends.joint):
         return frames
     q, at = modal[ends.row], (ends.joint, ends.end)
@@ -85,12 +90,13 @@ def modal_rows(
     begin: Begin,
     modal: Floats,
 ) -> tuple[tuple[Ints, Ints], Floats, Ints]:
-    """What rows of joints have by the modes of bodies that are awake: (which of the rows, their ends) (k,), Jacobians (k, r),
-    and the first unknown of each (k,).
+    """Return the modal part of joint rows, for awake bodies.
 
-    bent: the frames as the step begins, where `before` are the coordinates; direction: (r, 3) of each row. position: (n, 3).
+    bent: the joint frames at the start of the step. direction: (r, 3) of each row. before: the coordinates at the start.
+    position: (n, 3) m. Returns the rows and their ends, both (k,); their modal Jacobians (k, r); and the first unknown of each
+    (k,).
     """
-    # of each row, which attachment each of its ends is
+    # The attachment of each end of a row.
     number = np.full(bent.body.shape, -1)
     number[ends.joint, ends.end] = np.arange(len(ends.joint))
     of_row = number[rows.joint]
@@ -111,7 +117,7 @@ def modal_rows(
 
 
 def turning(w: Floats) -> Floats:
-    """(k, 3, 3) J of rotation vectors (k, 3), rad: J(w) w' is the angular velocity of exp(w)."""
+    """Return (k, 3, 3) J of rotation vectors (k, 3) rad: J(w) w' is the angular velocity of exp(w)."""
     angle = np.linalg.norm(w, axis=1)
     small = angle < SERIES_ANGLE
     safe = np.where(small, 1.0, angle)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the frames of a joint are against each other: three displacements, three angles, and how fast each of them changes.
+"""The relative coordinates of a joint's two frames: three displacements, three angles, and the rates of all of them.
 
-a_i and b_i are the axes of A's and of B's frame, d leads from A's to B's, w is the angular velocity of B against A.
+a_i and b_i are the axes of A's and of B's joint frame, d is the vector from A's origin to B's, and w is the angular velocity of
+B relative to A.
 
-    q_i = a_i . d                     i = X, Y, Z; it changes as the point of A that lies where B's frame is, against B's
+    q_i = a_i . d,    i = X, Y, Z;    its rate is that of B's origin relative to the coincident point of A
 
-The angles are those of the rotations about A's X, then its Y, then its Z that lead from A's axes to B's, B = Rz Ry Rx. Their
-rates are w along the reciprocals of the three axes b_X, Rz Y and a_Z. Y stays within a right angle. If two of the three angles
-are locked, the third one has no bound: the coordinates are the tilts of the free axis, b_k . a_j and b_k . a_i, and the angle
-about it. If all are locked the coordinates are the rotation vector.
+The angles are those of the rotations about A's X, then its Y, then its Z that map A's axes to B's, B = Rz Ry Rx. Their rates
+are the products of w with the reciprocal basis of the three axes b_X, Rz Y and a_Z. Y stays within a right angle. If two of the
+three angles are locked, the third one is unbounded: the coordinates are the tilts of the free axis, b_k . a_j and b_k . a_i,
+and the angle about it. If all three are locked, the coordinates are the rotation vector.
 
-Every orientation has two triples of angles, X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits
-that let Y come near a right angle or pass it. Its angles are those of the two triples that violate its limits less. How its
-limits act is described in `limits.py`.
+Every orientation has two triples of angles: X, Y, Z and X + pi, pi - Y, Z + pi. A joint of the form `EULER_STEEP` has limits
+that let Y come near a right angle or pass it. It uses the triple that violates its limits less. `limits.py` describes how its
+limits act.
 """
 
 from __future__ import annotations
@@ -47,23 +48,23 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 X_ROTATION, Y_ROTATION, Z_ROTATION = 3, 4, 5  # the angles among the coordinates
-HOLD, AT_LEAST, AT_MOST = range(3)  # the kinds of row that say where a coordinate may be
-# The forms of a joint's angles: all locked; free about X, Y or Z, which are 1, 2 and 3; any other; all free; as EULER, but with
-# limits that let Y come near a right angle
+HOLD, AT_LEAST, AT_MOST = range(3)  # the kinds of rows that constrain a coordinate
+# The forms of a joint's angles: all locked; free about X, Y or Z (1, 2 and 3); any other; all free and unused; as EULER, but
+# with limits that let Y come near a right angle.
 VECTOR, HINGE, EULER, UNASKED, EULER_STEEP = 0, 1, 4, 5, 6
-UPRIGHT = 1e-6  # squared cosine of Y: nearer to a right angle X and Z are turns about the same axis
-NEAR_POLE = 0.5  # cosine of Y: below, the angles of a joint of the form EULER_STEEP are taken without regard to earlier ones
-STEEPEST_PLAIN = np.pi / 3.0 + 1e-6  # rad: limits of Y up to this leave a joint in the form EULER
-RIGHT_ANGLE = 0.5 * np.pi + 1e-6  # rad: with what limits in single precision are beyond it
+UPRIGHT = 1e-6  # squared cosine of Y; if it is smaller, X and Z are rotations about the same axis
+NEAR_POLE = 0.5  # cosine of Y; if it is smaller, a joint of the form EULER_STEEP ignores its earlier angles
+STEEPEST_PLAIN = np.pi / 3.0 + 1e-6  # rad; with limits of Y up to this, a joint has the form EULER
+RIGHT_ANGLE = 0.5 * np.pi + 1e-6  # rad, with a margin for limits in single precision
 TURN = 2.0 * np.pi
 
 
 class Coordinates(NamedTuple):
-    """The coordinates of joints, in m and rad, and how they change.
+    """The coordinates of joints, in m and rad, and their rates.
 
-    value: (j, 6). direction: (j, 6, 3), whose products with the velocity, or the angular velocity, of B against A are the rates
-    of the coordinates. point: (j, 3) m, the origin of B's frame. axes: (j, 2, 3, 3) the axes of A's and of B's frame by rows.
-    chart: (j,) 1 where Y is within a right angle, -1 where a joint of the form `EULER_STEEP` has its other triple of angles.
+    value: (j, 6). direction: (j, 6, 3); its product with the velocity, or the angular velocity, of B relative to A is the rate
+    of the coordinate. point: (j, 3) m, the origin of B's frame. axes: (j, 2, 3, 3) the axes of A's and of B's frame by rows.
+    chart: (j,) 1 if Y is within a right angle, -1 if a joint of the form `EULER_STEEP` uses its other triple of angles.
     """
 
     value: Floats
@@ -74,7 +75,7 @@ class Coordinates(NamedTuple):
 
 
 def angular_form(joint: JointSpec) -> int:
-    """Which angles a joint's are, at all frames."""
+    """Return the form of a joint's angles, which is the same at all frames."""
     ever = [joint.angular, *(change.angular for change in joint.changes)]
     if all(axis == FREE_AXIS for angular in ever for axis in angular):
         return UNASKED
@@ -87,7 +88,7 @@ def angular_form(joint: JointSpec) -> int:
 
 
 def is_steep(angular: tuple[AxisSpec, AxisSpec, AxisSpec]) -> bool:
-    """Whether limits let Y come near a right angle, where X or Z is limited too."""
+    """Return whether limits let Y come near a right angle while X or Z is limited too."""
     x, y, z = ((axis.lower, axis.upper) for axis in angular)
     return max(-y[0], y[1]) > STEEPEST_PLAIN and bool(np.isfinite([x, z]).any())
 
@@ -97,8 +98,8 @@ def measured(frames, held, position, rotation, near):
     """Measure the coordinates of joints.
 
     frames: the `Frames` of all joints. held: (j,) the joints to measure. position: (n, 3) m and rotation (n, 3, 3) of
-    bodies. near: (j, 3) rad, earlier angles, from which angles differ by less than a turn, but for a rotation vector and for
-    angles whose limits say which turn is meant. Returns `Coordinates`.
+    bodies. near: (j, 3) rad, earlier angles; new angles are chosen within half a turn of them, except for rotation vectors and
+    for angles whose limits determine the turn. Returns `Coordinates`.
     """
     count = held.size
     values, axes = (np.zeros((count, 6)), np.zeros((count, 6, 3)), np.zeros((count, 3))), np.zeros((count, 2, 3, 3))
@@ -136,7 +137,7 @@ def measured(frames, held, position, rotation, near):
 
 @leaf_kernel
 def _place_frames(frames, j, position, rotation, place, axes):
-    """Where A's and B's frames of a joint are, (2, 3), and their axes by rows, (2, 3, 3)."""
+    """Write the origins of A's and B's joint frames (2, 3), and their axes by rows (2, 3, 3), in world axes."""
     for end in range(2):
         body = frames.body[j, end]
         if body < 0:
@@ -150,7 +151,7 @@ def _place_frames(frames, j, position, rotation, place, axes):
 
 @inlined_kernel
 def _cosine(a, b, i, k):
-    """a_i . b_k, an entry of the matrix that turns A's axes into B's."""
+    """Return a_i . b_k, an entry of the matrix that rotates A's axes to B's."""
     return dot(vec(a, i), vec(b, k))
 
 
@@ -166,7 +167,7 @@ def _vector(a, b, value, direction):
     factor = angle / size if size > 0.0 else 1.0
     value[3], value[4], value[5] = scaled(factor, sine)
     for i in range(3):
-        # the axes halfway between: the rates then are right to second order in the angle
+        # With the axes halfway between, the rates are exact to second order in the angle.
         set_vec(direction, 3 + i, scaled(0.5, add(vec(a, i), vec(b, i))))
 
 
@@ -197,10 +198,10 @@ def _euler(a, b, value, direction):
 
 @leaf_kernel
 def _choose_chart(radius, limits, near, value, direction):
-    """Take the triple of angles that violates the limits (3, 2) less, for the one with Y within a right angle.
+    """Replace the triple of angles by the other one if that violates the limits (3, 2) less.
 
-    radius: the cosine of Y. near: (3,) rad, the angles before, which decide between triples within the limits. value: (6,) and
-    direction: (6, 3) in and out. Returns 1 for the triple with Y within a right angle, -1 for the other.
+    radius: the cosine of Y. near: (3,) rad, the earlier angles, which decide between triples within the limits. value: (6,) and
+    direction: (6, 3), in and out. Returns 1 for the triple with Y within a right angle, -1 for the other.
     """
     x, y, z = value[3], value[4], value[5]
     value[3] = _in_turns(x, radius, limits[0, 0], limits[0, 1], near[0])
@@ -227,15 +228,15 @@ def _choose_chart(radius, limits, near, value, direction):
 
 @inlined_kernel
 def _nearest_turn(angle, near):
-    """The angle, by whole turns nearest to another."""
+    """Return the angle, changed by whole turns to be nearest to another angle."""
     return angle + TURN * np.round((near - angle) / TURN)
 
 
 @leaf_kernel
 def _in_turns(angle, radius, lower, upper, near):
-    """X or Z, by whole turns nearest to the angle before, and where Y is near a right angle by those nearest to its limits.
+    """Return X or Z, changed by whole turns to be nearest to the earlier angle, or to its limits if Y is near a right angle.
 
-    X and Z can change by half a turn in any step there, so that the angle before does not tell the turn.
+    Near a right angle, X and Z can change by half a turn in any step, so the earlier angle does not determine the turn.
     """
     if radius < NEAR_POLE and upper - lower < TURN:
         return _nearest_turn(angle, 0.5 * (lower + upper))
@@ -249,7 +250,7 @@ def _in_turns(angle, radius, lower, upper, near):
 
 @leaf_kernel
 def _violation(x, y, z, radius, limits):
-    """rad: by how much angles are beyond their limits (3, 2); X and Z as ways of the axes that turn."""
+    """Return rad by which angles exceed their limits (3, 2). X and Z count by the path length of their axes."""
     off_x = radius * min(max(x - limits[0, 1], limits[0, 0] - x, 0.0), RIGHT_ANGLE)
     off_z = radius * min(max(z - limits[2, 1], limits[2, 0] - z, 0.0), RIGHT_ANGLE)
     return max(off_x, off_z, y - limits[1, 1], limits[1, 0] - y, 0.0)

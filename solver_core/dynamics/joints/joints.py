@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The joints of a simulation: which of them hold in a step, what they remember from one to the next, and when they break."""
+"""The joints of a simulation: the active joints of a step, their history, their warnings, and when they break."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-# In lengths: what is off by less than that after a step is so by rounding, and solved as well as joints are.
-IN_PLACE = 1e-6
-# In lengths: a joint that is farther off than that, and comes no nearer, gives way.
-GIVING_WAY = 1e-2
-IN_PROOF = 1e-3  # of the largest impulse of a proof: what takes part in it
+IN_PLACE = 1e-6  # lengths; a smaller constraint error after a step is rounding
+GIVING_WAY = 1e-2  # lengths; a joint with a larger constraint error that does not decrease is reported as giving way
+IN_PROOF = 1e-3  # fraction of the largest impulse of a proof of infeasibility; rows with a larger impulse take part in it
 
 
 class JointMemory(NamedTuple):
-    """What the next step has to know of j joints with t triples of rows: impulse (t, 3) N s; angle (j, 3) rad, with turns;
-    twist (n, 6) that bodies had in the step before; broken (j,); off (j,) lengths, at the end of the frame before; recent
-    (j, 6) N s and N m s, what bonds transmitted in the last `BLOW_TIME`."""
+    """The history of j joints with t triples of rows.
+
+    impulse: (t, 3) N s, of the previous step. angle: (j, 3) rad, with full turns. twist: (n, 6) m/s and rad/s, of bodies at the
+    start of the previous step. broken: (j,). off: (j,) lengths, the constraint errors at the end of the previous frame. recent:
+    (j, 6) N s and N m s, the impulses that bonds transmitted in the last `BLOW_TIME`.
+    """
 
     impulse: Floats
     angle: Floats
@@ -56,23 +57,23 @@ class JointMemory(NamedTuple):
 
 
 class Joints:
-    """The joints of a scene; made when all bodies are where it begins.
+    """The joints of a scene. The constructor takes the state at the start of the scene.
 
-    memory: what they remember. links: (k, 2) the bodies of those that hold or limit a coordinate, -1 for the world, and
-    is_rigid: (k,) which of them hold all six. pairs: (k, 2) bodies that they hold together, the world left out. held: (n,)
-    which bodies any hold. driven: (k,) bodies that motors drive. stiffness: (j, 6) N/m and N m/rad, of the coordinates of
-    bonds.
+    memory: their history. links: (k, 2) the bodies of active joints that lock or limit a coordinate, -1 for the world.
+    is_rigid: (k,) which of these lock all six coordinates. pairs: (k, 2) the bodies of active joints, without those to the
+    world. held: (n,) the bodies with active joints. driven: (k,) the bodies driven by motors. stiffness: (j, 6) N/m and
+    N m/rad, of the coordinates of bonds.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, bending: Bending, state: State):
-        """bending: of the bodies that do, which are straight."""
+        """bending: of the flexible bodies, which are undeformed."""
         self._joints, self._frame, model = spec.joints, 0, bodies.model
         self._table = joint_table(spec, model, state)
         self._ends = attached_joints(self._table.frames, bending, bodies.center_of_mass)
         self._names = [(joint.name, tuple(name for name in (joint.body_a, joint.body_b) if name)) for joint in spec.joints]
         count, rows = len(spec.joints), self._table.rows
         self._is_bond = np.array([joint.strength is not None for joint in spec.joints], dtype=bool)
-        # of the others no angle is asked for, or none that turns far
+        # The other joints use no angles, or angles that cannot exceed half a turn.
         self._turning = np.isin(np.arange(count), rows.joint[rows.coordinate >= 3]) & (self._table.frames.form != VECTOR)
         self.stiffness = stiffness_of_bonds(self._table, model)
         self._chosen = choose(self._table, np.ones(count, dtype=bool))
@@ -85,7 +86,7 @@ class Joints:
         return len(self._names)
 
     def restore(self, memory: JointMemory) -> None:
-        """Go on from what was remembered."""
+        """Continue from a stored history, and update the active joints."""
         self.memory = memory
         rows, body, holds = self._table.rows, self._table.frames.body, self._holds
         hold = body[holds]
@@ -101,8 +102,11 @@ class Joints:
         self._may_break = bool(np.isfinite(self._table.breaking).any() or self._is_bond.any())
 
     def enter(self, frame: int, state: State) -> bool:
-        """Make joints what they are on the way on from a frame, the first being 0, at which bodies are as in a state; whether
-        they become something else there."""
+        """Apply the changes of joints at a frame.
+
+        frame: counted from 0; the joints get their properties for the motion to the next frame. state: of bodies at the frame.
+        Returns whether any joint changed.
+        """
         changes = any(self._frame < change.frame <= frame + 1 for joint in self._joints for change in joint.changes)
         if changes or frame + 1 < self._frame:
             self._table = at_frame(self._table, self._joints, frame + 1)
@@ -114,7 +118,10 @@ class Joints:
         return changes
 
     def _begin_to_hold(self, begins: NDArray[np.bool_], state: State) -> None:
-        """Take bodies as they are for the frames of those joints (j,) that begin to hold and are to hold them there."""
+        """Enable joints `begins` (j,).
+
+        Joints that hold their bodies in the current relative pose get joint frames that match it.
+        """
         begins = begins & self._holds
         which = np.flatnonzero(begins & np.array([joint.holds_where_enabled for joint in self._joints]))
         if which.size:
@@ -124,29 +131,29 @@ class Joints:
             angle[which] = 0.0
             self.memory = self.memory._replace(angle=angle)
         if begins.any():
-            # how far off they begin, or they would seem to come no nearer in their first frame
+            # Store the initial constraint error. Otherwise it would not seem to decrease in the first frame.
             self.memory = self.memory._replace(off=np.where(begins, self._off(state), self.memory.off))
 
     @property
     def attached(self) -> Floats | None:
-        """(j, 2, 4, 3) where the frames of joints are in their bodies, places and axes by rows; None if these never change."""
+        """(j, 2, 4, 3) origins and axes, by rows, of joint frames in their bodies; None if these never change."""
         if not any(joint.holds_where_enabled for joint in self._joints):
             return None
         frames = self._table.frames
         return np.concatenate([frames.place[:, :, None, :], frames.axes], axis=2)
 
     def attach(self, attached: Floats) -> None:
-        """Put the frames of joints where they were in their bodies, as `attached` had them."""
+        """Set the joint frames in their bodies from an array of `attached`."""
         place, axes = np.ascontiguousarray(attached[:, :, 0]), np.ascontiguousarray(attached[:, :, 1:])
         self._table = self._table._replace(frames=self._table.frames._replace(place=place, axes=axes))
 
     @property
     def _holds(self) -> NDArray[np.bool_]:
-        """(j,) those that are enabled and not broken."""
+        """(j,) the joints that are enabled and not broken."""
         return self._table.enabled & ~self.memory.broken
 
     def warnings(self) -> list[SceneWarning]:
-        """One for each coordinate that is not where its joint has it as the scene begins."""
+        """Return a warning for each coordinate that violates its joint at the start of the scene."""
         found, rows = [], self._table.rows
         for joint, coordinate, kind, target in zip(rows.joint, rows.coordinate, rows.kind, rows.target, strict=True):
             off = {HOLD: abs(target), AT_LEAST: target, AT_MOST: -target}.get(int(kind), 0.0)
@@ -157,13 +164,13 @@ class Joints:
         return found
 
     def too_stiff(self, begin: Begin, state: State) -> list[SceneWarning]:
-        """One for all joints with a spring that does not swing, since the step is too long for it."""
+        """Return one warning for all joints with a spring that is too stiff for the step and therefore does not oscillate."""
         found = tuple(self._names[joint][0] for joint in self.step(begin, state).too_stiff())
         what = "a spring swings faster than the time step resolves: it moves to its rest position at once"
         return [SceneWarning(found, "joints", f"{what}; more substeps or less stiffness let it swing")] if found else []
 
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
-        """One for joints that cannot all be where they have to in the first step, whatever else there is."""
+        """Return one warning for joints that conflict with each other in the first step, even without contacts."""
         step = self.step(begin, state)
         rows = step.straight_rows(begin.h, np.inf, 0.0)
         box = step.holding(rows.box)
@@ -184,7 +191,7 @@ class Joints:
             least_scale=begin.least_scale,
         )
         proof = contradiction(ContactProblem.of_system(with_modal_blocks(alone, begin)))
-        # the impulses of a proof move nothing, so all velocities leave rows the same sum, weighed with them
+        # The impulses of a proof move no body: the sum of row violations weighted with them is the same at any velocity.
         if proof is None or abs((proof * rows.bias).sum()) <= (np.abs(proof) * rounding).sum():
             return []
         bears = np.abs(proof).max(axis=1) > IN_PROOF
@@ -195,13 +202,15 @@ class Joints:
         return [SceneWarning(tuple(names), "contradiction", f"{which} {what} as the scene begins; {advice}")]
 
     def expected(self, begin: Begin) -> Floats:
-        """Twists (n, 6) that bodies may have in a step: those of the last one, changed as they changed before it."""
+        """Return (n, 6) predicted twists of bodies in a step: those of the last step, linearly extrapolated."""
         twist = begin.bodies.twist
         return twist + (begin.h / begin.last_step if begin.last_step > 0.0 else 0.0) * (twist - self.memory.twist)
 
     def step(self, begin: Begin, state: State, load: Floats | None = None) -> JointStep:
-        """The joints that hold as a step begins. load: (j, 6) N s and N m s, what they have transmitted in the time step so
-        far, None for nothing."""
+        """Return the active joints of a step.
+
+        load: (j, 6) N s and N m s, the impulses that joints have transmitted in the time step so far; None for zero.
+        """
         held = moved_by_solver(self._table.frames.body, begin.model.dof) & self._holds
         if not np.array_equal(held, self._chosen.held):
             self._chosen = choose(self._table, held)
@@ -217,27 +226,33 @@ class Joints:
         return made
 
     def advance(self, state: State, impulse: Floats, twist: Floats, load: Floats, h: float) -> None:
-        """Remember how a step of h s ended: the impulses (t, 3) of all triples, the twists (n, 6) that it began with, and the
-        impulses (j, 6) N s and N m s in the coordinates of joints."""
+        """Update the history after a step of h seconds.
+
+        impulse: (t, 3) of all triples. twist: (n, 6) at the start of the step. load: (j, 6) N s and N m s, the impulses in the
+        coordinates of joints.
+        """
         angle, turning = self.memory.angle, self._turning
         if turning.any():
             frames = bent_frames(self._table.frames, self._ends, state.modal)
             found = measured(frames, turning, state.position, matrices(state.orientation), angle)
             angle = np.where(turning[:, None], found.value[:, 3:], angle)
-        # of a longer step that share of its mean force
+        # Of a step longer than BLOW_TIME, only the mean force over BLOW_TIME counts.
         recent = left_of(self.memory.recent, h) + load * min(BLOW_TIME / h, 1.0)
         self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy(), recent=recent)
 
     def giving_way(self, state: State, nearer: float) -> Floats:
-        """(j,) m, or rad times a joint's length: how far those are from where they may be, as a frame ends, that have not come
-        nearer by so many lengths in it; 0 of all others."""
+        """Return the constraint errors of joints that do not decrease, at the end of a frame.
+
+        nearer: lengths by which an error must have decreased in the frame. Returns (j,) m, or rad times the joint's length; 0
+        for all other joints.
+        """
         off = self._off(state)
         gives_way = (off > GIVING_WAY) & (off > self.memory.off - nearer)
         self.memory = self.memory._replace(off=off)
         return np.where(gives_way, off * self._table.frames.length, 0.0)
 
     def _off(self, state: State) -> Floats:
-        """(j,) lengths that joints are from where they may be; 0 of those that are broken."""
+        """Return (j,) lengths, the constraint errors of joints; 0 for broken or disabled ones."""
         frames, holds, off = self._table.frames, self._holds, np.zeros(len(self))
         bent = bent_frames(frames, self._ends, state.modal)
         found = measured(bent, holds, state.position, matrices(state.orientation), self.memory.angle)
@@ -245,11 +260,12 @@ class Joints:
         return np.where(holds, off, 0.0)
 
     def give_way(self, which: NDArray[np.bool_], impulse: Floats) -> bool:
-        """Let some joints (j,), which transmit their thresholds in the step that is being solved, hold their bodies together no
-        longer; whether any of them did. They break when the step is accepted.
+        """Mark joints that reach their thresholds in the step that is being solved.
 
-        impulse: (t, 3) N s, of all triples. Bonds transmit the same in the next attempt at the step, but for their pressure,
-        which contacts bear then.
+        Marked joints no longer count as links between their bodies. They break when the step is accepted.
+
+        which: (j,). impulse: (t, 3) N s, of all triples. Bonds transmit the same impulses in the next attempt at the step,
+        except compression, which contacts then carry. Returns whether any joint is newly marked.
         """
         new = which & ~self._gives_way
         if new.any():
@@ -270,7 +286,7 @@ class Joints:
             self.restore(self.memory._replace(broken=self.memory.broken | of_bodies))
 
     def hold_again(self) -> bool:
-        """Take back what `give_way` did, for a step that is solved anew; whether it did anything."""
+        """Undo `give_way` for another attempt at the step. Returns whether any joint was marked."""
         any_does = bool(self._gives_way.any())
         if any_does:
             self._gives_way = np.zeros(len(self), dtype=bool)
@@ -278,31 +294,35 @@ class Joints:
         return any_does
 
     def _thresholds(self, load: Floats) -> Thresholds:
-        """What bonds bear in a `BLOW_TIME`, and other joints in a time step. load: (j, 6) N s and N m s, what they have
-        transmitted in it so far."""
+        """Return the thresholds of bonds for a `BLOW_TIME`, and of other joints for a time step.
+
+        load: (j, 6) N s and N m s, the impulses transmitted in that time so far.
+        """
         is_bond = self._is_bond
         capacity = np.where(is_bond[:, None], self._table.bonds * BLOW_TIME, self._table.breaking[:, None])
         return Thresholds(capacity, is_bond, load)
 
     def _of_bonds(self, thresholds: Thresholds, h: float) -> Thresholds:
-        """The thresholds with those of bonds for a step of h s, or a part of a step."""
+        """Return the thresholds with those of bonds for a step or partial step of h seconds."""
         is_bond = self._is_bond[:, None]
         capacity = np.where(is_bond, self._table.bonds * max(h, BLOW_TIME), thresholds.capacity)
         return Thresholds(capacity, self._is_bond, np.where(is_bond, left_of(self.memory.recent, h), thresholds.load))
 
     def weakest(self) -> tuple[Ints, Floats]:
-        """The bodies (k, 2) of the joints that hold now, -1 for the world, and the least impulse at which each breaks, (k,) N s
-        or N m s; infinite for joints that do not break."""
+        """Return the bodies and the smallest breaking impulses of the active joints.
+
+        Returns (k, 2) bodies, -1 for the world; and (k,) N s or N m s, infinite for joints that do not break.
+        """
         thresholds = self._thresholds(np.zeros((len(self), 6)))
-        # moments at which bonds break are moments of forces, which count by themselves
+        # Moments on bonds come from forces, which are checked themselves, so only the force thresholds of bonds count.
         of_forces = np.where(self._is_bond, thresholds.capacity[:, :3].min(axis=1), thresholds.capacity.min(axis=1))
         return self._table.frames.body[self._holds], of_forces[self._holds]
 
     def break_by(self, impulse: Floats, which: NDArray[np.bool_]) -> bool:
-        """Break the joints that reached their thresholds; whether there are any.
+        """Break the joints that reached their thresholds. Returns whether there are any.
 
-        impulse: (j, 6) N s and N m s, what they have transmitted in the time step so far. which: (j,) the joints that gave way
-        at their thresholds in the step that was just accepted.
+        impulse: (j, 6) N s and N m s, transmitted in the time step so far. which: (j,) the joints that yielded at their
+        thresholds in the step that was just accepted.
         """
         if not self._may_break:
             return False
@@ -316,9 +336,10 @@ class Joints:
 
 
 def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> tuple[Floats, Floats]:
-    """(j, 2, 3), (j, 2, 3, 3) places and axes of joints, of which some (k,) have both frames where one is now.
+    """Return (j, 2, 3) origins and (j, 2, 3, 3) axes of joint frames, in which both frames of joints `which` (k,) coincide.
 
-    That one is A's, unless B bends: a frame stays where it is in a body that does.
+    B's frame is moved to A's current frame. If B is flexible, A's frame is moved instead, because joint frames of flexible
+    bodies are fixed.
     """
     place, axes, bent = frames.place.copy(), frames.axes.copy(), bent_frames(frames, ends, state.modal)
     position = np.vstack([state.position, np.zeros(3)])
@@ -334,7 +355,7 @@ def frames_taken(frames: Frames, ends: Attached, which: Ints, state: State) -> t
 
 @kernel
 def moved_by_solver(body, dof):
-    """(j,) whether one of the bodies of a joint (j, 2) has degrees of freedom."""
+    """Return (j,) whether one of the bodies (j, 2) of each joint has degrees of freedom."""
     out = np.empty(len(body), np.bool_)
     for j in range(len(body)):
         a, b = body[j, 0], body[j, 1]
@@ -343,7 +364,7 @@ def moved_by_solver(body, dof):
 
 
 def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
-    """A system whose bodies (k,) have other inertia tensors (k, 3, 3)."""
+    """Return a system in which the bodies (k,) have the inertia tensors (k, 3, 3)."""
     mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
     width, angular = np.diff(system.offset)[bodies], np.arange(3, 6)
     at = system.block_start[bodies][:, None, None] + angular[:, None] * width[:, None, None] + angular
@@ -352,7 +373,7 @@ def with_inertia(system: System, bodies: Ints, inertia: Floats) -> System:
 
 
 def with_joints(system: System, rows: JointRows) -> System:
-    """A system of contacts with rows of joints after them."""
+    """Return a system of contacts with rows of joints after them."""
     wider = system.jacobian_a.shape[2] - rows.jacobian_a.shape[2]
     if wider > 0:
         room = (0, 0), (0, 0), (0, wider)

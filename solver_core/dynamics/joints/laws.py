@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The law of each row of a joint: its bias, its least and largest impulse, and what it gives way by.
+"""The law of each joint row: its bias, the bounds of its impulse, and its compliance.
 
-The rows, and the mean that a spring pulls with, are those of `rows.py`.
+`rows.py` derives the rows and the mean force of a spring.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from .table import AT_LEAST, AT_MOST, HOLD, SPRING
 
 __all__ = ["JOINT_COMPLIANCE", "laws", "laws_about", "weigh"]
 
-# Of a row's inverse mass: joints give way by that much, so that those which say the same, or contradict each other a little,
-# share what they bear in one way, and what is straight between two fixed points bears something
+# Compliance of joint rows, relative to their inverse mass. Redundant rows, and rows that conflict a little, then share the load
+# in a unique way, and a straight chain between two fixed points can carry load.
 JOINT_COMPLIANCE = 1e-6
-OF_LIMITS = 1e-2  # times that: a limit comes back with what it gives way, and is not to
-# Of h^2 k / m of all springs of a body: beyond this they swing too fast for the step, and are pulled to rest
-STIFF = 4.0
-# The same of a body that bends: its fastest mode that swings, W = 4, leaves so much of 4 (1 + a W) - W
+OF_LIMITS = 1e-2  # factor for limits, which would return the energy that their compliance stores
+STIFF = 4.0  # limit on h^2 k / m of all springs of a body; stiffer springs use backward Euler
+# The same for a flexible body: its fastest oscillating mode, W = 4, leaves this much of 4 (1 + a W) - W.
 STIFF_BENDING = 1.75
-LEAST_STIFF = 1e-4  # the weight is that of no stiffness at all, to eight digits
+LEAST_STIFF = 1e-4  # smallest h^2 k / m that is used; the weight is then that of zero stiffness to eight digits
 
 
 @kernel
 def weigh(frames, rows, h, bends, out):
-    """The weights of springs' forces at the last and at the first of three steps' ends.
+    """Compute the weights of spring forces at the last and the first of the three step ends.
 
-    A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), W = h^2 k / m and theta the angle of its
-    phase in a step; it is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. Modes
-    have a share in that. bends: (n,) which bodies have any.
+    A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), with W = h^2 k / m and the phase angle theta per
+    step. theta is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. The modes of flexible bodies lower this limit.
+
+    bends: (n,) which bodies are flexible. out: a `Fixed`, whose `last` and `first` are written.
     """
     total = np.zeros(bends.size)
     for r in range(rows.joint.size):
@@ -55,16 +55,16 @@ def weigh(frames, rows, h, bends, out):
 
 @inlined_kernel
 def _stiffness(rows, fixed, r, h):
-    """h^2 k / m of a row."""
+    """Return h^2 k / m of a row."""
     return h * h * rows.stiffness[r] * fixed.inverse_mass[r] / (fixed.scale[r] * fixed.scale[r])
 
 
 @kernel
 def laws_about(rows, fixed, where, motion, times, recovery_speed):
-    """As `laws`, of rows whose coordinates change as a motion has it.
+    """Return `laws` of rows linearized about a motion.
 
-    where: the `Frames`, which joints are held (j,), and their angles (j, 3). motion: velocities (dof,), where those of each
-    body begin, and the places (n, 3) and orientations (n, 4) that they lead to.
+    where: the `Frames`, which joints are active (j,), and their angles (j, 3). motion: velocities (dof,), the offset of those
+    of each body, and the positions (n, 3) and orientations (n, 4) to which they lead.
     """
     (frames, held, angle), (v, offset, position, orientation) = where, motion
     after = measured(frames, held, position, matrices(orientation), angle)
@@ -74,7 +74,7 @@ def laws_about(rows, fixed, where, motion, times, recovery_speed):
 
 @kernel_part
 def rates(rows, fixed, frames, after, offset, v, h):
-    """(r,) m/s at which coordinates change beside J v, where velocities v (dof,) lead to `after` in h seconds."""
+    """Return (r,) m/s, the rates of coordinates in addition to J v. Velocities v (dof,) lead to `after` in h seconds."""
     out = np.empty(rows.joint.size)
     for r in range(rows.joint.size):
         triple, place = rows.triple[r], rows.place[r]
@@ -90,14 +90,17 @@ def rates(rows, fixed, frames, after, offset, v, h):
 
 @kernel
 def laws(rows, fixed, rate, times, recovery_speed, compliance):
-    """Bias (t, 3) and laws (t, 3, 3) of rows whose coordinates change at a rate (r,) beside J v. times: s, of the step, and
-    over which forces act. compliance: of a row's inverse mass."""
+    """Return the bias (t, 3), and the bounds and compliance (t, 3, 3), of joint rows.
+
+    rate: (r,) m/s, of coordinates in addition to J v. times: s, the step, and the time over which forces act. recovery_speed:
+    lengths per second. compliance: relative to the inverse mass of a row.
+    """
     (h, force_time), t = times, fixed.bodies.shape[0]
     bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
     for r in range(rows.joint.size):
         kind, scale = rows.kind[r], fixed.scale[r]
         if kind <= AT_MOST:
-            # what is wrong is made good at no more than a speed, and what is left up to a limit may be used up
+            # Constraint errors are corrected at a limited speed. The distance to a limit may be used up within the step.
             speed = recovery_speed * fixed.length[r]
             off = scale * (fixed.now[r] - rows.target[r]) / h
             off = off if kind == AT_MOST else max(off, -speed)
@@ -119,9 +122,9 @@ def laws(rows, fixed, rate, times, recovery_speed, compliance):
 
 @leaf_kernel
 def _pull(rows, fixed, r, h, force_time):
-    """What a spring and a damper add to a row's velocity, and their compliance."""
+    """Return the velocity that a spring and a damper add to a row, and their compliance."""
     scale, k, c, before = fixed.scale[r], rows.stiffness[r], rows.damping[r], fixed.speed[r] / fixed.scale[r]
-    # of the first step, which has half the force, the end before it is the mirror image of the one after it
+    # In the first step, over half of which forces act, the state before it mirrors the state after it.
     last, first = fixed.last[r] * h / force_time, fixed.first[r] * h / force_time
     late = max(0.5, 1.0 - 1.0 / max(c * force_time * fixed.inverse_mass[r] / (scale * scale), 1e-300))
     gain = force_time * (last * h * k + late * c)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limits of angles that hold at any angle.
+"""Limits of joint angles that work at any angle.
 
-Near a right angle of Y the angles X and Z of a joint change by half a turn while its bodies hardly turn. Their rates have no
-bound there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `EULER_STEEP` has rows for
-smooth functions of the rotation in place of the angles. With r = cos Y and a limit u,
+If Y is near a right angle, the angles X and Z of a joint change by half a turn while its bodies hardly rotate. Their rates are
+unbounded there, so a linear row for X <= u says nothing about the end of the step. A joint of the form `EULER_STEEP` has rows
+for smooth functions of the rotation in place of the angles. With r = cos Y and a limit u,
 
     r sin(X - u) = a_Z . (b_Y cos u - b_Z sin u),    r sin(Z - u) = b_X . (a_Y cos u - a_X sin u),
 
-are the distances of a_Z and b_X from the plane that the limit allows them to reach. The derivatives of both are at most 1, and
-near the limit both are the angle beyond it times r, the way of the axis. Limits of X up to half a turn apart are the lune
-between two such planes. Limits farther apart leave out a lune, and the nearer plane of it counts, with -r more than a right
-angle away from it.
+are the distances of a_Z and b_X from the plane that the limit allows them to reach. The derivatives of both are at most 1. Near
+the limit, both are the angle beyond it times r, which is the path length of the axis. Limits of X up to half a turn apart form
+the lune between two such planes. Limits farther apart exclude a lune, and its nearer plane counts; the value is -r if the angle
+is more than a right angle away from it.
 
 At the pole the planes leave the twist X - Z (Y > 0) or X + Z (Y < 0) free. So joints with limits of X and Z have two more rows:
 lower_X - upper_Z <= X - Z <= upper_X - lower_Z and the like. The limits of X and of Z imply them, and
@@ -42,13 +42,13 @@ from .coordinates import (
 __all__ = ["farthest_off", "row_direction", "row_value"]
 
 HALF_TURN, QUARTER_TURN = 0.5 * TURN, 0.25 * TURN
-FAR_INSIDE = np.pi  # rad from its limit: the value of a row that cannot act in a step
+FAR_INSIDE = np.pi  # rad inside its limit; the value of a row that cannot act in a step
 BELOW_RIGHT_ANGLE = QUARTER_TURN - 1e-6
 
 
 @kernel
 def farthest_off(rows, frames, found, out):
-    """out: (j,) lengths, the largest violation of each joint whose `Coordinates` were found."""
+    """Write the largest violation of each measured joint to `out` (j,), in lengths. found: their `Coordinates`."""
     out[:] = 0.0
     for r in range(rows.joint.size):
         j, c = rows.joint[r], rows.coordinate[r]
@@ -64,10 +64,11 @@ def farthest_off(rows, frames, found, out):
 
 @leaf_kernel
 def row_value(rows, r, frames, found):
-    """The value of row r, m or rad, which is its target where its joint is at its limit or held.
+    """Return the value of row r, in m or rad. It equals the row's target if the coordinate is at its limit or locked value.
 
-    rows: the `Rows` of joints. frames: their `Frames`. found: their `Coordinates`. The value is that of the coordinate, but for
-    rows that hold or limit an angle of a joint of the form `EULER_STEEP`.
+    The value is that of the coordinate, except for rows that lock or limit an angle of a joint of the form `EULER_STEEP`.
+
+    rows: the `Rows` of joints. frames: their `Frames`. found: their `Coordinates`.
     """
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
     if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP:
@@ -78,7 +79,7 @@ def row_value(rows, r, frames, found):
     target, angle = rows.target[r], found.value[j, c]
     lower, upper = frames.limits[j, c - 3, 0], frames.limits[j, c - 3, 1]
     if c == Y_ROTATION:
-        # Y is within a right angle where both limits are, and cannot pass one that is a right angle
+        # If both limits are within a right angle, so is Y, and it cannot pass a limit that is a right angle.
         is_bound = lower >= -RIGHT_ANGLE and upper <= RIGHT_ANGLE and abs(target) > BELOW_RIGHT_ANGLE and kind != HOLD
         return target - sign * FAR_INSIDE if is_bound else angle
     radius, beyond = _radius(found, j), sign * (angle - target)
@@ -89,7 +90,7 @@ def row_value(rows, r, frames, found):
 
 @leaf_kernel
 def row_direction(rows, r, frames, found):
-    """The derivative of a row's value by the rotation vector, or by the displacement, of B against A (3,)."""
+    """Return (3,) the derivative of a row's value by the rotation vector, or by the displacement, of B relative to A."""
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
     if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP or c == Y_ROTATION:
         return vec(found.direction[j], c)
@@ -118,7 +119,7 @@ def row_direction(rows, r, frames, found):
 
 @leaf_kernel
 def _radius(found, j):
-    """The cosine of Y: how far b_X is from the axis a_Z."""
+    """Return the cosine of Y, which is the distance of b_X from the axis a_Z."""
     first = vec(found.axes[j, 1], 0)
     x, y = dot(vec(found.axes[j, 0], 0), first), dot(vec(found.axes[j, 0], 1), first)
     return np.sqrt(x * x + y * y)
@@ -126,18 +127,18 @@ def _radius(found, j):
 
 @leaf_kernel
 def _distance(beyond, is_lune, radius):
-    """How far an axis is from its plane, over the radius, where its angle is so many rad beyond the limit."""
+    """Return the distance of an axis from its plane, divided by the radius. beyond: rad, its angle beyond the limit."""
     if beyond > QUARTER_TURN and radius >= NEAR_POLE:
         return 1.0 + beyond - QUARTER_TURN
     if beyond < -QUARTER_TURN and not is_lune:
         return -1.0
-    # the sines of both limits of a lune are negative within it
+    # Within a lune, the sines for both of its limits are negative.
     return sine_and_cosine(max(beyond, -HALF_TURN))[0]
 
 
 @leaf_kernel
 def _twist_beyond(limits, found, j, sign):
-    """rad by which the twist about the pole is beyond the upper (sign 1) or the lower limit (-1) that X and Z leave it."""
+    """Return rad by which the twist about the pole exceeds the upper (sign 1) or lower (-1) limit implied by X and Z."""
     a, b = found.axes[j, 0], found.axes[j, 1]
     if _radius(found, j) >= NEAR_POLE:
         return -FAR_INSIDE
@@ -158,7 +159,7 @@ def _twist_beyond(limits, found, j, sign):
 
 @leaf_kernel
 def _twist_direction(found, j):
-    """The derivative of the twist about the pole by the rotation vector of B against A (3,)."""
+    """Return (3,) the derivative of the twist about the pole by the rotation vector of B relative to A."""
     first, last = vec(found.axes[j, 1], 0), vec(found.axes[j, 0], 2)
     along = dot(first, last)
     return divided(sub(first, last), 1.0 - along) if along < 0.0 else divided(add(first, last), 1.0 + along)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far links swing in a time step for what pulls at them, as seen in the frames of a bake.
+"""Warnings about links under tension that swing too fast for the time step, from the frames of a bake.
 
-What swings further than steps follow is held in line (`tension.py`), and swings slower than it should. The pull is the mean of
-a frame, in which a jerk counts for little.
+Such links are stabilized by geometric stiffness (`tension.py`) and swing too slowly. The tension is the mean of a frame, so a
+short peak counts little.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Links", "links_of", "swing_warnings"]
 
 Floats = NDArray[np.float64]
 
-MOST_SWING = 2.0 * np.sqrt(FOLLOWED)  # rad a step: what swings further is held in line
+MOST_SWING = 2.0 * np.sqrt(FOLLOWED)  # rad per step; links that swing faster are stabilized
 
 
 class Links:
-    """The bodies of a scene that swing on their joints: active ones, all of whose joints leave them an angle."""
+    """The bodies of a scene that may swing on their joints: active bodies all of whose joints leave an angle free."""
 
     def __init__(self, spec: SceneSpec, step: float) -> None:
-        """step: s, of the simulation."""
+        """step: s, the time step."""
         bodies, state = build_bodies(spec)
         frames = joint_table(spec, bodies.model, state).frames
         self._model, self._step, self._place = bodies.model, step, frames.place
@@ -44,7 +44,7 @@ class Links:
         self._body = np.where(bodies.model.dof[body] >= 0, body, -1)
 
     def swing(self, frame: Frame) -> Floats:
-        """(n,) rad in a time step, of every body; 0 of those that nothing pulls at."""
+        """Return (n,) rad per time step, the swing of each body; 0 without tension."""
         model, count = self._model, len(self._model.dof)
         joint, end = np.nonzero((self._body >= 0) & ~frame.broken[:, None])
         body = self._body[joint, end]
@@ -63,19 +63,19 @@ class Links:
 
 
 def turns(joint: JointSpec) -> bool:
-    """Whether a joint leaves its bodies an angle."""
+    """Return whether a joint leaves an angle free."""
     return any(axis.lower < axis.upper and axis.stiffness == 0.0 for axis in joint.angular)
 
 
 def links_of(spec: SceneSpec, settings: SolverSettings) -> Links | None:
-    """What `swing_warnings` needs of a scene, None where it has no joints."""
+    """Return the links of a scene for `swing_warnings`; None if it has no joints."""
     return Links(spec, spec.time_scale / (spec.fps * settings.substeps)) if spec.joints else None
 
 
 def swing_warnings(
     frames: Iterable[Frame], spec: SceneSpec, settings: SolverSettings, links: Links | None
 ) -> tuple[SceneWarning, ...]:
-    """One for all links that are pulled so hard that the time steps do not follow how they swing, in the first such frame."""
+    """Return one warning for all links that swing too fast for the time step in the first frame with such links."""
     if links is None:
         return ()
     for frame in frames:

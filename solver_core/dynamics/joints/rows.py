@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints as rows of a step's problem, such that they hold where the step ends.
+"""Joints as rows of a step's problem, which are satisfied at the end of the step.
 
-A row of the Jacobian J of a coordinate q, taken where the step begins, is made exact to first order about velocities w near
-those that will come out: bodies are moved on with w for h seconds, to where the coordinate is q(w). Then
+A row of the Jacobian J of a coordinate q is evaluated at the start of the step and made exact to first order about velocities w
+near the expected solution: bodies are moved with w for h seconds, and the coordinate is q(w) there. Then
 
-    u(v) = J v + b,    b = (q(w) - target) / h - J w,        has u(w) = (q(w) - target) / h
+    u(v) = J v + b,    b = (q(w) - target) / h - J w,        has u(w) = (q(w) - target) / h,
 
-and u = 0 puts the coordinate on its target at the step's end, to second order in v - w. So b makes good what the step before
-left over: no drift, and nothing is moved behind the back of the velocities. The impulse acts along J of the step's begin: this
-is the SHAKE method (Ryckaert, Ciccotti, Berendsen 1977), which is symplectic like the leapfrog that it goes with (Leimkuhler,
-Skeel 1994). A pendulum keeps its energy, which J v = 0 would take away.
+and u = 0 puts the coordinate on its target at the end of the step, to second order in v - w. The bias b also corrects the error
+of the previous step. So joints do not drift, and no positions are corrected apart from the velocities. The impulse acts along J
+at the start of the step: this is the SHAKE method (Ryckaert, Ciccotti, Berendsen 1977), which is symplectic like the leapfrog
+scheme that it is used with (Leimkuhler, Skeel 1994). A pendulum keeps its energy, whereas J v = 0 would dissipate it.
 
-A spring pulls with the mean of its forces at three steps' ends, weighted a, 1 - 2 a, a, of which the last is the one that is
-solved for. It neither gains nor loses energy, and for a of `weigh` its frequency is exact. One that swings too fast for the
-step pulls with the force that it has at its end (backward Euler), and is soon at rest. A damper has the mean of both
-velocities, or more of the later one where that would overshoot. The impulse is linear in the new velocity, so the two make a
-row that gives way, u + e + gamma lam = 0.
+A spring acts with the mean of its forces at the ends of three steps, weighted a, 1 - 2 a, a; the last of these steps is being
+solved. It neither gains nor loses energy, and with a of `weigh` its frequency is exact. A spring that is too stiff for the step
+acts with its force at the end of the step (backward Euler) and comes to rest soon. A damper acts with the mean of both
+velocities, or with more of the later one if the mean would overshoot. The impulse is linear in the new velocity, so a spring
+and a damper together are a compliant row, u + e + gamma lam = 0.
 
-Rows of angles are multiplied by a length, at which a force turns the bodies as easily as it moves them: all rows are in m/s,
-all impulses in N s.
+Rows of angles are multiplied by a length, at which a force rotates the bodies as easily as it translates them. All rows are
+therefore in m/s and all impulses in N s.
 """
 
 from __future__ import annotations
@@ -55,16 +55,19 @@ __all__ = ["Followed", "Held", "JointRows", "JointStep"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# As JOINT_COMPLIANCE, where joints contradict each other by more than that: what is almost straight, and pulled at, would have
-# to throw its links aside at any speed to become longer by a little
+# As JOINT_COMPLIANCE, for joints that conflict with each other by more. An almost straight chain under tension could otherwise
+# lengthen a little only by throwing its links sideways at any speed.
 SOFT_COMPLIANCE = 1e-3
-NEAR_BOUND = 0.999  # of the bound on pulls: sums come out otherwise by rounding in another order
+NEAR_BOUND = 0.999  # fraction of the bound on tension, because sums in another order differ by rounding
 NO_BODIES, NO_INERTIA = np.zeros(0, np.int64), np.zeros((0, 3, 3))
 
 
 class JointRows(NamedTuple):
-    """The rows of joints in a step's problem, in t triples. body_a, body_b: (t,) of those that the solver moves, or -1.
-    jacobian_a, jacobian_b: (t, 3, 6), or wider by the modes of bodies that bend. bias: (t, 3). box: (t, 3, 3)."""
+    """The rows of joints in a step's problem, in t triples.
+
+    body_a, body_b: (t,) indices among the bodies that the solver moves, or -1. jacobian_a, jacobian_b: (t, 3, 6), wider by the
+    modes of flexible bodies. bias: (t, 3) m/s. box: (t, 3, 3), the bounds and the compliance of each row.
+    """
 
     body_a: Ints
     body_b: Ints
@@ -75,20 +78,23 @@ class JointRows(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What joints did: by_coordinate (j, 6) N s and N m s; on_b (j, 6) the same on body B, about the joint, in world axes."""
+    """The impulses of joints.
+
+    by_coordinate: (j, 6) N s and N m s. on_b: (j, 6) the same on body B, about the joint, in world axes.
+    """
 
     by_coordinate: Floats
     on_b: Floats
 
 
 class Fixed(NamedTuple):
-    """What of r rows in t triples no velocity changes.
+    """The data of r rows in t triples that do not depend on the velocities of the solution.
 
-    length: (r,) m of their joints; scale: (r,) the same of angles, else 1. now: (r,) m or rad, the coordinates as the step
-    begins; speed: (r,) m/s, at which scaled ones then change, and known: (r,) how much of it is of bodies that the solver does
-    not move. inverse_mass: (r,) 1/kg that they feel. last, first: (r,) the weights of springs' forces at the last and the first
-    of three steps' ends. direction: (r, 3) of the impulse. bodies: (t, 2); dof: (2, t) which they are among those that the
-    solver moves, or -1, and jacobian: (2, t, 3, 6 or more), zero of others.
+    length: (r,) m, of their joints. scale: (r,) the same for angles, else 1. now: (r,) m or rad, the coordinates at the start
+    of the step. speed: (r,) m/s, the rates of the scaled coordinates there. known: (r,) the part of `speed` due to bodies that
+    the solver does not move. inverse_mass: (r,) 1/kg, effective. last, first: (r,) the weights of spring forces at the last
+    and the first of the three step ends. direction: (r, 3) of the impulse. bodies: (t, 2). dof: (2, t) their indices among the
+    bodies that the solver moves, or -1. jacobian: (2, t, 3, 6 or more), zero for other bodies.
     """
 
     length: Floats
@@ -106,7 +112,7 @@ class Fixed(NamedTuple):
 
 
 def empty(r: int, t: int, widest: int) -> Fixed:
-    """Room for r rows in t triples, by bodies of at most so many degrees of freedom."""
+    """Return an uninitialized `Fixed` for r rows in t triples. widest: the most degrees of freedom of a body."""
     bodies, dof = np.empty((t, 2), dtype=np.int64), np.empty((2, t), dtype=np.int64)
     length, scale, now, speed, known, inverse_mass, last, first = np.empty((8, r))
     numbers = length, scale, now, speed, known, inverse_mass, last, first
@@ -114,8 +120,7 @@ def empty(r: int, t: int, widest: int) -> Fixed:
 
 
 class Followed(NamedTuple):
-    """The joints of a step for kernels that follow them to its end: what `laws_about` takes beside a motion, and the state as
-    the step begins."""
+    """The joints of a step for kernels: the arguments of `laws_about` except the motion, and the state at the start."""
 
     rows: Rows
     fixed: Fixed
@@ -128,13 +133,13 @@ class Followed(NamedTuple):
 
 
 class JointStep:
-    """Some joints of a table in a step.
+    """The active joints of a step.
 
-    triples: (t,) which of the table's they have, and bodies: (t, 2) whose they are; off: lengths, how far one of them is from
-    where it may be as the step begins; are_driven: whether one has an end that moves and not by the solver. joint: (t,) the
-    joint of each triple. length: (t,) m, at which a force turns its bodies as easily as it moves them. ends: (j, 2) the bodies
-    of all joints. position: (moving, 3) m, of those that the solver moves. is_bond: (t,) triples of bonds. has_lost:
-    (t,) those of bonds that break in this step, which transmit the impulses `transmitted` (t, 3) and no others.
+    triples: (t,) their triples of rows in the table. bodies: (t, 2) of each triple. off: lengths, the largest constraint error
+    at the start of the step. are_driven: whether a joint has an end with prescribed motion. joint: (t,) of each triple. length:
+    (t,) m, at which a force rotates the bodies of a joint as easily as it translates them. ends: (j, 2) the bodies of all
+    joints. position: (moving, 3) m, of the bodies that the solver moves. is_bond: (t,) triples of bonds. has_lost: (t,) triples
+    of bonds that break in this step; they transmit the impulses `transmitted` (t, 3) and no others.
     """
 
     def __init__(
@@ -147,8 +152,8 @@ class JointStep:
         state: State,
         thresholds: Thresholds | None = None,
     ):
-        """ends: of joints on bodies that bend. angle: (j, 3) as they last were, of all joints. thresholds: of all joints, None
-        where no joint can break."""
+        """ends: of joints on flexible bodies. angle: (j, 3) rad, the last angles of all joints. thresholds: of all joints; None
+        if no joint can break."""
         self._thresholds, self._bounds, self._state = thresholds, None, state
         self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
         r, t = len(chosen.rows.joint), len(chosen.triples)
@@ -175,9 +180,12 @@ class JointStep:
         self.has_lost, self.transmitted = np.zeros(t, np.bool_), np.zeros((t, 3))
 
     def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
-        """Take in what rows have by modes (k, r), the first of which are so many unknowns."""
+        """Add the modal part of rows.
+
+        row, end: (k,) rows and their ends. modes: (k, r) Jacobians. first: (k,) the first unknown of each.
+        """
         fixed, triple, place = self._fixed, self._rows.triple[row], self._rows.place[row]
-        # those that are wider than any that is awake are of bodies that sleep
+        # Columns beyond the widest awake body belong to sleeping bodies.
         modes = modes[:, : fixed.jacobian.shape[3] - RIGID]
         width = modes.shape[1]
         fixed.jacobian[end, triple, place, RIGID : RIGID + width] = modes
@@ -186,12 +194,12 @@ class JointStep:
         np.add.at(fixed.speed, row, (modes * bend.velocity[unknown]).sum(axis=1))
 
     def too_stiff(self) -> Ints:
-        """The joints whose springs swing faster than the step can follow."""
+        """Return the joints whose springs oscillate too fast for the step."""
         springs = (self._rows.kind == SPRING) & (self._rows.stiffness > 0.0)
         return np.unique(self._rows.joint[springs & (self._fixed.first < self._fixed.last)])
 
     def after(self, impulse: Floats) -> JointStep:
-        """The same joints after they have transmitted impulses (t, 3) of the rows in this time step."""
+        """Return the same joints after they have transmitted row impulses (t, 3) in this time step."""
         if self._thresholds is None or not impulse.any():
             return self
         out, load = copy(self), self._thresholds.load + self.held(impulse).by_coordinate
@@ -205,15 +213,17 @@ class JointStep:
         return self._bounds is not None
 
     def stiffness_of_rows(self, stiffness: Floats) -> Floats:
-        """(t, 3) the stiffness of each row of bonds, from those (j, 6) of their coordinates in N/m and N m/rad; 0 of other
-        joints."""
+        """Return (t, 3) the stiffness of each row of bonds; 0 for other joints.
+
+        stiffness: (j, 6) N/m and N m/rad, of their coordinates.
+        """
         rows, out = self._rows, np.zeros((len(self.triples), 3))
         out[rows.triple, rows.place] = stiffness[rows.joint, rows.coordinate] / (self._fixed.scale * self._fixed.scale)
         out[~self.is_bond] = 0.0
         return out
 
     def breaking(self, impulse: Floats) -> NDArray[np.bool_]:
-        """(j,) the bonds that break next with impulses (t, 3) of the rows: of those that bonds connect, the most loaded."""
+        """Return (j,) the bonds that break next under row impulses (t, 3): the most loaded among connected bonds."""
         count = len(self._frames.body)
         if self._thresholds is None or not self.is_bond.any():
             return np.zeros(count, np.bool_)
@@ -227,8 +237,11 @@ class JointStep:
         return most_loaded(self._thresholds, self.held(impulse).by_coordinate, component, intact)
 
     def without(self, bonds: NDArray[np.bool_], impulse: Floats, touches: NDArray[np.bool_]) -> JointStep:
-        """The same joints where some bonds (j,) break, which would transmit impulses (t, 3) of the rows. touches: (j,) those
-        between whose bodies there are contacts."""
+        """Return the same joints with some bonds broken.
+
+        bonds: (j,) the bonds that break. impulse: (t, 3) the row impulses that they would transmit. touches: (j,) joints whose
+        bodies are in contact.
+        """
         assert self._thresholds is not None
         out, rows = copy(self), self._rows
         by_coordinate = transmitted_by_bonds(self._thresholds, self.held(impulse).by_coordinate, touches)
@@ -240,15 +253,17 @@ class JointStep:
         return out
 
     def exceeding(self, impulse: Floats) -> NDArray[np.bool_]:
-        """(j,) the joints with a breaking impulse that would transmit more than it with impulses (t, 3) of the rows; also those
-        that reach it, where the rows have no bounds yet."""
+        """Return (j,) the joints that exceed their breaking impulses under row impulses (t, 3).
+
+        If the rows have no bounds yet, joints that just reach their breaking impulses count as well.
+        """
         if self._thresholds is None:
             return np.zeros(len(self._frames.body), np.bool_)
         by_coordinate = self.held(impulse).by_coordinate
         return exceeding(self._thresholds, by_coordinate, self._bounds is not None).any(axis=1)
 
     def bounded(self, chosen: NDArray[np.bool_], impulse: Floats) -> JointStep:
-        """The same joints with bounds on the rows of some (j,), so that no coordinate transmits more than its threshold.
+        """Return the same joints with bounds on the rows of chosen ones (j,): no coordinate exceeds its threshold.
 
         A coordinate with several rows, such as a spring and a limit, can exceed its threshold although each row keeps its
         bounds. Such rows transmit the impulses (t, 3) of the last solution, reduced to the threshold.
@@ -263,7 +278,7 @@ class JointStep:
         return out
 
     def giving_way(self, impulse: Floats, box: Floats) -> NDArray[np.bool_]:
-        """(j,) the joints that transmit their thresholds with impulses (t, 3) under laws (t, 3, 3)."""
+        """Return (j,) the joints that transmit their thresholds, with row impulses (t, 3) and row bounds (t, 3, 3)."""
         if self._thresholds is None:
             return np.zeros(len(self._frames.body), np.bool_)
         bounds = self._bounds
@@ -280,7 +295,7 @@ class JointStep:
         return out
 
     def holding(self, box: Floats) -> Floats:
-        """The laws (t, 3, 3) without those of springs, motors and bonds that break, which then do nothing."""
+        """Return the row bounds (t, 3, 3) with springs, motors and breaking bonds disabled."""
         at = self._rows.kind > AT_MOST
         out = box.copy()
         out[self._rows.triple[at], self._rows.place[at]] = 0.0
@@ -288,18 +303,20 @@ class JointStep:
         return out
 
     def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
-        """The rows about velocities v (dof,), with which bodies get to `moved`.
+        """Return the rows about velocities v (dof,), which move bodies to the state `moved`.
 
-        force_time: the time in s over which forces act. recovery_speed: what is off is brought nearer by no more than so many
-        lengths a second.
+        force_time: s, over which forces act. recovery_speed: lengths per second, the largest rate at which constraint errors
+        are corrected.
         """
         where = bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle
         motion = v, self._begin.offset, moved.position, moved.orientation
         return self._with(*laws_about(self._rows, self._fixed, where, motion, (self._begin.h, force_time), recovery_speed))
 
     def followed(self, force_time: float, recovery_speed: float) -> Followed | None:
-        """The joints for kernels; None where rows have the bounds of breaking impulses, where bonds break in this step, and
-        where a body bends. Parameters as of `rows`."""
+        """Return the joints for kernels. Parameters as in `rows`.
+
+        Returns None if rows have bounds from breaking impulses, if bonds break in this step, or if a body is flexible.
+        """
         if self._bounds is not None or self.has_lost.any() or self._begin.bend is not None:
             return None
         times = self._begin.h, force_time
@@ -308,53 +325,69 @@ class JointStep:
         )
 
     def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
-        """The rows with a bias (t, 3) that they had before in this step."""
+        """Return the rows with a given bias (t, 3) from an earlier solve of this step."""
         return self._about(self._fixed.known, force_time, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
 
     def straight_rows(self, force_time: float, recovery_speed: float, compliance: float | None = None) -> JointRows:
-        """The rows as if coordinates changed at the rates with which they begin: what they join loses energy, and drifts where
-        it turns, but they have an answer whatever it does. compliance: None for what they give way by, more where an end is
-        driven."""
+        """Return first-order rows, as if coordinates kept their rates from the start of the step.
+
+        Jointed bodies then lose energy and drift if they rotate, but the rows always have a solution. compliance: relative to
+        the inverse mass of a row; None for the default, which is larger if an end is driven.
+        """
         if compliance is None:
             compliance = SOFT_COMPLIANCE if self.are_driven else JOINT_COMPLIANCE
         return self._about(self._fixed.known, force_time, recovery_speed, compliance)
 
     def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
-        """The rows (r,) whose coordinates change at a rate beside J v, m/s."""
+        """Return the rows with given rates (r,) m/s of their coordinates in addition to J v."""
         return self._with(*laws(self._rows, self._fixed, rate, (self._begin.h, force_time), recovery_speed, compliance))
 
     def _with(self, bias: Floats, box: Floats) -> JointRows:
-        """The rows with a bias (t, 3) and laws (t, 3, 3)."""
+        """Return the rows with a bias (t, 3) and bounds (t, 3, 3)."""
         fixed = self._fixed
         if self._bounds is not None:
-            # what a limit or a motor may do is narrowed by a threshold, never widened
+            # A threshold may narrow the bounds of a limit or a motor but not widen them.
             box[..., :2] = np.clip(box[..., :2], self._bounds[..., :1], self._bounds[..., 1:])
         box[self.has_lost] = 0.0
         return JointRows(fixed.dof[0], fixed.dof[1], fixed.jacobian[0], fixed.jacobian[1], bias, box)
 
     def drift(self, before: JointRows, after: JointRows, impulse: Floats, island: Ints, islands: int) -> Floats:
-        """(islands,) by how much, in lengths, coordinates that are held are off at the end of a step that was solved with one
-        bias, by the bias about its answer. impulse: (t, 3) of that answer, with which joints that transmit their thresholds
-        hold nothing; island: (t,) whose the triples are."""
+        """Return (islands,) lengths, the constraint error of joints at the end of a solved step.
+
+        before: the rows with the bias of the solve. after: the rows with the bias about its solution. impulse: (t, 3) of the
+        solution; joints that transmit their thresholds do not count. island: (t,) of each triple.
+        """
         largest, bias = np.zeros(islands), before.bias
         if self._bounds is not None or self.has_lost.any():
             bias = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], after.bias, bias)
         largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
 
-    def gain(self, impulse: Floats, before: JointRows, straight: JointRows, drift: float) -> float:
-        """The energy in J that joints give in the step with impulses (t, 3), for having turned from the straight rows to those
-        that it was solved with, beyond what is done along a drift in lengths that they may be off.
+    def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
+        """Return the energy that joints add in the step although they hold their bodies.
 
-        What is held where it is does no work, but for a step that is too long for how fast it turns. Joints that transmit their
-        thresholds are left out, since they hold nothing.
+        Joints that hold do no work unless the step is too long for how fast their bodies turn. Joints that transmit their
+        thresholds hold nothing and are left out.
+
+        Parameters
+        ----------
+        impulse : (t, 3) N s, of the rows
+        rows : the rows that the step was solved with, and the straight ones
+        drift : the drift in lengths that joints may have, along which work is allowed
+        recovery_speed : lengths a second, at which joints that are far off pull their bodies back, which is allowed as well
+
+        Returns
+        -------
+        J
         """
+        before, straight = rows
         if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
-        return work(self._rows, self._fixed, impulse, straight.bias - before.bias, drift / self._begin.h)
+        turning = straight.bias - before.bias
+        return work(self._rows, self._fixed, impulse, turning, drift, self._begin.h, recovery_speed)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
-        """As `held_in_line`, for bodies that impulses (t, 3) of the rows pull at in the step. Bonds swing with their bodies."""
+        """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
         if self.is_bond.any():
             impulse = np.where(self.is_bond[:, None], 0.0, impulse)
         begin, ends = self._begin, (self._frames.body, self._lever)
@@ -368,7 +401,7 @@ class JointStep:
         return held_in_line(self._begin, *ends)
 
     def held(self, impulse: Floats) -> Held:
-        """What impulses (t, 3) of the rows come to."""
+        """Return the impulses of joints, from row impulses (t, 3)."""
         count = len(self._frames.body)
         held = Held(np.zeros((count, 6)), np.zeros((count, 6)))
         sum_up(self._rows, self._fixed, impulse, held.by_coordinate, held.on_b)
@@ -376,7 +409,7 @@ class JointStep:
 
 
 def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
-    """(triples,) m, the length of the joint of each triple."""
+    """Return (triples,) m, the length of the joint of each triple."""
     out = np.zeros(triples)
     out[rows.triple] = fixed.length
     return out
@@ -384,11 +417,10 @@ def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
 
 @kernel
 def begin_rows(frames, joints, model, position, bodies, out):
-    """Fill a `Fixed` but for the weights of springs, and what modes add. Returns the `Coordinates` as the step begins, and how
-    many lengths that one is off which is farthest from where it may be.
+    """Fill a `Fixed`, except for the weights of springs and the contribution of modes.
 
-    joints: their rows, which are held (j,), and the angles (j, 3) that they last had. position: (n, 3), bodies: the
-    `Prediction` of the step.
+    joints: their rows, which are active (j,), and their last angles (j, 3). position: (n, 3). bodies: the `Prediction` of the
+    step. Returns the `Coordinates` at the start of the step, and the largest constraint error in lengths.
     """
     rows, held, angle = joints
     before, off = measured(frames, held, position, bodies.rotation, angle), np.zeros(held.size)
@@ -429,7 +461,7 @@ def begin_rows(frames, joints, model, position, bodies, out):
 
 @inlined_kernel
 def _write_row(direction, lever, is_angular, sign, row):
-    """A row (6,) of the Jacobian of a body."""
+    """Write a row (6,) of the Jacobian of a body."""
     force, torque = (0.0, 0.0, 0.0), direction
     if not is_angular:
         force, torque = direction, cross(lever, direction)
@@ -448,11 +480,12 @@ def _quadratic(row, matrix):
 
 @kernel
 def may_swing(rows, fixed, impulse, ends, bodies, times):
-    """Whether impulses (t, 3) of the rows pull so hard that `held_in_line` could have to hold a body: whether the sum of F r of
-    any comes near its bound.
+    """Return whether `held_in_line` may apply to a body under tension from row impulses (t, 3).
 
-    ends: (j, 2) bodies of joints, (j, 2, 3) m, their levers. bodies: (n,) degrees of freedom, (moving, 6, 6) inverse masses.
-    times: s, of the step, and over which forces act.
+    This is so if the sum of force times lever of a body comes near its bound.
+
+    ends: (j, 2) bodies of joints, and (j, 2, 3) m, their levers. bodies: (n,) degrees of freedom, and (moving, 6, 6) inverse
+    masses. times: s, the step, and the time over which forces act.
     """
     (body, lever), (dof, inverse_mass), (h, force_time) = ends, bodies, times
     pull, bound = np.zeros((body.shape[0], 3)), np.zeros(inverse_mass.shape[0])
@@ -477,8 +510,10 @@ def may_swing(rows, fixed, impulse, ends, bodies, times):
 
 @kernel
 def largest_changes(rows, fixed, before, after, island, largest):
-    """largest (islands,): the largest change of a bias (t, 3), before and after, of what is held; lengths a second. island:
-    (t,)."""
+    """Update `largest` (islands,), the largest change of the bias of locked and limited coordinates, in lengths per second.
+
+    before, after: (t, 3) bias. island: (t,) of each triple.
+    """
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
             change = abs(after[rows.triple[r], rows.place[r]] - before[rows.triple[r], rows.place[r]])
@@ -489,21 +524,38 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 
 @kernel
-def work(rows, fixed, impulse, turning, play):
-    """J that impulses (t, 3) do on what is held: the mean of the speeds with which its coordinates begin the step and of those
-    (t, 3) that come of their turning in it, less a play in lengths a second."""
+def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
+    """The work of rows that hold: impulses times the mean speed of their coordinates in the step, less what is allowed.
+
+    Parameters
+    ----------
+    rows : Rows
+    fixed : Fixed
+    impulse : (t, 3) N s
+    turning : (t, 3) m/s, the speeds that come of the turning of rows in the step
+    drift : lengths by which each row may move
+    h : s, the step
+    recovery_speed : lengths a second at which a row that is farther off than it can recover in the step is pulled back
+
+    Returns
+    -------
+    J
+    """
     total = 0.0
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
             lam = impulse[rows.triple[r], rows.place[r]]
             total += 0.5 * lam * (fixed.speed[r] + turning[rows.triple[r], rows.place[r]])
-            total -= abs(lam) * play * fixed.length[r]
+            recovered, allowed = recovery_speed * h * fixed.length[r], drift * fixed.length[r]
+            if fixed.scale[r] * abs(fixed.now[r] - rows.target[r]) > recovered:
+                allowed += recovered
+            total -= abs(lam) * allowed / h
     return total
 
 
 @kernel
 def sum_up(rows, fixed, impulse, by_coordinate, on_b):
-    """Out: what impulses (t, 3) of rows come to, as in `Held`."""
+    """Add row impulses (t, 3) to `by_coordinate` and `on_b`, as in `Held`."""
     for r in range(rows.joint.size):
         lam = impulse[rows.triple[r], rows.place[r]]
         j, c = rows.joint[r], rows.coordinate[r]

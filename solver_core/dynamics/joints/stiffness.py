@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stiffness of bonds, by which those side by side share a load.
+"""The stiffness of bonds, which determines how parallel bonds share a load.
 
 Rigid pieces with springs at their shared faces are a model of an elastic body (Kawai 1978, "New discrete models and their
 application to seismic response analysis of structures"). A bond stands for the material between the centers of mass of its two
@@ -32,9 +32,9 @@ SHORTEST = 1e-6  # m, the length of a bond between bodies whose centers of mass 
 
 
 def stiffness_of_bonds(table: JointTable, model: Model) -> Floats:
-    """The stiffness of the six coordinates of bonds.
+    """Return the stiffness of the six coordinates of bonds.
 
-    table: of j joints. model: whose immovable bodies are rigid. Returns (j, 6) N/m and N m/rad, 0 for joints that are no bonds.
+    table: of j joints. model: of the bodies; immovable ones count as rigid. Returns (j, 6) N/m and N m/rad, 0 for other joints.
     """
     body, place, normal = table.frames.body, table.frames.place, table.frames.axes[:, :, 2]
     moves = np.append(model.dof >= 0, False)[body]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a scene's joints is constant: their frames in their bodies, and rows that hold, limit, pull or drive coordinates."""
+"""The constant data of joints: their frames in their bodies, and rows that lock, limit, spring or drive coordinates."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SPRING, MOTOR = range(3, 5)  # kinds of row beside those that say where a coordinate may be
-KINDS = 5  # a row that does nothing, for now, is of its kind plus that
+SPRING, MOTOR = range(3, 5)  # the kinds of rows in addition to those that constrain a coordinate
+KINDS = 5  # added to the kind of a row that is inactive for now
 WITHOUT_EFFECT = np.nan, 0.0, 0.0, 0.0
 COORDINATES = "X", "Y", "Z", "X rotation", "Y rotation", "Z rotation"
 ROWS = 3  # in a triple
 
 
 class Rows(NamedTuple):
-    """What rows do, joint after joint: (r,) joint, coordinate, kind, triple and place in it; target: m, rad, or of a motor m/s
-    or rad/s; stiffness, damping; force: N or N m, of a motor. is_twist: whether a row limits the twist that the limits of X and
-    Z leave where Y is a right angle; its coordinate is that of X."""
+    """The r rows of joints, joint by joint.
+
+    joint, coordinate, kind: (r,) of each row. triple, place: (r,) its triple and its index in it. target: m or rad; m/s or
+    rad/s for a motor. stiffness, damping: of springs. force: N or N m, of motors. is_twist: whether a row limits the twist that
+    the limits of X and Z imply if Y is a right angle; its coordinate is that of X.
+    """
 
     joint: Ints
     coordinate: Ints
@@ -58,9 +61,13 @@ class Rows(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Where j joints are. body: (j, 2), -1 for the world. place: (j, 2, 3) of the joint's frame from the centre of mass, axes:
-    (j, 2, 3, 3) its axes by rows, both in body axes. form: (j,) of the angles. length: (j,) m, at which a force turns the
-    bodies as easily as it moves them. limits: (j, 3, 2) rad, the least and the largest angles, infinite where there is none."""
+    """The frames of j joints.
+
+    body: (j, 2), -1 for the world. place: (j, 2, 3) m, the origin of the joint frame from the center of mass, in body axes.
+    axes: (j, 2, 3, 3) the axes of the joint frame by rows, in body axes. form: (j,) of the angles. length: (j,) m, at which a
+    force rotates the bodies as easily as it translates them. limits: (j, 3, 2) rad, the smallest and the largest angles,
+    infinite without a limit.
+    """
 
     body: Ints
     place: Floats
@@ -71,8 +78,11 @@ class Frames(NamedTuple):
 
 
 class JointTable(NamedTuple):
-    """j joints: their frames, their rows, and how many triples these are in; breaking: (j,) N s and N m s; enabled: (j,);
-    bonds: (j, 6) N and N m, what the coordinates of bonds bear, infinite for other joints."""
+    """The j joints of a scene.
+
+    frames: of the joints. rows: of the joints. triples: the number of triples of rows. breaking: (j,) N s and N m s, breaking
+    impulses. enabled: (j,). bonds: (j, 6) N and N m, the strengths of the coordinates of bonds, infinite for other joints.
+    """
 
     frames: Frames
     rows: Rows
@@ -83,8 +93,11 @@ class JointTable(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Some joints of a table: which are held (j,), their rows, whose triples are counted anew, and triples (t,) which of the
-    table's these are."""
+    """The active joints of a table.
+
+    held: (j,) which joints are active. rows: their rows, with renumbered triples. triples: (t,) the indices of these triples in
+    the table.
+    """
 
     held: NDArray[np.bool_]
     rows: Rows
@@ -92,14 +105,14 @@ class Chosen(NamedTuple):
 
 
 def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
-    """The joints of a scene whose bodies are where it begins."""
+    """Return the joints of a scene, from the state at its start."""
     number = {body.name: index for index, body in enumerate(spec.bodies)} | {"": -1}
     count = len(spec.joints)
     body = np.array([[number[joint.body_a], number[joint.body_b]] for joint in spec.joints], dtype=np.int64).reshape(count, 2)
     at = np.array([joint.position for joint in spec.joints], dtype=float).reshape(count, 3)
     orientation = np.array([joint.orientation for joint in spec.joints], dtype=float).reshape(count, 4)
     orientation /= np.linalg.norm(orientation, axis=1, keepdims=True)
-    # of the world last, where the index -1 finds them
+    # The world is last, so that the index -1 selects it.
     position = np.vstack([state.position, np.zeros(3)])
     rotation = np.concatenate([matrices(state.orientation), np.eye(3)[None]])
     form = np.array([angular_form(joint) for joint in spec.joints], dtype=np.int64)
@@ -119,18 +132,18 @@ def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
 
 
 def _bears(joint: JointSpec) -> tuple[float, ...]:
-    """What the coordinates of a joint bear by its strength, in N and N m."""
+    """Return the strengths of the coordinates of a joint in N and N m."""
     own = joint.strength
     return (np.inf,) * 6 if own is None else (own.shear, own.shear, own.tension, own.bending_x, own.bending_y, own.torsion)
 
 
 def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> JointTable:
-    """The table with what joints are on the way to a frame of the range, the first being 0."""
+    """Return the table with the properties of joints during the motion to a frame, counted from 0."""
     now = [state_of(joint, frame) for joint in joints]
     rows, kinds = table.rows, [[_of_axis(axis) for axis in (*state.linear, *state.angular)] for state in now]
     values = np.zeros((len(rows.joint), 4))
     for row, (joint, coordinate, kind) in enumerate(zip(rows.joint, rows.coordinate, rows.kind % KINDS, strict=True)):
-        # a row of the twist has its limits from those of X and Z
+        # A row of the twist uses the limits of X and Z.
         values[row] = 0.0 if rows.is_twist[row] else kinds[joint][coordinate].get(int(kind), WITHOUT_EFFECT)
     target, stiffness, damping, force = values.T.copy()
     idle = np.isnan(target)
@@ -145,12 +158,12 @@ def at_frame(table: JointTable, joints: tuple[JointSpec, ...], frame: int) -> Jo
 
 
 def state_of(joint: JointSpec, frame: int) -> JointSpec | JointChange:
-    """What a joint is on the way to a frame."""
+    """Return the properties of a joint during the motion to a frame."""
     return next((change for change in reversed(joint.changes) if change.frame <= frame), joint)
 
 
 def choose(table: JointTable, held: NDArray[np.bool_]) -> Chosen:
-    """Those joints of a table that are held (j,)."""
+    """Return the joints `held` (j,) of a table."""
     used = held[table.rows.joint]
     rows = table.rows if used.all() else Rows._make(column[used] for column in table.rows)
     triples, triple = np.unique(rows.triple, return_inverse=True)
@@ -166,7 +179,7 @@ def _lengths(model: Model, body: Ints) -> Floats:
 
 
 def _rows(joints: tuple[JointSpec, ...], is_steep: NDArray[np.bool_]) -> tuple[tuple[Ints, ...], int]:
-    """The rows that joints have at any frame, in triples that each belong to one joint.
+    """Return the rows that joints have at any frame, in triples that each belong to one joint.
 
     is_steep: (j,) whether the angles of a joint have the form EULER_STEEP. Returns joint, coordinate, kind, triple, place (r,)
     and whether a row limits a twist, as 0 or 1; and the number of triples.
@@ -185,7 +198,7 @@ def _rows(joints: tuple[JointSpec, ...], is_steep: NDArray[np.bool_]) -> tuple[t
 
 
 def _of_axis(axis: AxisSpec) -> dict[int, tuple[float, float, float, float]]:
-    """Target, stiffness, damping and force of the rows of a coordinate, by their kinds."""
+    """Return target, stiffness, damping and force of the rows of a coordinate, by their kinds."""
     if axis.lower == axis.upper:
         return {HOLD: (axis.lower, 0.0, 0.0, 0.0)}
     found = {}

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What pulls at joints holds bodies in line, as springs would that may be too stiff for the step.
+"""Geometric stiffness of links under tension, which may swing too fast for the time step.
 
-A force F at a lever r from a body's centre turns with none of them: if the body turns by theta, the torque of F changes by
+A force F of fixed direction acts at a lever r from a body's center of mass. If the body rotates by theta, the torque changes by
 
     -K theta,      K = F . r - (r F^T + F r^T) / 2
 
-(the geometric stiffness of joints: Tournier, Nesme, Gilles and Faure 2015). A light link between strong pulls swings so with
-omega = sqrt(K / I), and the leapfrog, which takes levers from the step's begin, drives it where omega h > 2. A mean of the
-levers at three steps' ends, weighted a, 1 - 2 a, a as those of springs are (`rows.py`), has
+(the geometric stiffness of joints: Tournier, Nesme, Gilles and Faure 2015). A light link under strong tension therefore swings
+with omega = sqrt(K / I). The leapfrog scheme, which uses the levers at the start of the step, is unstable for omega h > 2. A
+mean of the levers at the ends of three steps, weighted a, 1 - 2 a, a like the forces of springs (`rows.py`), has
 
     (I + a h^2 K) (w^+ - w^-) = J^T lam
 
-in place of I: an inertia against changes alone, so what is at rest feels nothing of it, and nothing is damped. It is stable for
-h^2 K (1 - 4 a) < 4 I. Here h^2 K (1 - 4 a) <= 2 I: what swings slower than by sqrt(2) radians a step, as all but light
-links under a heavy load do, is left as it was, to the last bit; what swings faster is held in line, and swings slower instead.
+in place of I. This added inertia resists changes only, so it does not affect bodies at rest and damps nothing. The scheme is
+stable for h^2 K (1 - 4 a) < 4 I. Here h^2 K (1 - 4 a) <= 2 I. Links that swing by less than sqrt(2) radians per step, which are
+all but light links under a heavy load, are unchanged bit for bit. Links that would swing faster get the added inertia and swing
+more slowly.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ __all__ = ["FOLLOWED", "geometric_stiffness", "held_in_line"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-FOLLOWED = 0.5  # of I, of h^2 K / 4: as much is left to the leapfrog, half of what it follows
+FOLLOWED = 0.5  # limit on h^2 K / 4, relative to I, below which no inertia is added; half of the stability limit of leapfrog
 
 
 def geometric_stiffness(count: int, body: Indices, lever: Floats, force: Floats) -> Floats:
-    """K (count, 3, 3) in N m/rad of bodies at which forces (e, 3) N pull at levers (e, 3) m; body: (e,) which."""
+    """Return K (count, 3, 3) N m/rad of bodies. lever: (e, 3) m. force: (e, 3) N, at each lever. body: (e,) of each force."""
     stiffness = np.zeros((count, 3, 3))
     along = dots(lever, force)[:, None, None] * np.eye(3)
     outer = lever[:, :, None] * force[:, None, :]
@@ -43,15 +44,16 @@ def geometric_stiffness(count: int, body: Indices, lever: Floats, force: Floats)
 
 
 def held_in_line(begin: Begin, body: Indices, lever: Floats, force: Floats) -> tuple[Indices, Floats]:
-    """Which of the bodies that the solver moves (k,) are held in line, and the inertia (k, 3, 3) that they feel, kg m^2.
+    """Return the bodies (k,) that get added inertia, and their total inertia tensors (k, 3, 3) kg m^2.
 
-    body: (e,) of the ends of joints, those of the scene, or -1; lever: (e, 3) m, from its centre, and force: (e, 3) N on it.
+    body: (e,) the body in the scene of each end of a joint, or -1. lever: (e, 3) m, from its center of mass. force: (e, 3) N,
+    on the body. The returned indices count the bodies that the solver moves.
     """
     dof = np.where(body >= 0, begin.model.dof[body], -1)
     moves = dof >= 0
     dof, lever, force = dof[moves], lever[moves], force[moves]
     inertia = begin.bodies.mass[:, 3:, 3:]
-    # at most twice the sum of F r, so that most scenes are done here
+    # The stiffness is at most twice the sum of F r. Most scenes end here.
     bound = np.bincount(dof, np.linalg.norm(lever, axis=1) * np.linalg.norm(force, axis=1), minlength=len(inertia))
     free = begin.model.lock[begin.awake][:, 3:]
     least = np.linalg.norm(begin.bodies.inverse_mass[:, 3:, 3:], axis=(1, 2)) if bound.any() else bound

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What joints bear within a time step.
+"""Breaking thresholds of joints within a time step.
 
 A joint with a breaking impulse C breaks when one of its coordinates transmits C within a time step. In the step in which that
 happens, the impulse of each of its rows is bounded, as that of a motor is:
@@ -16,19 +16,19 @@ force, T the torsion, and a capacity in each denominator, it breaks when one of 
 
     N / C_z + |M_x| / C_rx + |M_y| / C_ry,        |V| / C_xy + |T| / C_rz.
 
-Pressure is negative tension. So it relieves the section of tension from bending, and breaks nothing by itself. Bonds are
-brittle: among connected bonds the one with the largest sum breaks first, and the step is solved again without it. A broken bond
-transmits nothing in that step, because a crack opens within micrometers. An impulse equal to its strength would act on its
-bodies regardless of how the other broken bonds let them move, and could drive them apart.
+Compression is negative tension. It therefore reduces the tensile stress from bending, and breaks nothing by itself. Bonds are
+brittle: among connected bonds, the one with the largest sum breaks first, and the step is solved again without it. A broken
+bond transmits no tension or shear in that step, because a crack opens within micrometers. An impulse equal to its strength
+would act on its bodies regardless of how the other broken bonds let them move, and could drive them apart.
 
-The strength of a bond is a force, and a blow between rigid bodies is an impulse. Its force over a time step would be larger the
-shorter the step is. A real structure gives way: a blow J loads a mass on a spring that swings with omega by J omega at most. So
-the force is taken as a mean over a time tau = 1 / omega, `BLOW_TIME`, whatever the step. With f the impulse of a step of h
-seconds,
+The strength of a bond is a force, but an impact between rigid bodies is an impulse. Its mean force over a time step would be
+larger for a shorter step. A real structure deforms: an impact J loads a mass on a spring of frequency omega by J omega at most.
+The force is therefore averaged over a time tau = 1 / omega, `BLOW_TIME`, which does not depend on the step. With the impulse f
+of a step of h seconds,
 
     c = f + (1 - h / tau) c,    C = F tau    (h <= tau),
 
-which forgets as the mean does, and is f = F h for a steady force F. In a longer step C = F h and nothing is remembered.
+which decays as the mean does; a steady force F just reaches C. In a longer step C = F h, and no earlier impulse counts.
 """
 
 from __future__ import annotations
@@ -57,16 +57,19 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 BLOW_TIME = 1.0 / 240.0  # s: walls, floors and beams of some meters swing at 10 to 60 Hz, so 1 / omega is 3 to 16 ms
-SUM_ROUNDING = 1e-9  # of a threshold: a bounded impulse, scaled and added up, may exceed it by that much
-NEARLY = 1e-6  # of a threshold: what a solved impulse with bounds may be short of it
-AS_LOADED = 1e-4  # of the largest sum of stresses: bonds whose sums differ by less break together, as those of mirror images do
-SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by what they load a bond with
+SUM_ROUNDING = 1e-9  # fraction of a threshold by which the rounded sum of bounded impulses may exceed it
+NEARLY = 1e-6  # fraction of a threshold by which a bounded impulse of the solver may fall short of it
+AS_LOADED = 1e-4  # fraction of the largest sum of stresses; bonds whose sums differ by less break together, as mirror images do
+SHEAR_X, SHEAR_Y, TENSION, BENDING_X, BENDING_Y, TORSION = range(6)  # coordinates, by the load on a bond
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """capacity: (j, 6) N s and N m s, at which joints break. is_bond: (j,) whether their loads add up. load: (j, 6) N s and
-    N m s, what their coordinates have transmitted in the time step so far."""
+    """The breaking thresholds of j joints.
+
+    capacity: (j, 6) N s and N m s, at which joints break. is_bond: (j,) bonds, whose loads add up. load: (j, 6) N s and N m s,
+    the impulses that coordinates have transmitted in the time step so far.
+    """
 
     capacity: Floats
     is_bond: Flags
@@ -74,15 +77,15 @@ class Thresholds:
 
 
 def left_of(recent: Floats, h: float) -> Floats:
-    """What of the impulses (j, 6) of the last `BLOW_TIME` still counts in a step of h s, (j, 6)."""
+    """Return (j, 6) the part of the impulses (j, 6) of the last `BLOW_TIME` that still counts in a step of h seconds."""
     return recent * max(1.0 - h / BLOW_TIME, 0.0)
 
 
 def sums_of_bonds(thresholds: Thresholds, total: Floats) -> tuple[Floats, Floats, Floats]:
-    """The tension, the bending and the shear with torsion of bonds (j,), as shares of what they bear. total: (j, 6)."""
+    """Return the tension, the bending, and the shear plus torsion of bonds (j,), relative to their capacity. total: (j, 6)."""
     share: Floats = np.divide(total, thresholds.capacity, out=np.zeros_like(total), where=thresholds.is_bond[:, None])
     size: Floats = np.abs(share)
-    # the same bits on every computer, which a function of the math library has not
+    # Written out, so that the result has the same bits on every computer, unlike a function of the math library.
     shear: Floats = np.sqrt(share[:, SHEAR_X] * share[:, SHEAR_X] + share[:, SHEAR_Y] * share[:, SHEAR_Y])
     return -share[:, TENSION], size[:, BENDING_X] + size[:, BENDING_Y], shear + size[:, TORSION]
 
@@ -113,10 +116,10 @@ def most_loaded(thresholds: Thresholds, by_coordinate: Floats, component: Ints, 
 
 
 def transmitted_by_bonds(thresholds: Thresholds, by_coordinate: Floats, touches: Flags) -> Floats:
-    """What bonds transmit in the step in which they break: their pressure, where no contacts of their two bodies bear it.
+    """Return (j, 6) the impulses of breaking bonds: compression, unless contacts of their bodies carry it.
 
-    by_coordinate: (j, 6) N s and N m s, what they would transmit on top of the load. touches: (j,) bonds between whose bodies
-    there are contacts. Returns (j, 6).
+    by_coordinate: (j, 6) N s and N m s, the impulses that they would transmit, in addition to the load. touches: (j,) bonds
+    whose bodies are in contact.
     """
     tension, _, _ = sums_of_bonds(thresholds, thresholds.load + by_coordinate)
     out = np.zeros_like(by_coordinate)
@@ -138,26 +141,25 @@ def within(thresholds: Thresholds, by_coordinate: Floats, are_bounded: Flags) ->
 
 
 def bounds_of_rows(thresholds: Thresholds, rows: Rows, scale: Floats, chosen: Flags, triples: int) -> Floats:
-    """The least and the largest impulse of each row, (triples, 3, 2) N s; infinite for joints that are not chosen (j,) and for
-    bonds.
+    """Return the smallest and the largest impulse of each row, (triples, 3, 2) N s.
 
-    scale: (r,) m of rows of angles, else 1.
+    They are infinite for bonds and for joints that are not chosen (j,). scale: (r,) m for rows of angles, else 1.
     """
     bounds = np.empty((triples, 3, 2))
     bounds[...] = -np.inf, np.inf
     load, at = thresholds.load[rows.joint, rows.coordinate], (rows.joint, rows.coordinate)
     capacity = np.where((chosen & ~thresholds.is_bond)[:, None], thresholds.capacity, np.inf)
-    # earlier parts of the time step can have reached the threshold to the last bit but one
+    # Earlier partial steps may have reached the threshold except for rounding.
     bounds[rows.triple, rows.place, 0] = np.minimum(-capacity[at] - load, 0.0) / scale
     bounds[rows.triple, rows.place, 1] = np.maximum(capacity[at] - load, 0.0) / scale
     return bounds
 
 
 def scaled_to_thresholds(thresholds: Thresholds, rows: Rows, by_coordinate: Floats, impulse: Floats, bounds: Floats) -> Floats:
-    """The bounds (t, 3, 2) with both equal for the rows of coordinates that exceed their thresholds: to the impulse (t, 3) of
-    the row, reduced in the ratio by which the coordinate transmits its threshold.
+    """Return the bounds (t, 3, 2) with fixed impulses for the rows of coordinates that exceed their thresholds.
 
-    by_coordinate: (j, 6) N s and N m s, of these impulses.
+    The impulse (t, 3) of such a row is scaled so that its coordinate transmits exactly its threshold. by_coordinate: (j, 6) N s
+    and N m s, of these impulses.
     """
     over, total = exceeding(thresholds, by_coordinate, True), thresholds.load + by_coordinate
     aimed = np.sign(total) * thresholds.capacity - thresholds.load

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a step must end early: bodies that the contacts of the step would let overlap, found before they are moved.
+"""Time of impact of the solved motion: impacts that the contacts of the step do not prevent split the step.
 
-Contacts are found where bodies are when a step begins, with gaps as far as they may come in it. That is not enough when a body
-turns far, gets its speed only in this step, or passes beside what it was nearest to. So the motion that was solved for is
-followed to its end (`collision/time_of_impact.py`), and cut at the first impact. What overlaps at its end by less than an
-impact is left to `later_contacts`.
+Contacts are detected at the start of a step, with gaps up to the distance that bodies may travel in it. They may be incomplete
+if a body rotates far, is accelerated within the step, or passes the body that was closest to it. Therefore the solved motion is
+followed to its end (`collision/time_of_impact.py`), and the step is split at the first impact. Smaller overlaps at the end of
+the step are handled in `later_contacts`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ __all__ = ["NO_IMPACTS", "Cut", "ImpactFinder", "Impacts"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DISTANT_OFFSETS = 4.0  # rest offsets: what comes farther than its half extent is distant beyond that
+DISTANT_OFFSETS = 4.0  # rest offsets; beyond this gap, bodies with large relative motion are distant
 
 
 class Cut(NamedTuple):
-    """A step refused: the time in s after which it has to end, whether each that follows it in the same time step has to be no
-    longer, and whether that is so that an impact has its turn (`successions.py`), or because it was not solved."""
+    """The reason to reject a step, and the length to which it is shortened.
+
+    time: s, the new length. repeatedly: whether the following partial steps of the same time step may not be longer. is_turn:
+    whether an impact gets a partial step of its own (`successions.py`). is_miss: whether the step was unconverged.
+    """
 
     time: float
     repeatedly: bool
@@ -47,8 +50,11 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Impacts:
-    """Pairs of bodies (k, 2), a < b, that would overlap within the step, the time in s at which each touches, and whether it
-    does from the beginning: then it is the time that may pass without harm."""
+    """Pairs of bodies that would overlap within the step.
+
+    bodies: (k, 2), a < b. times: (k,) s, at which each pair touches; for a pair that touches at the start, the time until its
+    overlap is too large. touching: (k,) whether the pair touches at the start.
+    """
 
     bodies: Ints
     times: Floats
@@ -58,23 +64,23 @@ class Impacts:
         return len(self.times)
 
     def first(self) -> Cut:
-        """A cut at the earliest."""
+        """Return a cut at the earliest impact."""
         first = int(self.times.argmin())
         return Cut(float(self.times[first]), bool(self.touching[first]))
 
     def among(self, contacts: ContactSet) -> Impacts:
-        """Those of pairs that have one of the contacts."""
+        """Return the impacts of pairs that have a contact."""
         pairs = set(zip(contacts.body_a.tolist(), contacts.body_b.tolist(), strict=True))
         return self.chosen(np.array([(a, b) in pairs for a, b in self.bodies.tolist()], dtype=bool))
 
     def outside(self, members: NDArray[np.bool_]) -> Impacts:
-        """Those of pairs of which neither is a member (n,)."""
+        """Return the impacts of pairs of which neither body is in `members` (n,)."""
         if not len(self.times):
             return self
         return self.chosen(~members[self.bodies].any(axis=1))
 
     def chosen(self, rows: NDArray[np.bool_]) -> Impacts:
-        """Those of some rows (k,)."""
+        """Return the chosen rows (k,)."""
         return Impacts(self.bodies[rows], self.times[rows], self.touching[rows])
 
 
@@ -82,7 +88,7 @@ NO_IMPACTS = Impacts(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.boo
 
 
 class ImpactFinder:
-    """Finds the impacts of a motion; made once for a scene."""
+    """Finds the impacts of a motion. One instance serves a scene."""
 
     def __init__(self, bodies: Bodies, together: HeldTogether, deformation: Deformation):
         self._deformation, self._together = deformation, together
@@ -94,34 +100,38 @@ class ImpactFinder:
         self._rest = np.where(np.isfinite(bodies.model.size), rest_offsets(bodies.model.size), np.inf)
         thinnest, smallest = self._thickness.min(initial=np.inf), self._rest.min(initial=np.inf)
         self._least_rest = float(smallest)
-        # two bodies that both move less than half of what is harmless to any pair are none to look at
+        # A pair is skipped if both bodies move less than half of the distance that is harmless for any pair.
         self._slow = 0.5 * max(HARMLESS_MOTION * OVERLAP_ALLOWED * thinnest, smallest)
         self._radius = np.where(np.isfinite(bodies.shapes.radius), bodies.shapes.radius, 0.0)
         self._extent = bodies.model.size
 
     def turning_reach(self, twist: Floats, h: float) -> Floats:
-        """(n,) m: how far the points of each body may come in h seconds beside its centre of mass."""
+        """Return (n,) m, a bound on the motion of points of each body relative to its center of mass in h seconds."""
         return reaches(twist, self._radius, h, FALSE)
 
     def reach(self, twist: Floats, h: float) -> Floats:
-        """(n,) m: how far the points of each body may come in h seconds with twists (n, 6)."""
+        """Return (n,) m, a bound on the motion of points of each body in h seconds with twists (n, 6)."""
         return reaches(twist, self._radius, h, TRUE)
 
     def comes_beyond(self, twist: Floats, h: float, bound: Floats, share: float) -> bool:
-        """Whether any body comes farther in h seconds with twists (n, 6), and by deforming, than a share of a bound (n,) m."""
+        """Return whether any body moves and deforms farther than a fraction of a bound (n,) m.
+
+        twist: (n, 6), constant for h seconds. share: the fraction.
+        """
         return comes_beyond(twist, (self._radius, self._deformation.speed, bound), h, share)
 
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> NDArray[np.bool_]:
-        """(m,) contacts of bodies that are far apart: farther than the smaller one's half extent, or than a few rest offsets
-        when they may come farther than that extent against each other in h seconds with twists (n, 6).
+        """Return (m,) the contacts of bodies that are far apart.
 
-        The direction from one to the other says little about where they will meet, if they do.
+        Their gap is larger than the half size of the smaller body. If their relative motion in h seconds with twists (n, 6) may
+        exceed that half size, a gap of a few rest offsets suffices. The direction between distant bodies says little about
+        where they will collide.
         """
         bodies = self._radius, self._deformation.speed, self._extent, self._rest
         return that_are_distant(contacts, bodies, twist, h, self._least_rest)
 
     def find(self, motion: Motion, movable: NDArray[np.bool_]) -> Impacts:
-        """The impacts of bodies in motion that also deform; of pairs of which one is movable (n,)."""
+        """Return the impacts of moving and deforming bodies, for pairs with a movable body (n,)."""
         quick = self.reach(motion.twist, motion.h) + self._deformation.reach(motion.h) > self._slow
         if not quick.any():
             return NO_IMPACTS
@@ -130,14 +140,14 @@ class ImpactFinder:
         return self._of_pairs(pairs, motion)
 
     def first_touches(self, bodies: Ints, motion: Motion) -> Impacts:
-        """When pairs of bodies (k, 2), a < b, that overlap at the end of a motion began to, however little: one for a pair."""
+        """Return the time of the first touch of each pair (k, 2), a < b, that touches during a motion."""
         count = len(motion.twist)
         chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
         pairs = self._pairs(motion, chosen)
         pairs = pairs[are_among(self._shapes.body[pairs], bodies, count)]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
-        # of several colliders of two bodies the first to touch counts
+        # Of several colliders of two bodies, the first pair to touch counts.
         ends = np.sort(found.bodies, axis=1)
         order = np.lexsort((found.times, ends[:, 1], ends[:, 0]))
         ends = ends[order]
@@ -147,7 +157,7 @@ class ImpactFinder:
         return Impacts(ends[is_first], found.times[first], found.touching[first])
 
     def _pairs(self, motion: Motion, chosen: NDArray[np.bool_]) -> Ints:
-        """(k, 2) colliders that may meet, one of them of a chosen body (n,)."""
+        """Return (k, 2) the pairs of colliders that may collide, one of them of a chosen body (n,)."""
         body = self._shapes.body
         places, turns = collider_poses(self._shapes, motion.position, motion.rotation)
         reach = (self.turning_reach(motion.twist, motion.h) + self._deformation.reach(motion.h))[body]
@@ -157,7 +167,7 @@ class ImpactFinder:
         )
 
     def _of_pairs(self, pairs: Ints, motion: Motion) -> Impacts:
-        """The impacts of pairs of colliders (k, 2)."""
+        """Return the impacts of pairs of colliders (k, 2)."""
         if not len(pairs):
             return NO_IMPACTS
         triangles = self._triangles
@@ -180,11 +190,11 @@ class ImpactFinder:
 
 @kernel
 def are_among(ends, pairs, count):
-    """(k,) whether two bodies (k, 2), in any order, are one of the pairs (p, 2).
+    """Return (k,) whether two bodies (k, 2), in any order, are one of the pairs (p, 2).
 
     pairs: each with the lower body first. count: the number of all bodies.
     """
-    # the pairs of a lower body are a chain
+    # The pairs with the same lower body form a linked list.
     head, following = np.full(count, -1), np.empty(len(pairs), np.int64)
     for row in range(len(pairs)):
         following[row] = head[pairs[row, 0]]
@@ -201,8 +211,11 @@ def are_among(ends, pairs, count):
 
 @kernel
 def that_are_distant(contacts, bodies, twist, h, least_rest):
-    """(m,) as of `ImpactFinder.distant`. bodies: (n,) m radii, m/s at which they deform, m half extents and rest offsets, of
-    which the least is `least_rest`. One that is near has all of its two bodies near."""
+    """Return (m,) as `ImpactFinder.distant` does.
+
+    bodies: (n,) radii in m, deformation speeds in m/s, half sizes in m, and rest offsets in m, of which `least_rest` is the
+    smallest. If one contact of a pair is near, all its contacts are near.
+    """
     gap, (radius, speed, extent, rest) = contacts.gap, bodies
     if not (gap > DISTANT_OFFSETS * least_rest).any():
         return np.zeros(gap.size, np.bool_)
@@ -220,14 +233,17 @@ def that_are_distant(contacts, bodies, twist, h, least_rest):
 
 @kernel
 def comes_beyond(twist, bodies, h, share):
-    """As of `ImpactFinder.comes_beyond`. bodies: (n,) m radii, m/s at which they deform, m the bound."""
+    """Return as `ImpactFinder.comes_beyond` does. bodies: (n,) radii in m, deformation speeds in m/s, and bounds in m."""
     radius, speed, bound = bodies
     return (reaches(twist, radius, h, True) + h * speed > share * bound).any()
 
 
 @kernel
 def reaches(twist, radius, h, wholly):
-    """(n,) m: how far points within the radius (n,) come in h seconds with twists (n, 6), wholly or by turning alone."""
+    """Return (n,) m, a bound on the motion of points within the radius (n,) in h seconds with twists (n, 6).
+
+    wholly: whether translation counts as well as rotation.
+    """
     out = np.empty(len(radius))
     for i in range(len(radius)):
         out[i] = radius[i] * np.sqrt(twist[i, 3] ** 2 + twist[i, 4] ** 2 + twist[i, 5] ** 2)

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts that the motion of a step brings about, found where it ends or where bodies first touch on their way.
+"""End-of-step contacts, detected at the end of the solved motion or at the first touch of bodies on their paths.
 
-Contacts are found where bodies are when a step begins. That is not all that holds them: a body that turns comes down on another
-corner, one that is hit goes where it was not expected, an edge passes another in another direction. So the motion that was
-solved for is followed to its end. What overlaps there that did not when the step began gets the contacts that it has there, and
-the step is solved again with these.
+Contacts are detected at the start of a step. These may be incomplete: a rotating body may land on another corner, a body that
+is hit may move in an unpredicted direction, and an edge may pass another one in another direction. Therefore the solved motion
+is followed to its end. Bodies that overlap there, and did not at the start of the step, get the contacts that they have there,
+and the step is solved again with these.
 
-A gap phi found at a time t of a motion w, with its normal n, is linear in the velocities v,
+A gap phi with normal n, found at time t of a motion w, is linear in the velocities v:
 
-    phi(v) = phi + t n . (u(v) - u(w)),      that is, at the step's end,      phi - t n . u(w) + h n . u(v) >= 0,
+    phi(v) = phi + t n . (u(v) - u(w)),      that is, at the end of the step,      phi - t n . u(w) + h n . u(v) >= 0.
 
-so it is told as a contact of the step's begin with the gap phi - t u_n(w). It has one point, or angular momentum would not be
-kept, but the bodies are not yet where they meet: the lever of the smaller one is right, that of the other one is the longer for
-it. Where that gap is negative although the bodies were apart, the direction of least depth is not the one
-they came from. Then the direction is the one between them when they first touch.
+It is therefore mapped to a contact at the start of the step with the gap phi - t u_n(w). Both bodies use one contact point, so
+that angular momentum is conserved. At the start of the step the bodies are not where they collide, so only one lever can be
+exact: that of the smaller body. The lever of the other body is longer by the motion. If the mapped gap is negative although the
+bodies were separate, they did not approach along the direction of least depth. The direction is then the one between them at
+their first touch.
 
-The other way round, a contact of the begin may have been passed by at the end: teeth of gears turn by more in a step than there
-is room on both sides of them, and the tangent of the one that leaves lies across the way of the next. A free body gives way to
-that, one on an axle cannot, and all of them stand still. So of two on axles only what is a contact of theirs where the motion
-is expected to end is held from the begin; whatever else they run into is found as above.
+Conversely, bodies may pass a contact of the start of the step during the step. Gear teeth move farther in a step than their
+clearance on both sides, and the tangent plane of the tooth that leaves blocks the path of the next one. A free body can
+evade, but a body on an axle cannot, and all gears would stop. Therefore, of two bodies on axles, only contacts that they also
+have at the predicted end of the motion are active from the start. All other contacts are found as above.
 """
 
 from __future__ import annotations
@@ -47,27 +48,27 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-# Of the smaller half extent: an overlap at a step's end that is more than this, where there was none, is solved for once more,
-# and one that is more than LARGEST_OVERLAP after all tries is refused.
+# Fractions of the smaller half size. A larger new overlap than NOTICED at the end of a step causes another solve. A larger one
+# than LARGEST_OVERLAP after all attempts rejects the step.
 NOTICED = 2.5e-4
 LARGEST_OVERLAP = 1e-3
-# Of LARGEST_OVERLAP: by how much what was deeper already may deepen in a whole step.
-DEEPENING = 0.1
-# Of an overlap that was there: the depth of what goes wholly through something depends on which way out is the shortest.
+DEEPENING = 0.1  # fraction of LARGEST_OVERLAP by which a deeper overlap may deepen in a whole time step
+# Fraction of an earlier overlap by which its depth may vary: the depth of interpenetrating bodies depends on which exit is the
+# shortest.
 FLUCTUATION = 0.1
-# Of the depth at the end: what the approach along the normal has to explain, else they came from another side.
-EXPLAINED = 0.5
-KEPT_TO = 0.5  # of what is noticed: a contact that a motion breaks by less is held already, as well as problems are solved
-SURELY = 0.5  # of what is negligible: a twist that is constant comes about as far as the motion that it stands for
-TURNS = 2e-2  # rad in a step: what turns by less, on an axle, passes nothing by
-HALF_A_TURN = 2.5  # rad, less what free rotation may add to a twist
+EXPLAINED = 0.5  # fraction of the final depth that the approach along the normal must explain, else the direction is wrong
+KEPT_TO = 0.5  # fraction of NOTICED; a contact that a motion violates by less is satisfied, within the accuracy of solves
+SURELY = 0.5  # fraction of the negligible motion, because a constant twist only approximates the motion
+TURNS = 2e-2  # rad per step; a body on an axle that rotates by less does not pass contacts
+HALF_A_TURN = 2.5  # rad; half a turn less the rotation that free rotation may add to a twist
 
 
 @dataclass(frozen=True)
 class Later:
-    """What `LaterContacts.find` finds: contacts in the terms of the step's begin, to be solved for as well; whether bodies come
-    too far into each other; how deep at most what was noticed is, in half extents of the smaller body; and the deepest overlap
-    at the end.
+    """The result of `LaterContacts.find`.
+
+    contacts: end-of-step contacts to add to the problem, mapped to the start of the step. too_far: whether bodies overlap too
+    much. deepened: the largest noticed overlap, in half sizes of the smaller body. deepest: the deepest overlap at the end.
     """
 
     contacts: ContactSet
@@ -80,7 +81,7 @@ NOTHING_LATER = Later(NO_CONTACTS, False, 0.0, NO_OVERLAP)
 
 
 class LaterContacts:
-    """Finds the contacts that come about in a step; made once for a scene."""
+    """Finds the end-of-step contacts of steps. One instance serves a scene."""
 
     def __init__(
         self,
@@ -99,12 +100,18 @@ class LaterContacts:
         self._surely = SURELY * self._negligible
 
     def may_matter(self, twist: Floats, h: float, share: float) -> bool:
-        """Whether a body comes far enough, with twists (n, 6) for h seconds, a share of the time step, to run into anything."""
+        """Return whether a body may move far enough to collide, with twists (n, 6) for h seconds.
+
+        share: h as a fraction of the time step.
+        """
         return self._impacts.comes_beyond(twist, h, self._surely, share)
 
     def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
-        """(m,) which contacts are of two bodies on axles, of which one turns far in h seconds with twists (n, 6). On an axle is
-        what a joint, links (j, 2), holds to the world (-1) or to what no impulse moves, and what turns by itself."""
+        """Return (m,) which contacts connect two bodies on axles, one of which rotates far in h seconds with twists (n, 6).
+
+        A body is on an axle if a joint, `links` (j, 2), connects it to the world (-1) or to a body that no impulse moves, or if
+        it is such a body itself and rotates.
+        """
         turns = dots(twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
         is_fixed = (links < 0) | ~self._movable[links]
         on_axle = turns & ~self._movable
@@ -114,8 +121,11 @@ class LaterContacts:
         return on_axle[a] & on_axle[b] & (turns[a] | turns[b])
 
     def passed_by(self, contacts: ContactSet, which: Flags, moved: State, twist: Floats, h: float) -> Flags:
-        """(m,) those of the contacts `which` (m,) that are none where bodies have `moved` to with about twists (n, 6) in h
-        seconds: the features have turned away from each other, or are out of reach."""
+        """Return (m,) which of the contacts `which` (m,) do not exist at the end of a motion.
+
+        Their features have rotated away from each other or are out of reach. moved: the bodies at the end. twist: (n, 6), their
+        approximate twists during h seconds.
+        """
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
         reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, h), 0.0)
@@ -129,13 +139,22 @@ class LaterContacts:
     def find(
         self, before: ContactSet, held: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags
     ) -> Later:
-        """What bodies run into: where they have `moved` to from a state all that overlaps, and by more than it did `before`, in
-        the contacts at the motion's begin, unless those that were `held` foresaw it; and those that have `met` on their way.
-        Of a pair one is movable (n,)."""
+        """Find the end-of-step contacts of a motion.
+
+        Parameters
+        ----------
+        before : contacts at the start of the motion; only overlaps that became deeper count
+        held : contacts of the problem; an overlap that they predicted does not count
+        state : of the bodies at the start of the motion
+        motion : the solved motion
+        moved : the bodies at its end
+        met : impacts during the motion, whose contacts are added
+        movable : (n,) one body of each pair is movable
+        """
         contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
         reach = self._impacts.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
         quick = reach > self._negligible * motion.share
-        # meshes that deform by keys are not where they will be
+        # Meshes deformed by shape keys are not at their final shape here.
         still = ~self._deformation.follows_keys()
         after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
         a, b = after.body_a, after.body_b
@@ -143,7 +162,7 @@ class LaterContacts:
         after = after if kept.all() else after.chosen(kept)
         was, noticed, is_any, too_far, deepest = look_at_overlaps(after, before, self._size, motion.share)
         if is_any:
-            # what was foreseen was solved for already, and came out so
+            # The problem already contains the predicted overlaps.
             smaller = np.minimum(self._size[after.body_a], self._size[after.body_b])
             expected = self._foreseen(held, after, motion) - KEPT_TO * NOTICED * smaller
             new = noticed & (after.gap < expected)
@@ -155,10 +174,10 @@ class LaterContacts:
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
     ) -> ContactSet:
-        """The contacts of the pairs that have one noticed, in the terms of the begin."""
+        """Return the contacts of all pairs with a noticed contact, mapped to the start of the motion."""
         chosen = of_same_pairs(after, noticed)
         contacts = self.stated_at_begin(after.chosen(chosen), motion.h, motion)
-        # how much of the depth at the end the approach along the normal does not explain
+        # The part of the final depth that the approach along the normal does not explain.
         depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
         aside = noticed[chosen] & (was[chosen] == 0.0) & (left > (1.0 - EXPLAINED) * depth)
         if not aside.any():
@@ -166,31 +185,33 @@ class LaterContacts:
         bodies = np.unique(np.stack([contacts.body_a[aside], contacts.body_b[aside]], axis=1), axis=0)
         met = self._met(self._impacts.first_touches(bodies, motion), before, state, motion)
         met = met.chosen(np.isin(self._pair(met), self._pair(met)[self._broken(met, motion)]))
-        # a motion that keeps to the direction in which they first touched has to be told the one that they end in
+        # If the motion already satisfies the contact of the first touch, the contact of the end is kept.
         aside = np.isin(self._pair(contacts), self._pair(met))
         return merged(contacts.without(aside), met)
 
     def _foreseen(self, held: ContactSet, after: ContactSet, motion: Motion) -> Floats:
-        """(k,) m: the deepest gap of the bodies of contacts (k,) that those held let expect of a motion, 0 where no overlap."""
+        """Return (k,) m, the deepest gap that the active contacts `held` predict for the pair of each contact; 0 if none."""
         end = held.gap + motion.h * self.normal_speed(held, motion)
         return deepest_of_pairs(held, end, after)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
-        """(m,) contacts, in the terms of the begin, that a motion does not keep to; others would not alter it."""
+        """Return (m,) the contacts, mapped to the start, that a motion violates. The others would not change it."""
         size = np.minimum(self._size[contacts.body_a], self._size[contacts.body_b])
         end = np.maximum(contacts.gap, 0.0) + motion.h * self.normal_speed(contacts, motion)
         return end < -KEPT_TO * NOTICED * size
 
     def _met(self, met: Impacts, before: ContactSet, state: State, motion: Motion) -> ContactSet:
-        """The contacts of pairs that meet on their way, in the terms of the begin; of those that touch from the begin, and of
-        meshes that deform, the ones from `before`, however distant."""
+        """Return the contacts of pairs that collide during a motion, mapped to its start.
+
+        Pairs that touch from the start, and meshes that deform, use their contacts in `before` at any distance.
+        """
         still = ~self._deformation.follows_keys()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
         return merged(before.chosen(are_among(before.ends, met.bodies[~clear], len(self._size))), first)
 
     def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
-        """The contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, in the terms of the begin."""
+        """Return the contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, mapped to the start."""
         found, left = NO_CONTACTS, np.ones(len(bodies), np.bool_)
         moves = motion.twist.any(axis=1)
         while left.any():
@@ -207,26 +228,28 @@ class LaterContacts:
         return found
 
     def contacts_at(self, position: Floats, rotation: Floats, chosen: Flags, beyond: float, movable: Flags) -> ContactSet:
-        """Contacts of bodies in other poses (n, 3) m and (n, 3, 3), with gaps of up to two rest offsets and `beyond` m more of
-        those chosen (n,); of a pair one is movable (n,)."""
+        """Return contacts of bodies in given poses, (n, 3) m and (n, 3, 3).
+
+        Gaps of chosen bodies (n,) are at most two rest offsets and `beyond` m. One body of a pair is movable (n,).
+        """
         return self._contacts(position, rotation, np.where(chosen, 2.0 * self._rest + beyond, 0.0), movable)
 
     def _contacts(self, position: Floats, rotation: Floats, reach: Floats, movable: Flags) -> ContactSet:
-        """Contacts of bodies at places (n, 3) and (n, 3, 3), as far as they reach (n,), of which one is movable (n,)."""
+        """Return contacts of bodies in given poses, with motion bounds `reach` (n,) m, for pairs with a movable body (n,)."""
         still = np.zeros_like(position)
         scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
         contacts = detect_all(self._shapes, scene, whole=self._deformation.bends, walks=self._kept.walks)
         return self._deformation.spanning(contacts, position, rotation, self._rest)
 
     def stated_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
-        """Contacts found after a time (m,) s of a motion, with the points and gaps that stand for them when it begins."""
+        """Return contacts found at times (m,) s of a motion, with points and gaps mapped to its start."""
         times = np.full(len(contacts), time) if isinstance(time, float) else time
         point = points_at_begin(contacts, times, motion.twist, (self._size, self._movable))
         told = contacts.placed(point, contacts.gap)
         return told.placed(point, contacts.gap - times * self.normal_speed(told, motion))
 
     def normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
-        """(m,) m/s: n . u of a motion, with what the modes of bodies that bend add."""
+        """Return (m,) m/s, the normal velocities n . u of a motion, with the contribution of flexible bodies' modes."""
         speed = normal_speed(contacts, motion.twist, motion.position)
         where = contacts.body_a, contacts.body_b
         modes = self._deformation.modes_at(*where, contacts.point, motion.position, motion.rotation)
@@ -240,10 +263,12 @@ class LaterContacts:
 
 @kernel
 def placed_together(bodies, times, left, moves):
-    """(k,) pairs of bodies that can be placed at their times at once, and (n,) s, the times of all bodies, 0 for others.
+    """Select pairs of bodies whose times of impact can be evaluated together.
 
-    They are taken in their order, as long as no body that moves (n,) would have two times. bodies: (k, 2). times: (k,) s. left:
-    (k,) those that may be taken; the first of them is.
+    Pairs are selected in order, if no moving body would get two different times.
+
+    bodies: (k, 2). times: (k,) s. left: (k,) pairs that are not evaluated yet; the first of them is always selected. moves:
+    (n,) which bodies move. Returns (k,) the selected pairs, and (n,) s, the time of each body, 0 for others.
     """
     together, time, is_placed = np.zeros(len(bodies), np.bool_), np.zeros(len(moves)), np.zeros(len(moves), np.bool_)
     for row in range(len(bodies)):
@@ -260,12 +285,13 @@ def placed_together(bodies, times, left, moves):
 
 @kernel
 def points_at_begin(contacts, time, twist, bodies):
-    """(m, 3) m, the points that stand for contacts found after a time (m,) s of a motion, where it begins.
+    """Map the points of contacts found at times (m,) s of a motion to its start. Returns (m, 3) m.
 
-    A contact keeps the lever that it meets with: turned back, it would be that of another moment. The two bodies disagree about
-    where the point was. The larger one, and one that no impulse moves, takes the longer lever.
+    A contact keeps the lever that it has at its time; only the translation of a body is subtracted. The two bodies then give
+    different points. The result is a weighted mean, closer to that of the smaller movable body, so the larger body gets the
+    longer lever.
 
-    twist: (n, 6) of the motion. bodies: (n,) m, half extents, and (n,) whether impulses move them.
+    twist: (n, 6) of the motion. bodies: (n,) half sizes in m, and (n,) whether impulses move the bodies.
     """
     out, (size, movable) = np.empty((contacts.gap.size, 3)), bodies
     for k in range(len(out)):
@@ -283,7 +309,7 @@ def points_at_begin(contacts, time, twist, bodies):
 
 @kernel
 def normal_speed(contacts, twist, position):
-    """(m,) m/s: n . u of contacts of bodies at their positions (n, 3) with twists (n, 6)."""
+    """Return (m,) m/s, the normal velocities n . u of contacts of bodies at positions (n, 3) with twists (n, 6)."""
     point, normal, out = contacts.point, contacts.normal, np.zeros(contacts.gap.size)
     for k in range(out.size):
         for body, sign in ((contacts.body_a[k], -1.0), (contacts.body_b[k], 1.0)):
@@ -296,9 +322,14 @@ def normal_speed(contacts, twist, position):
 
 @kernel
 def look_at_overlaps(after, before, size, share):
-    """Of contacts where a motion ends, and others before it: (m,) the deepest gap that their pairs had, 0 for none; (m,) which
-    are noticed; whether any is, and whether any comes too far; and how deep at most what is noticed is, in half extents (n,) of
-    the smaller body. share: of the time step, that the motion takes."""
+    """Compare the overlaps after a motion with those before it.
+
+    after: the m contacts at its end. before: contacts at its start. size: (n,) half sizes in m. share: the duration of the
+    motion, as a fraction of the time step.
+
+    Returns (m,) the deepest gap that the pair of each contact had before, 0 for none; (m,) which overlaps are noticed; whether
+    any is noticed; whether any noticed one is too deep; and the largest noticed one, in half sizes of the smaller body.
+    """
     gap, was = after.gap, deepest_of_pairs(before, before.gap, after)
     noticed, any_noticed, too_far, deepest = np.zeros(gap.size, np.bool_), False, False, 0.0
     for k in range(gap.size):
@@ -313,16 +344,17 @@ def look_at_overlaps(after, before, size, share):
 
 
 def twist_between(before: State, after: State, twist: Floats, h: float) -> Floats:
-    """(n, 6) constant twists that lead from one state to another in h seconds.
+    """Return (n, 6) the constant twists that lead from one state to another in h seconds.
 
-    twist: (n, 6) about these; it stands where a body turns so far that the way round is not certain.
+    twist: (n, 6) approximate twists. Their angular velocity is kept for a body that rotates so far that the direction of its
+    rotation is ambiguous.
     """
     return twists_between(before.position, after.position, before.orientation, after.orientation, twist, h)
 
 
 @kernel
 def twists_between(place, later_place, turn, later_turn, twist, h):
-    """The same, of positions (n, 3) and orientations (n, 4)."""
+    """Return as `twist_between` does, from positions (n, 3) and orientations (n, 4)."""
     out, turned = np.empty_like(twist), rotation_vectors(turn, later_turn)
     for i in range(len(twist)):
         far = h * np.sqrt(twist[i, 3] ** 2 + twist[i, 4] ** 2 + twist[i, 5] ** 2) > HALF_A_TURN

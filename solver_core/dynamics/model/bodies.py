@@ -86,7 +86,7 @@ class Bodies:
 
 
 def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
-    """Arrays and first state of a validated scene."""
+    """Arrays and first state of a validated scene, without modes: a body's modes are counted where they are computed."""
     n = len(spec.bodies)
     moving = np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies], dtype=bool)
     center, mass, inertia = np.zeros((n, 3)), np.ones(n), np.tile(np.eye(3), (n, 1, 1))
@@ -95,7 +95,6 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
             properties = body_mass_properties(body)
             center[i], mass[i], inertia[i] = properties.center_of_mass, properties.mass, properties.inertia
     deforming = {i for i, body in enumerate(spec.bodies) if body.deformation is not None or body.deformable is not None}
-    modes = sum(body.deformable.modes for body in spec.bodies if body.deformable is not None)
     table = build_shapes([shifted(body.shape, -center[i]) for i, body in enumerate(spec.bodies)], deforming)
     size = np.array([_size(body.shape) for body in spec.bodies])
     collections = np.array([body.collections for body in spec.bodies], dtype=np.int64)
@@ -132,7 +131,7 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     )
     number = {body.name: i for i, body in enumerate(spec.bodies)}
     excluded = np.array(sorted({tuple(sorted(number[name] for name in pair)) for pair in spec.excluded}), dtype=np.int64)
-    state = State(position, orientation, velocity, momentum, np.zeros(modes), np.zeros(modes))
+    state = State(position, orientation, velocity, momentum, np.zeros(0), np.zeros(0))
     return Bodies(model, table, center, excluded.reshape(-1, 2)), state
 
 

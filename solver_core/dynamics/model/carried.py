@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What sticks to something that turns is carried along its arc: what of that velocities, which go straight, leave out.
+"""Friction bias for bodies that rotate together: the difference between the arc that they follow and its tangent.
 
-What turns as one with w goes along arcs, and velocities along tangents: of two bodies, ((exp(h w x) - 1) / h - w x) times the
-way between their centres is by how much the one differs from the other, wherever the contact is. As a bias of friction that
-keeps them where they are on each other. What rolls has no such arc.
+Bodies that rotate together with angular velocity w follow arcs, but velocities follow tangents. For two bodies, the difference
+is ((exp(h w x) - 1) / h - w x) times the vector between their centers, for any contact point. As a bias of friction, it keeps
+the bodies in place on each other. Rolling bodies have no such arc.
 
-That is for what goes on turning: what is animated, or held by joints, and what turns as one with it, through whatever is in
-between. What tumbles has other contacts as well, with what does not turn so, and normals, which get none; where these hold it
-as well, to stick by one is to slide by the other, and the problem has next to no solution.
+The bias is used for bodies with continued rotation: kinematic bodies, jointed bodies, and bodies that rotate together with
+these, also through bodies in between. Tumbling bodies also have contacts with bodies that do not rotate together with them, and
+normals get no bias. If such contacts hold a body too, sticking at one contact means sliding at another, and the problem has
+almost no solution.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ...linalg.elementary import sine_and_cosine
 
 __all__ = ["carry", "swing", "turned_along"]
 
-TOGETHER = 0.1  # of what two bodies turn at: beyond that difference they do not turn as one
+TOGETHER = 0.1  # relative difference of angular velocities above which two bodies do not rotate together
 SMALL_ANGLE = 1e-3  # rad
 
 
 @inlined_kernel
 def _turns(twist_a, twist_b):
-    """What two bodies turn at on average, as three numbers, its square, and that of what the one turns faster, (rad/s)^2."""
+    """Return the mean angular velocity of two bodies, as three numbers, its square, and the square of their difference."""
     w0, w1, w2 = 0.5 * (twist_a[3] + twist_b[3]), 0.5 * (twist_a[4] + twist_b[4]), 0.5 * (twist_a[5] + twist_b[5])
     apart = (twist_b[3] - twist_a[3]) ** 2 + (twist_b[4] - twist_a[4]) ** 2 + (twist_b[5] - twist_a[5]) ** 2
     return w0, w1, w2, w0 * w0 + w1 * w1 + w2 * w2, apart
@@ -34,7 +35,7 @@ def _turns(twist_a, twist_b):
 
 @inlined_kernel
 def _beyond_the_tangent(angle):
-    """sin x / x - 1 and (1 - cos x) / x^2 of an angle x in rad."""
+    """Return sin x / x - 1 and (1 - cos x) / x^2 of an angle x in rad."""
     if angle > SMALL_ANGLE:
         sine, cosine = sine_and_cosine(angle)
         return sine / angle - 1.0, (1.0 - cosine) / (angle * angle)
@@ -43,7 +44,10 @@ def _beyond_the_tangent(angle):
 
 @kernel
 def turned_along(twist, turned, body_a, body_b):
-    """(n,) which bodies turn as one with those that are turned (n,), through contacts between bodies that do; twist: (n, 6)."""
+    """Return (n,) the bodies that rotate together with the bodies `turned` (n,), directly or through others in contact.
+
+    twist: (n, 6). body_a, body_b: (m,) of the contacts.
+    """
     parent = np.arange(turned.size)
     for k in range(body_a.size):
         _, _, _, square, apart = _turns(twist[body_a[k]], twist[body_b[k]])
@@ -59,8 +63,10 @@ def turned_along(twist, turned, body_a, body_b):
 
 @kernel_part
 def carry(axes, twist_a, twist_b, from_b, h, bias):
-    """Add to the bias (3,) what keeps two bodies that turn as one where they are on each other, until the step ends; nothing
-    for two that do not. from_b: (3,) m, from the centre of B to that of A."""
+    """Add the friction bias of two bodies to the bias (3,), if they rotate together.
+
+    from_b: (3,) m, from the center of mass of B to that of A.
+    """
     w0, w1, w2, square, apart = _turns(twist_a, twist_b)
     if not apart < TOGETHER * TOGETHER * square:
         return
@@ -76,8 +82,11 @@ def carry(axes, twist_a, twist_b, from_b, h, bias):
 
 @leaf_kernel
 def swing(axes, twist_a, twist_b, point, center_a, center_b, h, bias):
-    """Add to the bias (3,) of a contact between bodies that joints hold to each other what its points leave their tangents by
-    in a step, each on its own arc: joints have it in their rows (`joints/rows.py`), and the two have to agree."""
+    """Add the deviation of both contact points from their tangents to the bias (3,) of a contact between jointed bodies.
+
+    Each point follows its own arc in the step. Joint rows include the same terms (`joints/rows.py`), and contacts and joints
+    have to agree.
+    """
     for sign, twist, center in ((1.0, twist_b, center_b), (-1.0, twist_a, center_a)):
         w0, w1, w2 = twist[3], twist[4], twist[5]
         angle = h * np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a checkpoint from a file is one that a simulation can go on from: kernels do not check the indices in it."""
+"""Validation of checkpoints from files before a simulation continues from them, because kernels do not check indices."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["BEGUN", "OF_PAIRS", "checkpoint_problem", "missing_in", "of_this_ver
 
 Arrays = Mapping[str, NDArray[Any]]
 
-# What is remembered of contacts has as many rows as there were contacts, and of pairs as there were pairs.
+# Prefixes of arrays whose number of rows differs between checkpoints: of contacts, and of pairs of bodies.
 REMEMBERED = ("memory_", "asleep_", "begun_", "together_", "neighbours")
-# Of bodies.
+# Arrays with indices of bodies.
 INDICES = (
     "memory_body_a",
     "memory_body_b",
@@ -28,11 +28,11 @@ INDICES = (
     "sleep_island",
     "neighbours",
 )
-# Speeds of those that were not solved are infinite.
+# Speeds of bodies in unconverged steps are infinite.
 MAY_BE_INFINITE = ("sleep_fastest", "sleep_before")
 BEGUN = tuple(f"begun_{name}" for name in ImpactMemory._fields)  # impacts that end in the next step
-OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # pairs that are held to each other
-# What an earlier version did not have.
+OF_PAIRS = ("together_pair", "together_gap", "neighbours")  # jointed pairs
+# Arrays that checkpoints of earlier versions lack.
 MAY_LACK = (
     "takeovers",
     "joint_attached",
@@ -46,7 +46,7 @@ MAY_LACK = (
     *OF_PAIRS,
     *BEGUN,
 )
-# What an earlier version had, by what it is called now, None for what is not needed any more.
+# Arrays of earlier versions and their present names; None for arrays that are not used any more.
 FORMER_ARRAYS = {
     "crowd_members": "moving_members",
     **dict.fromkeys(("asked", "pace_span", "pace_jerk", "pace_acceleration", "pace_force")),
@@ -54,13 +54,16 @@ FORMER_ARRAYS = {
 
 
 def of_this_version(arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """A checkpoint, or a part of one, that an earlier version may have written, by the names of this one."""
+    """Return a checkpoint, or a part of one, with the array names of this version."""
     named = ((FORMER_ARRAYS.get(name, name), array) for name, array in arrays.items())
     return {name: array for name, array in named if name is not None}
 
 
 def checkpoint_problem(found: Arrays, like: Arrays) -> str:
-    """What is wrong with a checkpoint, or a part of one, empty where nothing is; `like` is one of the same scene."""
+    """Return what is wrong with a checkpoint, or a part of one; empty if it is valid.
+
+    like: a valid checkpoint of the same scene.
+    """
     bodies = len(like["position"])
     rows: dict[str, int] = {}
     for name, array in found.items():
@@ -83,11 +86,11 @@ def checkpoint_problem(found: Arrays, like: Arrays) -> str:
 
 
 def are_pairs(pair: NDArray[np.int64], bodies: int) -> bool:
-    """Whether these (k,) are pairs as `RestGaps` has them."""
+    """Return whether an array (k,) holds pairs as in `RestGaps`."""
     a, b = np.divmod(pair, bodies)
     return bool(((a >= 0) & (a < b)).all() and (pair[1:] > pair[:-1]).all())
 
 
 def missing_in(found: Arrays, like: Arrays) -> list[str]:
-    """The names of what a whole checkpoint lacks."""
+    """Return the names of the required arrays that a whole checkpoint lacks. like: a valid checkpoint of the same scene."""
     return [name for name in like if name not in found and name not in MAY_LACK]

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from ...validation.findings import SceneError, SceneProblem
 
-__all__ = ["TAKEN_UP", "ContactState", "Frame", "FrameContacts", "FrameImpacts", "FrameStatistics", "require_finite"]
+__all__ = [
+    "NOTHING_SCRAPED",
+    "TAKEN_UP",
+    "ContactState",
+    "Frame",
+    "FrameContacts",
+    "FrameImpacts",
+    "FrameScrapes",
+    "FrameStatistics",
+    "require_finite",
+]
 
 Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
@@ -84,9 +94,15 @@ class FrameStatistics:
 class FrameImpacts:
     """The impacts of two bodies in the steps of a frame, one row for each step and each two bodies that met in it.
 
-    time: (k,) s of simulated time since the first frame. body_a, body_b: (k,) indices of bodies, a < b. point: (k, 3) m, world,
-    the mean of the contacts that closed, by their impulses; normal: (k, 3) unit, from a to b. impulse: (k,) N s, the sum of
-    their normal impulses in the step; speed: (k,) m/s at which the fastest of them closed.
+    Attributes
+    ----------
+    time : (k,) s of simulated time since the first frame
+    body_a, body_b : (k,) indices of bodies, a < b
+    point : (k, 3) m, world, the mean of the contacts that closed, by their impulses
+    normal : (k, 3) unit, from a to b
+    impulse : (k,) N s, the sum of their normal impulses in the step
+    speed : (k,) m/s, at which the fastest of them closed
+    energy : (k,) J, that their normal impulses took; negative in a step in which bodies rebound faster than they closed
     """
 
     time: NDArray[np.float64]
@@ -96,17 +112,62 @@ class FrameImpacts:
     normal: Singles
     impulse: Singles
     speed: Singles
+    energy: Singles
+
+
+@dataclass(frozen=True)
+class FrameScrapes:
+    """What friction dissipated in all steps of a frame, one row for each two bodies that slid on each other.
+
+    Attributes
+    ----------
+    time : (k,) s of simulated time since the first frame, the mean by energy
+    body_a, body_b : (k,) indices of bodies, a < b
+    point : (k, 3) m, world, the mean of the contacts by energy
+    spread : (k, 3) m, the standard deviation of the contacts of a step about their mean along the world axes, by energy
+    normal : (k, 3) unit, world, from a to b
+    slip : (k, 3) m/s, world, velocity of b against a along the surface, the mean by energy
+    impulse : (k,) N s, of friction while the bodies slid
+    energy : (k,) J, dissipated
+    duration : (k,) s, for which the bodies slid
+    """
+
+    time: NDArray[np.float64]
+    body_a: Bodies
+    body_b: Bodies
+    point: Singles
+    spread: Singles
+    normal: Singles
+    slip: Singles
+    impulse: Singles
+    energy: Singles
+    duration: Singles
+
+
+NOTHING_SCRAPED = FrameScrapes(
+    time=np.zeros(0),
+    body_a=np.zeros(0, np.int32),
+    body_b=np.zeros(0, np.int32),
+    point=np.zeros((0, 3), np.float32),
+    spread=np.zeros((0, 3), np.float32),
+    normal=np.zeros((0, 3), np.float32),
+    slip=np.zeros((0, 3), np.float32),
+    impulse=np.zeros(0, np.float32),
+    energy=np.zeros(0, np.float32),
+    duration=np.zeros(0, np.float32),
+)
 
 
 @dataclass(frozen=True)
 class FrameContacts:
-    """The m contacts of a frame's last time step, in single precision, and the impacts of all of its steps.
+    """The m contacts of a frame's last time step, in single precision, and the impacts and scrapes of all of its steps.
 
     Contacts of bodies that sleep are not among them. body_a, body_b: (m,) indices of bodies, a < b. point: (m, 3) m, world.
     normal: (m, 3) unit, world, from a to b. force: (m,) N, the normal force; friction: (m, 3) N, world, on body b. slip: (m, 3)
     m/s, world, of b against a along the surface. gap: (m,) m as the step began, negative for an overlap. mu: (m,) the
-    coefficient in force. state: (m,) values of `ContactState`. Forces are the step's impulses over the time
-    that forces act in it, on average.
+    coefficient in force, in the direction of the friction where a surface has a grain. ellipse: (m, 2, 3) world, the semi-axes
+    of the ellipse that bounds friction, for a normal force of 1; zero where the bound is a circle of radius mu. state: (m,)
+    values of `ContactState`. Forces are the step's impulses over the time that forces act in it, on average.
     """
 
     body_a: Bodies
@@ -118,8 +179,10 @@ class FrameContacts:
     slip: Singles
     gap: Singles
     mu: Singles
+    ellipse: Singles
     state: NDArray[np.uint8]
     impacts: FrameImpacts
+    scrapes: FrameScrapes = NOTHING_SCRAPED
 
     def __len__(self) -> int:
         return len(self.force)

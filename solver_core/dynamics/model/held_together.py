@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that joints hold to each other, directly or through others: what they ask of contacts between them.
+"""Jointed bodies, connected directly or through others: the contacts between them, and their gaps at rest.
 
-Contacts want their rest offset, and joints want everything where it began. Where both hold the same two bodies they have to
-agree on the gap that these begin with, or each step solves the contradiction exactly, with any force. So
+Contacts require their rest offset, and joints require the initial pose. If both act between the same two bodies, they have to
+agree on the initial gap. Otherwise each step would solve the conflict exactly, with arbitrary force. Therefore
 
-- bodies that are held in all six coordinates can touch in no other way than they do: they have no contacts with each other,
-  and the joints bear everything;
-- others that begin nearer than their rest offset, as a door in its frame, rest at the gap that they begin with
+- bodies connected in all six coordinates have no contacts with each other, because their relative pose cannot change; the
+  joints carry all load;
+- other bodies that start closer than their rest offset, such as a door in its frame, rest at their initial gap
   (`rest_gaps.py`).
 
-An animated body counts as immovable here, for joints hold its neighbors in place just as firmly; but who is fixed to one that
-moves, moves, and keeps its contacts.
+A kinematic body counts as immovable here, because joints to it hold its neighbors just as firmly. But a body that is fixed to a
+moving one moves, and keeps its contacts.
 
-When the joints break, the bodies rest at the gap that they then have until they are farther apart. Who is held to each other
-but meets later, as the ends of a chain, has the rest offset of all others.
+When the joints break, the bodies rest at the gap that they have then, until they are farther apart. Jointed bodies that first
+touch later, such as the ends of a chain, use the ordinary rest offset.
 """
 
 from __future__ import annotations
@@ -36,29 +36,35 @@ Flags = NDArray[np.bool_]
 
 
 class HeldTogether:
-    """Who is held to whom among n bodies. rest: the gaps of those that begin near each other. excluded: (k, 2) sorted pairs
-    that do not collide, those of the scene and those that are held in all coordinates."""
+    """The jointed pairs among n bodies.
+
+    rest: the gaps at rest of pairs that start near each other. excluded: (k, 2) sorted pairs that do not collide: those of the
+    scene, and those connected in all coordinates.
+    """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies) -> None:
         n = len(spec.bodies)
         self._size, self._of_scene = bodies.model.size, bodies.excluded
-        # what never moves is one thing with the world, the last node; what deforms or bends is no rigid thing
+        # Bodies that never move belong to the world, the last node. Deforming and flexible bodies are not rigid.
         is_fixed = [body.kind is BodyKind.PASSIVE and body.deformation is None for body in spec.bodies]
         self._node = np.append(np.where(is_fixed, n, np.arange(n)), n)
-        # joints to what is animated hold as joints to the world do, whether it moves or not
+        # Joints to kinematic bodies count like joints to the world, whether the bodies move or not.
         is_led = [body.kind is BodyKind.ANIMATED and body.deformation is None for body in spec.bodies]
         self._anchor = np.where(np.append(is_led, False), n, self._node)
         deforms = [body.deformation is not None or body.deformable is not None for body in spec.bodies]
         self._deforms = np.array([*deforms, False])
-        # the first one of those that hold together, in all coordinates, and without the world
+        # The first body of each set: connected by any joints, in all coordinates, and without joints to the world.
         self._touching, self._rigid, self._joined = np.arange(n + 1), np.arange(n + 1), np.arange(n + 1)
         self._neighbours = np.zeros((0, 2), np.int64)
         self.rest = RestGaps.of_scene(n)
         self.excluded = bodies.excluded
 
     def follow(self, links: Ints, rigid: Flags) -> bool:
-        """Take in which joints hold now, links (j, 2) of bodies, -1 for the world, and which of them in all six coordinates
-        (j,); whether they hold bodies to each other that they did not hold before."""
+        """Update the active joints.
+
+        links: (j, 2) bodies, -1 for the world. rigid: (j,) joints that lock all six coordinates. Returns whether any bodies are
+        newly connected.
+        """
         rigid = rigid & ~self._deforms[links].any(axis=1)
         before = self._touching, self._rigid
         self._touching, self._rigid = sets(self._anchor, links), sets(self._node, links[rigid])
@@ -71,13 +77,15 @@ class HeldTogether:
         return bool(grown.any())
 
     def begin(self, neighbours: Ints, contacts: ContactSet) -> None:
-        """Take the gaps that bodies have now for those at which they are held. neighbours: (k, 2) bodies a < b that are near
-        each other; contacts: all that there are but those that the scene excludes."""
+        """Record the current gaps of newly jointed pairs as their gaps at rest.
+
+        neighbours: (k, 2) bodies a < b that are near each other. contacts: all contacts except those excluded by the scene.
+        """
         self._neighbours = neighbours
         self._exclude()
         a, b = contacts.body_a, contacts.body_b
         near = contacts.gap < NEAR_ENOUGH * rest_offsets(np.minimum(self._size[a], self._size[b]))
-        # pairs that are held already keep the gap that they began with, wherever they are now
+        # Pairs that were jointed before keep their initial gap.
         known = np.isin(a * self.rest.bodies + b, self.rest.pair[self.rest.held])
         new = near & self._are_held(a, b) & ~known
         if not new.any():
@@ -93,8 +101,10 @@ class HeldTogether:
         self.rest = self.rest._replace(pair=pair[order], gap=gap[order], held=held[order])
 
     def loosen(self, contacts: ContactSet, awake: Flags) -> None:
-        """Let those whose joints broke keep the gap that they have in some contacts, if they are farther apart than they were;
-        a pair without one is an ordinary pair again. awake: (n,), of others contacts say nothing."""
+        """Update the gaps at rest of pairs whose joints broke: they grow with the current gap.
+
+        A pair without a contact becomes an ordinary pair again. Pairs of sleeping bodies do not change. awake: (n,).
+        """
         if not len(self.rest.held) or self.rest.held.all():
             return
         free = ~self.rest.held
@@ -108,28 +118,30 @@ class HeldTogether:
         self.rest = self.rest._replace(pair=self.rest.pair[kept], gap=gap[kept], held=self.rest.held[kept])
 
     def are_held(self, contacts: ContactSet) -> Flags:
-        """(m,) whether the bodies of contacts are held to each other."""
+        """Return (m,) whether the bodies of contacts are jointed."""
         return self._are_held(contacts.body_a, contacts.body_b)
 
     def are_held_by_the_world_alone(self, contacts: ContactSet) -> Flags:
-        """(m,) whether the bodies of contacts, of which none is still, are held to each other, but only as both are to the
-        world."""
+        """Return (m,) whether the bodies of contacts are jointed only because both have joints to the world.
+
+        Both bodies are movable or kinematic.
+        """
         a, b, world = contacts.body_a, contacts.body_b, len(self._node) - 1
         moves = (self._node[a] != world) & (self._node[b] != world)
         return moves & self.are_held(contacts) & (self._joined[a] != self._joined[b])
 
     def checkpoint(self) -> dict[str, NDArray]:
-        """All that `restore` needs, with which joints hold."""
+        """Return copies of the arrays that `restore` needs, in addition to the active joints."""
         return dict(zip(OF_PAIRS, (self.rest.pair.copy(), self.rest.gap.copy(), self._neighbours.copy()), strict=True))
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint, once `follow` has the joints that hold."""
+        """Continue from a checkpoint. Call `follow` with the active joints first."""
         pair, gap, self._neighbours = (np.array(checkpoint[name]) for name in OF_PAIRS)
         self.rest = RestGaps(self.rest.bodies, pair, gap, self._are_held(*np.divmod(pair, self.rest.bodies)))
         self._exclude()
 
     def forget(self) -> None:
-        """Hold nothing to anything, as before the first `begin`."""
+        """Discard all recorded gaps, as before the first `begin`."""
         self.rest = RestGaps.of_scene(self.rest.bodies)
         self._neighbours = self._neighbours[:0]
         self._exclude()
@@ -144,7 +156,7 @@ class HeldTogether:
 
 
 def sets(node: Ints, links: Ints) -> Ints:
-    """(n + 1,) for each body, and the world, the first node of those that links (k, 2) hold together.
+    """Return (n + 1,) for each body, and the world, the first node of the set that links (k, 2) connect it to.
 
     node: (n + 1,) the node of each body and of the world.
     """

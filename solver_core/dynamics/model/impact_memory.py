@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of impacts that have begun in one step and end in the next (`contact/restitution.py`)."""
+"""Stored data of impacts that start in one step and end in the next (`contact/restitution.py`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Floats = NDArray[np.float64]
 
 
 class ImpactMemory(NamedTuple):
-    """The motion of pairs of bodies as they met in the last step, for impacts that end in this one.
+    """The motion of pairs of bodies that collided in the previous step, for impacts that end in this one.
 
     Attributes
     ----------
     body_a, body_b : (k,) bodies a < b, sorted
     twist_a, twist_b : (k, 6) m/s and rad/s, about their centers of mass
-    taken : (k,) J, the energy that the impact has taken from them
+    taken : (k,) J, the energy that the impact absorbed
     """
 
     body_a: NDArray[np.int64]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Positions moved on by the velocities that a step was solved for."""
+"""Integration of positions and orientations with the solved velocities."""
 
 from __future__ import annotations
 
@@ -14,14 +14,29 @@ __all__ = ["integrate"]
 
 @kernel
 def integrate(model, state, bodies, offset, v, apart, h):
-    """Positions, orientations, velocities and angular momenta of a `State`, every body that the solver moves moved on by
-    v + apart, both (dof,), for h seconds; momenta from v alone.
+    """Integrate the bodies that the solver moves for h seconds.
 
-    model: dof, lock, axes and moments of a `Model`, state: those four of a `State` before, bodies: predicted, end_momentum and
-    mass of a `Prediction`: not the whole ones, whose types would take as long to find as all else. What v changes of the
-    angular velocity changes the angular momentum, with which the body turns freely then: kick and drift, each exact, so that
-    the two are symplectic together (Dullweber, Leimkuhler, McLachlan 1997). A body with locked axes turns by v. What
-    stands still is where it was to the last bit, which no turn by nothing would leave it. offset: as in a `System`.
+    Positions and orientations move with v + apart; velocities and momenta follow from v alone. The change of angular velocity
+    in v changes the angular momentum, and then the body rotates freely. These are an exact kick and an exact drift, so both
+    together are symplectic (Dullweber, Leimkuhler, McLachlan 1997). A body with locked axes rotates with v. A body with zero
+    velocity keeps its pose bit for bit, which a rotation by zero would not guarantee.
+
+    Parameters
+    ----------
+    model : dof, lock, axes and moments of a `Model`
+    state : position, orientation, velocity and angular momentum of a `State`, at the start of the step
+    bodies : predicted, end_momentum and mass of a `Prediction`
+    offset : as in a `System`
+    v, apart : (dof,) m/s and rad/s, solved velocities, and velocities that separate overlaps
+    h : s
+
+    Returns
+    -------
+    positions (n, 3), orientations (n, 4), velocities (n, 3) and angular momenta (n, 3)
+
+    Notes
+    -----
+    The kernel takes single fields because numba takes as long to determine the types of whole records as for all else here.
     """
     (dof, lock, axes, moments), (predicted, end_momentum, mass) = model, bodies
     position, orientation, velocity, momenta = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()

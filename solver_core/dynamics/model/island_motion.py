@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bodies stand still, which tumble, and which are in a large island in motion, with a tolerance of its own.
+"""Classification of islands as resting, moving ("tumbling"), or large and moving, and the tolerances of each class.
 
-A wall that stands has the digits of the scene's tolerance at no cost: the impulses of the last step are the answer. In a heap
-that tumbles few of them hold for a step, and the last digits cost ten times what the first three do. So an island tumbles from
-the step on in which a contact of it slides, rolls or parts faster than gravity makes it in a step. If it has many bodies, it is
-an island in motion, and is solved to the tolerance in motion. Joints open by the error, so islands in motion with many joints
-are solved to a tenth of that.
+A resting wall is solved to the scene's tolerance at no cost, because the impulses of the last step are the solution. In a
+moving pile, few impulses stay valid, and the last digits cost ten times as much as the first three. An island is therefore
+moving from the step in which the relative speed at one of its contacts exceeds the speed that gravity gives in a step. If it
+has many bodies, it is a large moving island and is solved to the moving tolerance. Joints open by the error, so large moving
+islands with many joints are solved to a tenth of it.
 
-At the tolerance in motion the errors of a wall of twenty courses add up: the wall creeps and never sleeps. So an island settles
-when all its contacts have been slow for a third of a second. Its tolerance is halved in each step down to that of the scene.
-Then the island stands. Its bodies keep the distances of the motion, half a rest offset or more. Bricks that are locked in a
-wall cannot all be separated further, and each attempt would set them in motion again.
+At the moving tolerance, the errors of a wall of twenty courses add up: the wall creeps and never sleeps. An island therefore
+settles if all its contacts have been slow for a third of a second. Its tolerance is halved in each step, down to that of the
+scene. Then the island is at rest. Its bodies keep the distances of a large moving island, half a rest offset or more. Bricks
+that are locked in a wall cannot all be separated further, and each attempt would set them in motion again.
 
-A solution has an error in velocities or in momenta. An error in velocities moves bodies at rest, the next step stops them with
-impulses that are no equilibrium, and these are wrong a step later. So an island that is slower than the error is stopped. Its
-impulses hold it as well as any others, in every step.
+A solution has an error in velocities or in momenta. An error in velocities moves bodies at rest. The next step stops them with
+impulses that are not in equilibrium, and those are wrong a step later. An island that is slower than the error is therefore
+stopped. Its impulses remain a valid solution in every step.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ __all__ = ["IslandMotion"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MANY = 32  # bodies: the last digits of an island of no more are found soon
-JOINED = 0.1  # of the tolerance in motion: what is asked of islands with no fewer triples of rows of joints than contacts
-STANDS = 10.0  # times what Newton's method aims at: errors add up from the ground to the top of what stands
-AT_REST = 30.0  # tolerances: what equilibria that are solved to one leave bodies moving at
-CALM = 0.1  # of the speed that gravity gives in a step: an island whose contacts are all slower may be at rest
-CALM_FOR = 1.0 / 3.0  # s: an island that has been calm for so long settles
-TIGHTENED = 0.5  # the tolerance of one step over that of the step before, of an island that settles
+MANY = 32  # bodies; smaller islands are solved to the last digits quickly
+JOINED = 0.1  # fraction of the moving tolerance, for islands with at least as many triples of joint rows as contacts
+STANDS = 10.0  # times the target of Newton's method, because errors add up from the ground to the top of a stack
+AT_REST = 30.0  # times the tolerance; bodies at rest move no faster, relative to the speed that gravity gives in a step
+CALM = 0.1  # fraction of the speed that gravity gives in a step; an island with slower contacts only may be at rest
+CALM_FOR = 1.0 / 3.0  # s; an island that has been calm for so long settles
+TIGHTENED = 0.5  # ratio of the tolerances of two consecutive time steps of an island that settles
 
 
 class IslandMotion:
-    """Which of n bodies tumble, and which are in a large island in motion.
+    """The motion of islands of n bodies.
 
-    tumbling, members: (n,), as of the last step that was solved. settled: (n,) which bodies stand since an island in motion
-    settled, or sleep since then.
+    tumbling: (n,) bodies of moving islands. members: (n,) bodies of large moving islands. Both are those of the last solved
+    step. settled: (n,) bodies that rest, or sleep, since their large moving island settled.
 
-    Both are only for Staggered Projections with proposals: the other methods are what was published.
+    Only Staggered Projections with proposals use this classification; the other methods follow their publications.
     """
 
     def __init__(self, radius: Floats, settings: SolverSettings):
-        """radius: (n,) m, from the centres of mass to the farthest points."""
+        """radius: (n,) m, from the centers of mass to the farthest points."""
         count, self._radius = len(radius), radius
         self.members, self.tumbling = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self.settled = np.zeros(count, dtype=bool)
-        # s, for how long the island of each body has been calm as the step begins, and as it ends
+        # s, how long the island of each body has been calm, at the start and at the end of the step
         self._calm, self._calm_after = np.zeros(count), np.zeros(count)
         self._accelerated = settings.method is ContactMethod.STAGGERED and settings.staggering is Staggering.ACCELERATED
         self._tolerance = self._in_motion = settings.tolerance
@@ -67,8 +67,11 @@ class IslandMotion:
         self._tolerances = self._tolerance, max(self._tolerance, JOINED * self._in_motion), self._in_motion
 
     def look(self, begin: Begin, system: System) -> tuple[Floats, Flags]:
-        """The tolerance (moving,) that the island of each body that the solver moves is solved to, and whether it tumbles
-        (moving,). Which bodies do, and which are in a large island in motion, is known then."""
+        """Classify the islands of a step.
+
+        Updates `tumbling`, `members` and `settled`. Returns (moving,) the tolerance of each body's island, and (moving,)
+        whether the island is moving.
+        """
         moving = len(begin.offset) - 1
         if not self._accelerated:
             return np.full(moving, self._tolerance), np.zeros(moving, dtype=bool)
@@ -77,40 +80,40 @@ class IslandMotion:
         return who_tumbles(system, begin.model.dof, begin.velocities, steps, self._tolerances, of_bodies)
 
     def advance(self) -> None:
-        """Take over the step that was looked at last."""
+        """Accept the step that was classified last."""
         self._calm = self._calm_after.copy()
 
     @property
     def keeps_distance(self) -> Flags:
-        """(n,) the bodies whose overlaps are parted as those of islands in motion."""
+        """(n,) the bodies whose overlaps are separated with the tolerances of large moving islands."""
         return self.members | self.settled
 
     def stop_what_stands(self, begin: Begin, system: System, v: Floats) -> None:
-        """Velocities (dof,) := 0 of islands in which nothing is faster than the solver's error, all points of all bodies."""
+        """Set the velocities v (dof,) to zero in islands in which no rigid body moves faster than the solver's error."""
         bodies = begin.offset, system.body_a, system.body_b
         stand_still(begin.model.dof, bodies, self._radius, begin.gravity_speed, self._tolerance, v)
 
     def rest(self) -> None:
-        """Know of a step in which the solver moves nobody."""
+        """Record a step in which the solver moves no body."""
         self.members[:] = self.tumbling[:] = False
         self._calm[:] = self._calm_after[:] = 0.0
 
     @property
     def still(self) -> Floats:
-        """(n,) the speed of bodies that may be at rest, relative to the speed that gravity gives in a step.
+        """(n,) the largest speed of a body at rest, relative to the speed that gravity gives in a step.
 
-        It follows from the tolerance of the scene. Bodies of a settled island may be as fast as in motion: a ball that rolls on
-        a heap without rolling friction never stops. In an island in motion the error would hide a body about to fall.
+        It follows from the tolerance of the scene. In a settled island it follows from the moving tolerance, because a ball on
+        a pile without rolling friction never stops. In a large moving island that error would hide a body that starts to fall.
         """
         return AT_REST * np.where(self.settled, self._in_motion, self._tolerance)
 
     def checkpoint(self) -> dict[str, NDArray]:
-        """All that `restore` needs."""
+        """Return copies of all arrays that `restore` needs."""
         own = {"moving_members": self.members, "tumbling": self.tumbling, "settled": self.settled}
         return {name: array.copy() for name, array in own.items()} | {"calm": self._calm.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
-        """Go on from a checkpoint, also of a version that had one tolerance for all, or in which islands did not settle."""
+        """Continue from a checkpoint, which may lack some of these arrays if an earlier version wrote it."""
         self.members = np.array(checkpoint.get("moving_members", np.zeros_like(self.members)))
         self.tumbling = np.array(checkpoint.get("tumbling", self.members))
         self.settled = np.array(checkpoint.get("settled", np.zeros_like(self.members)))
@@ -120,9 +123,13 @@ class IslandMotion:
 
 @kernel
 def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
-    """Velocities (dof,) := 0 of the rigid bodies of islands in which no point of any is faster than a few times what is aimed
-    at for a tolerance, of the speed in m/s that gravity gives in a step; radius: (n,) m. bodies: offset, body_a and body_b of
-    a `System`. A body that bends may swing as slowly as that."""
+    """Set the velocities v (dof,) of rigid bodies to zero in islands in which no point of a rigid body is faster than a limit.
+
+    The limit is `STANDS` times the target of the solver at the tolerance, relative to the speed that gravity gives in a step.
+    Flexible bodies are not stopped, because they may oscillate as slowly.
+
+    bodies: offset, body_a and body_b of a `System`. radius: (n,) m. gravity_speed: m/s.
+    """
     offset, body_a, body_b = bodies
     slow, parent = STANDS * relative_target(tolerance, FALSE) * gravity_speed, np.arange(offset.size - 1)
     for k in range(body_a.size):
@@ -143,12 +150,17 @@ def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
 
 @kernel
 def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
-    """(moving,) and (moving,) as of `IslandMotion.look`, at velocities `now` (dof,) of a step.
+    """Return (moving,) and (moving,) as `IslandMotion.look` does.
 
-    dof: (n,) of a `Model`. steps: m/s that gravity gives in the step; s, of the step, and of a whole one of the scene.
-    tolerances: of what is in no large island in motion, of those with joints, and of the others. of_bodies: (n,) which tumble,
-    which are in one, and which have settled, all of which is brought up to date; s, for how long the island of each has been
-    calm as the step begins, and as it ends, of which the second is written.
+    Parameters
+    ----------
+    system : the contact problem, with joints
+    dof : (n,) of a `Model`
+    now : (dof,) velocities at the start of the step
+    steps : m/s that gravity gives in the step; s, the step; and s, the time step of the scene
+    tolerances : of ordinary islands, of large moving islands with many joints, and of other large moving islands
+    of_bodies : (n,) bodies of moving islands, of large moving ones, and settled ones, all updated; (n,) s, how long the island
+        of each body has been calm at the start of the step; and the same at its end, which is written
     """
     (speed, h, single), (tolerance, of_joined, in_motion) = steps, tolerances
     tumbling, members, settled, calm, calm_after = of_bodies
@@ -186,9 +198,12 @@ def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
 
 @leaf_kernel
 def _look_at_islands(system, dof, now, of_bodies, parent, out):
-    """For the first body of each island how many there are, the square of its fastest contact, whether something in it
-    tumbles, for how long all that tumbles has been calm, and how many contacts and triples of rows of joints there are.
-    of_bodies: (n,) which tumble, and s, for how long they have been calm. parent: (moving,) disjoint sets."""
+    """Collect data of each island at its first body.
+
+    of_bodies: (n,) bodies of moving islands, and (n,) s, how long they have been calm. parent: (moving,) disjoint sets,
+    updated. out: (moving,) each; the number of bodies, the squared speed of the fastest contact, whether any body was moving,
+    how long all moving bodies have been calm, and the numbers of contacts and of triples of joint rows.
+    """
     (tumbling, calm), (size, fastest, stirred, calm_for, contacts, joints) = of_bodies, out
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The predictor: bodies moved on by gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
+"""The predictor: velocities under gravity, gyroscopic effects and damping alone (Kaufman et al. 2008, (12)).
 
-Velocities live in the middle of a step, positions at its ends (leapfrog): a force acts over half of the step before and half of
-this one. Angular momentum is the state: contacts and joints change it, and with what they leave of it a body rotates on as it
-does without torque (`free_rotation.py`). For them the inertia tensor is that of the orientation half a step ahead.
+Velocities are defined in the middle of a step and positions at its ends (leapfrog). A force therefore acts over half of the
+previous step and half of this one. Angular momentum is the state variable: contacts and joints change it, and between these
+changes a body rotates without torque (`free_rotation.py`). Contacts and joints use the inertia tensor at the orientation half a
+step ahead.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ __all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", 
 
 Floats = NDArray[np.float64]
 
-LEAST_MOTION = 1e-6  # of the smallest body's half extent
+LEAST_MOTION = 1e-6  # fraction of the half size of the smallest body
 NO_REST_GAPS, NONE_BORNE = RestGaps.of_scene(0), np.zeros((0, 4))
 
 
 class Prediction(NamedTuple):
-    """What a step's contact problem needs to know of n bodies, of which `moving` are awake and moved by the solver.
+    """The data of n bodies for a step's contact problem. `moving` of them are awake and moved by the solver.
 
-    rotation: (n, 3, 3) and twist: (n, 6) at the step's begin. predicted: (n, 6), end_momentum: (n, 3), the twists and angular
-    momenta that it would end with if nothing touched. mass, inverse_mass: (moving, 6, 6).
+    rotation: (n, 3, 3) and twist: (n, 6), at the start of the step. predicted: (n, 6) and end_momentum: (n, 3), the twists and
+    angular momenta at its end without contacts and joints. mass, inverse_mass: (moving, 6, 6).
     """
 
     rotation: Floats
@@ -52,10 +53,11 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Bend:
-    """The modes of the bodies that bend and are awake, in a step.
+    """The modes of awake flexible bodies in a step.
 
-    row: (k,) of each in the state's `modal`, unknown: (k,) among the degrees of freedom. velocity, predicted: (k,) as the step
-    begins, and as it would end if nothing touched. mass: (k,) their place on the diagonal of a body's block.
+    row: (k,) the index of each mode in `modal` of the state. unknown: (k,) its index among the degrees of freedom. velocity,
+    predicted: (k,) modal velocities at the start of the step, and at its end without contacts. mass: (k,) on the diagonal of a
+    body's mass block.
     """
 
     row: NDArray[np.int64]
@@ -66,16 +68,27 @@ class Bend:
 
 
 class Begin(NamedTuple):
-    """A step as it begins.
+    """The context of a step: the data that are known at its start.
 
-    at: time steps since the first frame; h, last_step: s, this step and the one before; single: s, one of the scene's time
-    steps, of which a step may be a part. awake: (n,). model: with degrees of freedom for those awake only. offset:
-    (moving + 1,) the first degree of freedom of each body that the solver moves, block_start: where its mass begins, as in a
-    `System`; rigid: (moving, 6) its degrees of freedom. gravity: m/s^2, how strong it is. smallest: m, the half extent of the
-    smallest awake, infinite of none. bodies: what is predicted of them. contacts: those that may close in
-    the step; rest: the gaps that they keep; resting: those of the contacts, None where they were not looked up. borne: (k, 4)
-    N s, what of the remembered impulses of contacts is in the prediction. bend: the modes of bodies that bend, None where none
-    of these is awake; they come after the twist of their body. begun: the impacts that end in the step.
+    Attributes
+    ----------
+    at : time steps since the first frame
+    h, last_step : s, this step and the previous one
+    single : s, the time step of the scene; a step may be a partial step of it
+    awake : (n,) the bodies that the solver moves
+    model : of the bodies, with degrees of freedom for awake ones only
+    offset : (moving + 1,) the first degree of freedom of each awake body, as in a `System`
+    block_start : (moving + 1,) the start of its mass block, as in a `System`
+    rigid : (moving, 6) the degrees of freedom of its twist
+    gravity : m/s^2, the magnitude
+    smallest : m, the half size of the smallest awake body, infinite without one
+    bodies : their prediction
+    contacts : that may close in the step
+    rest : the gaps that pairs of bodies keep at rest
+    borne : (k, 4) N s, the part of the stored contact impulses that the prediction includes
+    resting : the gaps at rest of `contacts`; None if they were not computed
+    bend : the modes of flexible bodies, which follow the twist of their body; None if no flexible body is awake
+    begun : impacts that end in the step
     """
 
     at: float
@@ -99,49 +112,51 @@ class Begin(NamedTuple):
 
     @property
     def force_time(self) -> float:
-        """The time in s over which forces act: half of the step before and half of this one."""
+        """The time in s over which forces act: half of the previous step and half of this one."""
         return 0.5 * (self.last_step + self.h)
 
     @property
     def gravity_speed(self) -> float:
-        """The speed in m/s that gravity gives in the step: what is slower may be at rest."""
+        """The speed in m/s that gravity gives in the step. Slower bodies may be at rest."""
         return self.gravity * self.h
 
     @property
     def least_scale(self) -> float:
-        """The speed in m/s that errors are measured by at least: what gravity gives in this step, by which what
-        rests would move without its contacts; or where that is little a millionth of the smallest body in a whole step, as
-        much as a joint may be off."""
+        """The smallest velocity scale of errors, in m/s.
+
+        It is the speed that gravity gives in this step, with which a body at rest would move without its contacts. If gravity
+        is weak, it is a millionth of the smallest half size per full time step, which is also the tolerance of joints.
+        """
         fall = self.gravity * self.force_time
         return max(fall, LEAST_MOTION * self.smallest / self.single) if math.isfinite(self.smallest) else fall
 
     @property
     def least_bounce(self) -> float:
-        """The speed in m/s that gravity gives in a whole step: bodies that would part no faster do not bounce."""
+        """The smallest rebound speed in m/s, which is the speed that gravity gives in a full time step."""
         return self.gravity * self.single
 
     def at_rest(self, contacts: ContactSet) -> AtRest:
-        """The gaps that the bodies of contacts keep at rest."""
+        """Return the gaps that the bodies of contacts keep at rest."""
         if contacts is self.contacts and self.resting is not None:
             return self.resting
         return self.rest.of(self.model.size, contacts.body_a, contacts.body_b)
 
     def with_contacts(self, contacts: ContactSet, rest: RestGaps) -> Begin:
-        """The same with the contacts that may close in the step, and the gaps that bodies keep."""
+        """Return a copy with the contacts that may close in the step, and with the gaps that bodies keep at rest."""
         resting = rest.of(self.model.size, contacts.body_a, contacts.body_b)
         return self._replace(contacts=contacts, rest=rest, resting=resting)
 
     def rest_gaps(self, contacts: ContactSet) -> Floats:
-        """(m,) m: the gaps that the bodies of contacts keep at rest."""
+        """Return (m,) m, the gaps that the bodies of contacts keep at rest."""
         return self.at_rest(contacts).gap
 
     def touching(self, contacts: ContactSet) -> NDArray[np.bool_]:
-        """(m,) which contacts are about at the gaps of rest: their bodies touch, and bounce."""
+        """Return (m,) the contacts whose bodies touch: their gaps are about the gaps at rest. Touching bodies may bounce."""
         rest = self.at_rest(contacts)
         return contacts.gap - rest.gap <= TOUCHING_OFFSETS * rest.offset
 
     def unknowns(self, twist: Floats) -> Floats:
-        """Velocities (dof,) of the bodies that the solver moves, from the twists (n, 6) of all; modes move as predicted."""
+        """Return velocities (dof,) from the twists (n, 6) of all bodies. Modes have their predicted velocities."""
         if self.bend is None:
             return twist[self.awake].reshape(-1)
         v = np.empty(self.offset[-1])
@@ -151,34 +166,34 @@ class Begin(NamedTuple):
 
     @property
     def velocities(self) -> Floats:
-        """Velocities (dof,) of the bodies that the solver moves, as the step begins."""
+        """(dof,) the velocities at the start of the step."""
         return self.going_on(self.bodies.twist)
 
     def going_on(self, twist: Floats) -> Floats:
-        """As `unknowns`, with modes that move as the step begins."""
+        """Return velocities (dof,) as `unknowns` does, with the modal velocities at the start of the step."""
         v = self.unknowns(twist)
         if self.bend is not None:
             v[self.bend.unknown] = self.bend.velocity
         return v
 
     def kinetic(self, v: Floats) -> float:
-        """The energy of motion in J of what the solver moves with velocities (dof,)."""
+        """Return the kinetic energy in J at velocities (dof,)."""
         twist = self.twists(v)
         rigid = 0.5 * dot(twist.ravel(), product(self.bodies.mass, twist[:, :, None]).ravel())
         return rigid if self.bend is None else rigid + 0.5 * dot(self.bend.mass, v[self.bend.unknown] ** 2)
 
     def twists(self, v: Floats) -> Floats:
-        """(moving, 6) the twists of the bodies that the solver moves, from their velocities (dof,)."""
+        """Return (moving, 6) the twists of awake bodies at velocities (dof,)."""
         return v[self.rigid]
 
     def all_twists(self, v: Floats) -> Floats:
-        """(n, 6) the twists of all bodies, of those that the solver moves from their velocities (dof,)."""
+        """Return (n, 6) the twists of all bodies; those of awake bodies are from velocities (dof,)."""
         return all_twists(self.model.dof, self.offset, self.bodies.predicted, v)
 
 
 @kernel
 def all_twists(dof, offset, predicted, v):
-    """The same."""
+    """Return as `Begin.all_twists` does."""
     out = predicted.copy()
     for b in range(dof.size):
         if dof[b] >= 0:
@@ -188,7 +203,7 @@ def all_twists(dof, offset, predicted, v):
 
 @kernel
 def degrees_of_freedom(awake, size):
-    """The `dof` (n,) of a `Model` of which some are awake (n,), how many these are, and the smallest of their sizes (n,)."""
+    """Return `dof` (n,) of a `Model` with awake bodies (n,), their number, and their smallest half size. size: (n,) m."""
     dof, moving, smallest = np.full(awake.size, -1, np.int64), 0, np.inf
     for b in range(awake.size):
         if awake[b]:
@@ -198,7 +213,7 @@ def degrees_of_freedom(awake, size):
 
 @leaf_kernel
 def is_locked(lock):
-    """Whether a body with the locks (6,) may not turn about every axis."""
+    """Return whether a rotation axis of a body is locked. lock: (6,), 0 for locked axes."""
     return lock[3] == 0.0 or lock[4] == 0.0 or lock[5] == 0.0
 
 
@@ -216,7 +231,7 @@ def _world_inertia(rotation, inertia, out):
 
 @leaf_kernel
 def _about_axes(rotation, axes, moments, world, inverse):
-    """world := R A diag(moments) A^T R^T, the inertia tensor, of which A has the principal axes; and its inverse."""
+    """world := R A diag(moments) A^T R^T, the inertia tensor with principal axes A; inverse := its inverse."""
     for i in range(3):
         for j in range(3):
             world[i, j], inverse[i, j] = 0.0, 0.0
@@ -238,8 +253,7 @@ def _about_axes(rotation, axes, moments, world, inverse):
 
 @kernel_part
 def _about_free_axes(rotation, inertia, lock, world, inverse):
-    """world := R I R^T of a body that may not turn about every axis, and its inverse: a locked axis neither turns nor couples
-    to the others."""
+    """world := R I R^T of a body with locked axes, which do not couple to the others; inverse := its inverse."""
     _world_inertia(rotation, inertia, world)
     for i in range(3):
         for j in range(3):
@@ -252,8 +266,7 @@ def _about_free_axes(rotation, inertia, lock, world, inverse):
 def predict(model, state, prescribed, h, force_time, out):
     """Fill a `Prediction` for a step of h seconds.
 
-    prescribed: (n, 6) twists over this step of the bodies that the solver does not move. force_time: the time in s over which
-    forces act.
+    prescribed: (n, 6) twists in this step of the bodies that the solver does not move. force_time: s, over which forces act.
     """
     half, world, inverse = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     middle, w = np.empty(4), np.empty(3)
@@ -307,8 +320,20 @@ def predicted_step(
     last_step: float,
     single: float,
 ) -> Begin:
-    """Predict a step of h seconds after one of `last_step` seconds; bodies that are not awake (n,) are treated as static.
-    single: as in `Begin`."""
+    """Predict a step.
+
+    Parameters
+    ----------
+    model : of the bodies
+    state : at the start of the step
+    prescribed : (n, 6) twists of bodies that the solver does not move
+    awake : (n,) bodies that the solver moves; the others are treated as static
+    at, h, last_step, single : as in `Begin`
+
+    Returns
+    -------
+    the step, without contacts and modes
+    """
     dof, moving, smallest = degrees_of_freedom(awake, model.size)
     n, model = len(awake), model._replace(dof=dof)
     bodies = Prediction(

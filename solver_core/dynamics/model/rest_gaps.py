@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gaps at which bodies rest on each other: a rest offset by their sizes, or the gap at which joints hold them."""
+"""The gaps at which bodies rest on each other: a rest offset that depends on their sizes, or the gap given by joints."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-REST_OFFSET = 2e-4  # of the smaller body's half extent: normals are unique only while bodies are apart
-TOUCHING_OFFSETS = 0.5  # rest offsets: with no more than that beyond the gap at rest bodies touch, and bounce
-# Rest offsets: room that a contact leaves to joints which hold its bodies, lest rounding decide which of the two bears a load.
+REST_OFFSET = 2e-4  # fraction of the smaller half size; not zero, because normals are unique only between separate bodies
+TOUCHING_OFFSETS = 0.5  # rest offsets; bodies with a smaller gap beyond the gap at rest touch, and may bounce
+# Rest offsets by which a contact between jointed bodies may close. Otherwise rounding would decide whether the contact or the
+# joint carries a load.
 ROOM = 0.5
-NEAR_ENOUGH = 1.0 + ROOM  # rest offsets: pairs farther apart than that have the room already
+NEAR_ENOUGH = 1.0 + ROOM  # rest offsets; pairs with a larger gap have this clearance anyway
 
 
 def rest_offsets(size: Floats) -> Floats:
-    """(n,) m, the gaps that bodies keep when they rest on each other; size: (n,) m, half the largest extents."""
+    """Return (n,) m, the gaps that bodies keep when they rest on each other. size: (n,) m, half sizes."""
     return np.where(np.isfinite(size), REST_OFFSET * size, 0.0)
 
 
 class AtRest(NamedTuple):
-    """Of m contacts: gap (m,) m, at which their bodies rest; offset (m,) m, what that is of bodies that nothing holds; held
-    (m,), whether joints hold them."""
+    """The gaps at rest of m contacts.
+
+    gap: (m,) m, at which their bodies rest. offset: (m,) m, the ordinary rest offset. held: (m,) whether they are jointed.
+    """
 
     gap: Floats
     offset: Floats
@@ -38,10 +41,10 @@ class AtRest(NamedTuple):
 
 
 class RestGaps(NamedTuple):
-    """What some pairs of bodies have in place of their rest offset.
+    """The gaps of pairs of bodies that do not rest at their rest offset.
 
-    pair: (k,) ascending, a n + b of bodies a < b of n. gap: (k,) m, at which joints hold them, or have let them go. held: (k,)
-    whether joints hold them still.
+    bodies: n, their number. pair: (k,) ascending, a n + b of bodies a < b. gap: (k,) m, when the pair was jointed, or when its
+    joints broke. held: (k,) whether the pair is still jointed.
     """
 
     bodies: int
@@ -51,11 +54,11 @@ class RestGaps(NamedTuple):
 
     @classmethod
     def of_scene(cls, bodies: int) -> RestGaps:
-        """Of so many bodies, of which no pair is nearer than its rest offset."""
+        """Return the gaps of so many bodies whose pairs all rest at their rest offset."""
         return cls(bodies, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.bool_))
 
     def find(self, a: Ints, b: Ints) -> Ints:
-        """(m,) the rows of pairs a (m,), b (m,); -1 where they have none."""
+        """Return (m,) the rows of pairs a (m,), b (m,); -1 for pairs without a row."""
         if not len(self.pair):
             return np.full(len(a), -1, np.int64)
         wanted = a * self.bodies + b
@@ -63,17 +66,17 @@ class RestGaps(NamedTuple):
         return np.where(self.pair[row] == wanted, row, -1)
 
     def of(self, size: Floats, a: Ints, b: Ints) -> AtRest:
-        """The gaps at which bodies a (m,) and b (m,) rest; size: (n,) half extents.
+        """Return the gaps at which bodies a (m,) and b (m,) rest. size: (n,) m, half sizes.
 
-        Who is held begins nearer than the rest offset, and has some room below that. Who was let go keeps the gap that he came
-        to have, so that nothing moves when joints break; only overlaps are undone.
+        A jointed pair may come a little closer than its initial gap. A pair whose joints broke keeps the gap that it had then,
+        so that breaking moves no body, except that overlaps are separated.
         """
         return AtRest(*at_rest(self.bodies, self.pair, self.gap, self.held, size, a, b))
 
 
 @kernel
 def at_rest(bodies, pair, pair_gap, pair_held, size, a, b):
-    """The arrays of `AtRest`, of what a `RestGaps` consists of."""
+    """Return the arrays of an `AtRest`, from the fields of a `RestGaps`."""
     gap, offset, held = np.empty(a.size), np.empty(a.size), np.zeros(a.size, np.bool_)
     for k in range(a.size):
         smaller = min(size[a[k]], size[b[k]])

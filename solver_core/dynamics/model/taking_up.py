@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of bodies at a frame of another simulation, from what such a frame has of them."""
+"""The state of bodies from a recorded frame of another simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["state_at"]
 
 
 def state_at(bodies: Bodies, frame: Frame) -> State:
-    """The state in which bodies have the poses and velocities of a frame, whatever masses and shapes they had in it."""
+    """Return the state in which bodies have the poses and velocities of a frame. Masses and shapes are those of `bodies`."""
     orientation, angular = np.ascontiguousarray(frame.poses[:, 3:]), frame.velocities[:, 3:]
     arm = rotate(orientation, bodies.center_of_mass)
     rotation = matrices(orientation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The violations of the contact law that a step is checked for after it was solved (`solve/law_check.py`)."""
+"""The violations of the contact law that are checked after each solved step (`solve/law_check.py`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["NO_VIOLATIONS", "Violation", "Violations"]
 
 
 class Violation(IntEnum):
-    """What the contact law does not explain; each is a column of the statistics."""
+    """The kinds of violations of the contact law. Each is a column of the statistics."""
 
-    DISTANCE = 0  # a contact pushed two bodies apart that would not have met without it
-    ANGLE = 1  # an impact pushed two bodies along another line than that in which they met
-    BOUNCE = 2  # an impact began, and its bodies did not part at the speed that restitution asks for
-    ENERGY = 3  # contacts gave more energy than impacts have taken, times the square of the restitution
-    MOMENTUM = 4  # a body has a velocity that the impulses on it do not give
+    DISTANCE = 0  # a contact pushed two bodies that would not have collided without it
+    ANGLE = 1  # an impact pushed two bodies along a line other than the one in which they collided
+    BOUNCE = 2  # the bodies of an impact did not separate at the speed that restitution requires
+    ENERGY = 3  # contacts returned more energy than e^2 of what impacts absorbed
+    MOMENTUM = 4  # the velocity of a body does not follow from the impulses on it
 
 
 class Violations(NamedTuple):
@@ -27,8 +27,8 @@ class Violations(NamedTuple):
 
     Attributes
     ----------
-    counts : (k,) of each kind, in the order of `Violation`: pairs of bodies, of ENERGY islands, of MOMENTUM bodies
-    pair : (k, 2) the two bodies of the first of each kind, -1 where there is none
+    counts : (k,) of each kind, in the order of `Violation`: pairs of bodies; islands for ENERGY; bodies for MOMENTUM
+    pair : (k, 2) the two bodies of the first violation of each kind, -1 for none
     """
 
     counts: NDArray[np.int64]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How single bodies move: rotations, free flight, given paths, meshes that deform."""
+"""Motion of single bodies: rotations, free rotation, prescribed paths, deforming meshes."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a step is: several in one, one in parts, impacts that follow each other."""
+"""Control of the step length: partial steps, sequences of impacts, and steps that need no solve."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a time step is gone through in shorter parts, where its motion or its solution asks for that."""
+"""Control of partial steps: a time step is split if its motion or its solution requires shorter steps."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ from ..look_ahead.impacts import Cut
 
 __all__ = ["MAX_CUTS", "MAX_MISSES", "Parts"]
 
-MAX_CUTS = 16  # refused in a step
-MAX_MISSES = 2  # refused one after the other because they are not solved: shorter ones are other problems, rarely missed too
-MAX_PARTS = 1024  # into which a step is cut for bodies that touch and turn, and for what solves do not settle
-SHORTEST_PART = 1e-9  # of a step: no part of it is that short
-PATIENCE = 8  # parts of a step, one after the other, that are not rejected: then one of twice the length is tried
+MAX_CUTS = 16  # rejected attempts per time step
+# Unconverged attempts in a row that are rejected. A shorter step is a different problem and rarely fails to converge too.
+MAX_MISSES = 2
+MAX_PARTS = 1024  # a cut for rotating bodies in contact, or for unsettled solves, is no shorter than the step divided by this
+SHORTEST_PART = 1e-9  # fraction of the next partial step: a remainder this short is added to that partial step
+PATIENCE = 8  # accepted partial steps in a row after which a partial step of twice the length is tried
 
 
 class Parts:
-    """What is left of a time step, and the part of it that is tried next.
+    """The remainder of a time step and the length of its next partial step.
 
-    left: s. h: s, of the next part. cuts: how many refusals are left; with none, what is tried is taken. turns: how many
-    impacts of the step have had a part of their own. misses: how many refused parts were not solved, since one was.
+    left: s, the remainder. h: s, the next partial step. cuts: how many more attempts may be rejected; at 0 every attempt is
+    accepted. turns: the number of impacts of the step that had a partial step of their own. misses: the number of unconverged
+    attempts that were rejected since the last converged one was accepted.
     """
 
     def __init__(self, step: float) -> None:
-        """step: s."""
+        """step: s, the full time step."""
         self.left = self.h = step
         self.cuts, self.turns, self.misses = MAX_CUTS, 0, 0
         self._step = self._longest = step
         self._rejected, self._streak = False, 0
 
     def refuse(self, cut: Cut) -> None:
-        """Make the next part shorter: it was tried, and has to be cut."""
+        """Reject the last attempt and shorten the next partial step."""
         self.misses += cut.is_miss
         if cut.is_turn:
             self.h, self.turns, self._streak = cut.time, self.turns + 1, 0
         elif self.h > self._longest:
             self.h, self._streak = self._longest, 0
         else:
-            # a contact that closes in any step, however short, would otherwise use up all cuts
+            # Halve at least: a contact that closes in a step of any length would otherwise use up all rejections.
             shorter = min(cut.time, 0.5 * self.h) if self._rejected or cut.time >= self.h else cut.time
             if cut.repeatedly:
                 shorter = self._longest = max(shorter, self._step / MAX_PARTS)
@@ -45,7 +47,10 @@ class Parts:
             self._rejected, self._streak = True, 0
 
     def accept(self, is_solved: bool = True) -> None:
-        """Go on to the next part. Many short ones that go well earn a longer one, and another refusal."""
+        """Accept the last attempt and set the next partial step.
+
+        After `PATIENCE` accepted partial steps in a row, the next one is twice as long, and one more rejection is allowed.
+        """
         self.misses = 0 if is_solved else self.misses
         self.left -= self.h
         self._longest = max(self._longest, self.h)

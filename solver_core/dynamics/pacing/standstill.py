@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A standstill: a step that changed nothing, after which the next one changes nothing either, and need not be taken.
+"""Steady-state detection: after a step that changed nothing, the next step is not computed.
 
-A step is a function of where bodies are and how fast, of what is remembered of their contacts, of who is awake and who tumbles,
-and of what acts from outside. Where it left all of these as they were, to the last bit, the next one does the same. What rests
-comes there soon, for what is slower than the solver's error stands still (`model/island_motion.py`).
+A step is a function of the poses and velocities of bodies, the contact history, the sleeping and moving islands, and external
+influences. If a step left all of these unchanged bit for bit, the next step does the same. Bodies at rest soon reach this
+state, because velocities below the solver's error are set to zero (`model/island_motion.py`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..solve.outcome import Solution
 
 __all__ = ["Situation", "Standstill", "anything_moves", "as_it_was_remembered"]
 
-Situation = tuple[bytes, ...]  # all that a step begins with, to the last bit
+Situation = tuple[bytes, ...]  # the complete input of a step, bit for bit
 Rows = list[dict[str, Any]]
 
 
 class Standstill:
-    """Knows the last step, if it changed nothing in a scene in which nothing acts on bodies that changes by itself."""
+    """Stores the last step if it changed nothing. It is used only in scenes in which no external influence changes."""
 
     def __init__(self, spec: SceneSpec) -> None:
         changes = spec.fields or spec.joints or spec.gravity_path is not None
@@ -43,11 +43,15 @@ class Standstill:
         self._taken: tuple[dict[str, Any], Begin, Solution] | None = None
 
     def take(self, row: dict[str, Any], begin: Begin, solution: Solution) -> None:
-        """Take in a step, or a part of one, that was solved, with its row of statistics."""
+        """Store a solved step or partial step, with its row of statistics."""
         self._taken = row, begin, solution
 
     def rows(self, situation: Callable[[], Situation], advance: Callable[[], Rows], kept: KeptContacts | None) -> Rows:
-        """The rows of a step's parts: what `advance` does, or what is known of it, which whoever keeps contacts has as well."""
+        """Return the rows of statistics of a step: those of `advance`, or the stored row if the state did not change.
+
+        situation: returns the input of the step. kept: the contact recorder, which also receives a stored step; None if
+        contacts are not recorded.
+        """
         if not self._is_possible:
             return advance()
         before = situation()
@@ -63,13 +67,16 @@ class Standstill:
 
 
 def anything_moves(state: State, awake: NDArray[np.bool_]) -> bool:
-    """Whether any body that is awake (n,) does."""
+    """Return whether any body that is awake, (n,), has a velocity or an angular momentum."""
     return bool(state.velocity[awake].any() or state.angular_momentum[awake].any())
 
 
 def as_it_was_remembered(before: ContactMemory, after: ContactMemory, solution: Solution) -> ContactMemory:
-    """What is remembered after a step: the impulses and moments that it began with, where all islands took them as they are and
-    all else is the same. Turned into axes and back, they would be others by rounding."""
+    """Return the contact history to store after a step.
+
+    If all islands accepted their initial impulses and the rest of the history is unchanged, this is the history before the
+    step. The history after it would differ by rounding, because its impulses were rotated into contact axes and back.
+    """
     totals = solution.totals
     took_them = totals.found[Found.START] == totals.islands and not totals.factorisations and not (solution.struck > 0.0).any()
     if not took_them:

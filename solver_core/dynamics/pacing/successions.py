@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Impacts that follow each other within a step, as those of balls in a row that nearly touch.
+"""Sequential impacts within a step, such as those of balls in a row that nearly touch.
 
-An impact takes two steps (`restitution.py`). Where a body that bounces, or is pushed off, in a step would meet the next one in
-that very step, their contact holds it back before it has come there: at what speed it would have come nobody knows any more,
-and the two answer what should be one impact after the other as one. So such a step ends where the first of them touch: each
-impact then has a part of its own, as it would between shorter steps.
+An impact takes two steps (`restitution.py`). If a body that bounces or is pushed in a step would hit the next body in the same
+step, their speculative contact stops it before it arrives. Its impact speed is then unknown, and two impacts that should follow
+each other are solved as one. Such a step therefore ends when the first of these pairs touches, so that each impact has its own
+partial step, as it would have with shorter time steps.
 
-That is done where there are few bodies and contacts, and no two meet at several points, or in rows. In a heap all meet all in
-any order, and orders cannot be distinguished.
+This is done for bodies in a row, and otherwise only in small islands in which no two bodies touch at several points. In a pile
+impacts come in any order, and the order makes no visible difference.
 """
 
 from __future__ import annotations
@@ -29,18 +29,27 @@ __all__ = ["first_of_some"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST_TURNS = 512  # turns of a step, times bodies and contacts that each solves for
-FEW_ROWS = 100  # of these: where there are fewer, turns cost less, and may be more by the square of how many times fewer
-NEAR_THE_END = 1e-6  # of the step: an impact that is no farther from its end is where a cut would bring it
+MOST_TURNS = 512  # limit on the partial steps for impacts in a step, times the number of bodies and contacts of each solve
+FEW_ROWS = 100  # bodies and contacts; below this number the limit grows by the square of the integer ratio
+NEAR_THE_END = 1e-6  # fraction of the step: an impact this close to its end needs no cut
 
 
 def first_of_some(
     begin: Begin, solution: Solution, position: Floats, turns: int, solve: Callable[[ContactSet], Solution]
 ) -> float:
-    """After how many s the first touch of those whose impacts follow each other in a step; infinite where none do, or where
-    that would be more turns than the step may take.
+    """Return the time of the first impact that needs a partial step of its own.
 
-    position: (n, 3) m, as the step begins. turns: that it has taken already. solve: solves the step for fewer contacts.
+    Parameters
+    ----------
+    begin : the step
+    solution : of the step
+    position : (n, 3) m, at the start of the step
+    turns : the number of impacts of the step that already had their own partial step
+    solve : solves the step for a subset of the contacts
+
+    Returns
+    -------
+    s after the start of the step; infinite if there is no such impact or if the step has used up its partial steps for impacts
     """
     if not np.count_nonzero(solution.bouncing):
         return np.inf
@@ -57,9 +66,12 @@ def first_of_some(
 
 
 def follows(begin: Begin, solution: Solution) -> Flags:
-    """(m,) contacts of a solution that bounce, have an order, and have held bodies back which were apart, one of which meets a
-    third body in the step as well, or has just parted from one; or pushes one that it touches, at a speed with which it would
-    bounce."""
+    """Return (m,) the contacts of a solution that stopped a body which should have hit another one later in the step.
+
+    Such a contact bounces, its bodies did not touch at the start of the step, and its impacts have an order. One of its bodies
+    also collides with a third body in the step, has just separated from one, or pushes one that it touches while it closes fast
+    enough to bounce.
+    """
     system, gap, holds = solution.system, solution.contacts.gap, solution.bouncing
     if holds.any():
         holds = holds & ~begin.touching(solution.contacts)
@@ -78,7 +90,7 @@ def follows(begin: Begin, solution: Solution) -> Flags:
 
 
 def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:
-    """(m,) contacts one body of which, that moves, has contacts with more than one other among those that act (m,)."""
+    """Return (m,) the contacts with a movable body that has contacts with more than one other body among `acts`, (m,)."""
     ends = solution.contacts.ends
     moving = begin.model.dof >= 0
     met = np.bincount(np.unique(ends[acts], axis=0).ravel(), minlength=len(moving)) * moving

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact problem of a step solved island by island, and overlaps undone."""
+"""The solve of a step's contact problem, island by island, and the separation of overlaps."""

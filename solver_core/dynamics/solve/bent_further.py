@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps of bodies in large bends, solved once more about their answers: forces are not linear in what contacts change."""
+"""Steps of flexible bodies with large deformations: repeated solves, each linearized about the last solution."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ from .islands import Totals
 __all__ = ["BENDS_OF", "Solved", "followed_part", "solve_bent"]
 
 Floats = NDArray[np.float64]
-# a problem with its impulses, which has the bias of joints, velocities (dof,), what became of it, and whether joints are loose
+# The problem with its impulses and the bias of joints, velocities (dof,), totals, and whether joints are loose.
 Solved = tuple[StepProblem, Floats, Totals, bool]
 
-SOLVES = 3  # times that a step is solved about its answer
-MOST_SOLVES = 24  # the same where that leads astray, and it is begun anew from rest
-BENDS_OF = -2  # a worst contact of totals from here on down is none: BENDS_OF - k is how the k-th body of the scene bends
-# Of modal velocities, and of those that gravity gives in the step: what they may be off, and what they may be off after SOLVES.
+SOLVES = 3  # solves of a step, each linearized about the last solution
+MOST_SOLVES = 24  # the same if these do not converge and the iteration restarts from rest
+BENDS_OF = -2  # values of `worst_contact` at or below this encode a flexible body: body k of the scene is BENDS_OF - k
+# Tolerance before and after SOLVES, relative to the modal velocities and to those that gravity gives in the step.
 STRAYED, ASTRAY = 1e-5, 1e-3
-PART_ROUNDING = 1e-9  # of a part of a step
+PART_ROUNDING = 1e-9  # relative rounding error of the length of a partial step
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A body's step about some velocities, slowed as of `LargeBend.about`, and how far from the rule these were, in
-    N s/sqrt(kg)."""
+    """The linearized step of a body.
+
+    curve: the linearization. slowed: the damping of the iteration, as of `LargeBend.about`. off: N s/sqrt(kg), the residual of
+    the velocities about which it is linearized.
+    """
 
     curve: Curve
     slowed: float
@@ -43,18 +46,18 @@ class Linear:
 
 
 def followed_part(begin: Begin, bend: LargeBends, crowd: NDArray[np.bool_], v: Floats | None) -> float:
-    """Return the part of a step that follows the strains of bodies in large bends.
+    """Return the length of a partial step that resolves the strains of bodies with large deformations.
 
     Parameters
     ----------
     begin : the step
-    bend : its bodies in large bends
-    crowd : (n,) bodies of large islands in motion, for which no step is cut
-    v : (dof,) velocities that the step was solved for, None where it is not solved yet
+    bend : its bodies with large deformations
+    crowd : (n,) bodies of large moving islands, for which no step is split
+    v : (dof,) the solved velocities; None if the step is not solved yet
 
     Returns
     -------
-    s; the whole step where it needs no parts, or where the parts would be shorter than BEND_PARTS of a scene's step allow
+    s; the whole step if it needs no split, or if the scene's step would be split into more than BEND_PARTS partial steps
     """
     parts = [large.parts(None if v is None else v[large.unknown]) for large in bend.steps if not crowd[large.body]]
     part = begin.h / max(parts, default=1)
@@ -68,17 +71,18 @@ def solve_bent(
     problem: StepProblem,
     is_cut: Callable[[Floats], bool],
 ) -> Solved:
-    """Solve a problem with `solve`, and again about the answer while that is another, or sets too much free.
+    """Solve a problem, and again about the last solution while that still changes.
 
-    Where it is one after MOST_SOLVES too, the step is missed, and the body is the worst contact of the totals, see BENDS_OF.
+    A body whose strains change too fast for its integration rule is solved again with backward Euler. If the solution still
+    changes after MOST_SOLVES solves, the step is unconverged. The worst contact of the totals then encodes the body (BENDS_OF).
 
     Parameters
     ----------
     begin : the step
-    bend : its bodies in large bends
+    bend : its bodies with large deformations
     solve : solves a problem that is linear in velocities
-    problem : the step's, about its motion without contacts
-    is_cut : whether a step with velocities (dof,) will be cut, so that what it sets free does not matter
+    problem : of the step, linearized about its motion without contacts
+    is_cut : whether a step with velocities (dof,) will be split, so that fast strains do not matter
     """
     steps, linear = list(bend.steps), [Linear(curve, 0.0, np.inf) for curve in bend.curves]
     about, factorisations, solves = problem, 0, 0
@@ -108,14 +112,17 @@ def solve_bent(
 
 
 def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) -> tuple[Linear, float]:
-    """The step about velocities v (dof,), which solve it about earlier ones, and by how much of them they would change."""
+    """Linearize a body's step about velocities v (dof,), the solution of the last linearization.
+
+    Returns the new linearization and the relative change of the modal velocities that it asks for.
+    """
     velocity = v[large.unknown]
     pushed = product(before.curve.block, velocity - before.curve.velocity)
     curve = large.about(velocity)
     off = product(curve.block, velocity - curve.velocity) - pushed
     size, slowed = length(off), before.slowed
     if slowed > 0.0:
-        # what was at rest and met by another since was off by nothing
+        # The residual is zero if the body was at rest before another body touched it.
         slowed *= min(size / before.off, 1.0) if before.off > 0.0 else 1.0
         curve = large.about(velocity, slowed)
     scale = max(np.abs(velocity).max(), gravity_speed * np.sqrt(large.mass))
@@ -129,10 +136,10 @@ def _from_rest(large: LargeBend) -> Linear:
 
 
 def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Curve]) -> StepProblem:
-    """A step's problem, with bodies about other velocities."""
+    """Return the problem of the step with new linearizations of its bodies."""
     system, velocity = with_curves(problem.system, begin, bend, tuple(curves)), problem.system.velocity.copy()
     for large, first, curve in zip(bend.steps, bend.curves, curves, strict=True):
-        # of impacts before the step
+        # The impulse of impacts before the step.
         impulse = product(first.block, problem.system.velocity[large.unknown] - first.velocity)
         velocity[large.unknown] = curve.velocity + solved(curve.block, impulse)
     return problem._replace(system=system._replace(velocity=velocity))

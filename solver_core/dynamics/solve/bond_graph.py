@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bonds between the bodies of a step as an elastic frame: who moves as one body, and which loads bonds have.
+"""The bonds between the bodies of a step as an elastic frame: the clusters that move as one body, and the loads of bonds.
 
 Bodies that intact bonds connect are a cluster, which moves as one rigid body. Its bonds are equality constraints J v + b = 0,
 and the velocities that satisfy them are those of a rigid body and one solution w of them:
 
     v_i = T_i v_c + w_i,    T_i = [[1, -[r_i]], [0, 1]],    r_i from the center of mass of the cluster to that of body i.
 
-The impulses f that the bonds have to transmit to the bodies follow from the motion. Where several ways lead through the bonds,
-the frame shares them as an elastic one does: with the stiffness S of each row, the impulses with J^T lam = f and the least
-energy sum lam^2 / (2 S) are
+The impulses f that the bonds have to transmit to the bodies follow from the motion. If there are several load paths through the
+bonds, they share the load as an elastic frame does: with the stiffness S of each row, the impulses with J^T lam = f and the
+least energy sum lam^2 / (2 S) are
 
     lam = S J y,    J^T S J y = f,
 
 and the same matrix gives w, the solution of J^T S J w = -J^T S b. One body of each free cluster is fixed in both, since f is
-in equilibrium. A cluster with a bond to something that the solver does not move is led by that.
+in equilibrium. A cluster with a bond to a body that the solver does not move, or to the world, has prescribed motion ("led").
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class BondGraph:
-    """The intact bonds between n bodies that the solver moves, which stay as they are while a step is solved.
+    """The intact bonds between n bodies that the solver moves. They do not change while a step is solved.
 
-    body_a, body_b: (k,) the bodies of each triple of rows, -1 for what the solver does not move. jacobian_a, jacobian_b:
-    (k, 3, 6). stiffness: (k, 3) of each row. position: (n, 3) m.
+    body_a, body_b: (k,) the bodies of each triple of rows, -1 for the world and for bodies that the solver does not move.
+    jacobian_a, jacobian_b: (k, 3, 6). stiffness: (k, 3) of each row. position: (n, 3) m.
     """
 
     body_a: Ints
@@ -58,7 +58,7 @@ class BondGraph:
 
     @staticmethod
     def of(rows: JointRows, intact: Flags, stiffness: Floats, position: Floats) -> BondGraph:
-        """Those of the rows of joints (t,) that are intact bonds. stiffness: (t, 3). position: (n, 3) m."""
+        """Build the graph from the rows of joints (t,) that are intact bonds. stiffness: (t, 3). position: (n, 3) m."""
         of_a = np.ascontiguousarray(rows.jacobian_a[intact][:, :, :RIGID])
         of_b = np.ascontiguousarray(rows.jacobian_b[intact][:, :, :RIGID])
         return BondGraph(rows.body_a[intact], rows.body_b[intact], of_a, of_b, stiffness[intact], position)
@@ -72,7 +72,7 @@ class BondGraph:
 
     @cached_property
     def is_led(self) -> Flags:
-        """(n,) which bodies are in a cluster with a bond to something that the solver does not move."""
+        """(n,) which bodies are in a cluster with a bond to the world or to a body that the solver does not move."""
         n = len(self.position)
         world = (self.body_a < 0) | (self.body_b < 0)
         led = np.zeros(n, np.bool_)
@@ -120,7 +120,7 @@ class BondGraph:
         return factorised(system, weights)
 
     def solve(self, right: Floats) -> Floats:
-        """(n, 6) the solution x of J^T S J x = right (n, 6), 0 for fixed bodies; with one step of iterative refinement."""
+        """Solve J^T S J x = right (n, 6) with one step of iterative refinement. Returns x (n, 6), 0 for fixed bodies."""
         out = self._solved(right)
         back = self.transposed(self.stiffness * self.product(out))
         return out + self._solved(right - back)
@@ -132,31 +132,33 @@ class BondGraph:
         return flat.reshape(-1, RIGID)
 
     def product(self, x: Floats) -> Floats:
-        """(k, 3) J x of motions x (n, 6)."""
+        """Return (k, 3) the product J x with motions x (n, 6)."""
         x = np.concatenate([x, np.zeros((1, RIGID))])
         of_a, of_b = x[self.body_a][..., None], x[self.body_b][..., None]
         return (product(self.jacobian_a, of_a) + product(self.jacobian_b, of_b))[..., 0]
 
     def transposed(self, impulse: Floats) -> Floats:
-        """(n, 6) J^T of impulses (k, 3)."""
+        """Return (n, 6) the product of J^T with impulses (k, 3)."""
         out = np.zeros((len(self.position) + 1, RIGID))
         for ends, jacobian in ((self.body_a, self.jacobian_a), (self.body_b, self.jacobian_b)):
             np.add.at(out, ends, product(impulse[:, None, :], jacobian)[:, 0])
         return out[:-1]
 
     def moved(self, bias: Floats) -> Floats:
-        """(n, 6) m/s and rad/s, motions w with J w + b = 0; where ends that are led contradict each other, those with the least
-        sum of S (J w + b)^2. bias: (k, 3) m/s."""
+        """Return (n, 6) m/s and rad/s, motions w with J w + b = 0.
+
+        If prescribed motions conflict, w has the least sum of S (J w + b)^2. bias: (k, 3) m/s, b.
+        """
         return self.solve(-self.transposed(self.stiffness * bias))
 
     def loads(self, impulse: Floats) -> Floats:
-        """(k, 3) N s, the impulses of the bonds that transmit impulses (n, 6) N s and N m s to the bodies."""
+        """Return (k, 3) N s, the impulses of the bonds that transmit impulses (n, 6) N s and N m s to the bodies."""
         return self.stiffness * self.product(self.solve(impulse))
 
 
 @kernel
 def factorised(system, weights):
-    """The `Operator` of a system with the factor of M + J^T D J; weights: (m, 3, 3) D, symmetric."""
+    """Return the `Operator` of a system with the factor of M + J^T D J. weights: (m, 3, 3) D, symmetric."""
     operator = operator_of(system)
     assemble(operator, weights, TRUE)
     factorise(operator.blocks.structure, operator.factor)
@@ -165,5 +167,5 @@ def factorised(system, weights):
 
 @kernel
 def back_substituted(operator, x):
-    """x := H^-1 x with the factor H of an operator."""
+    """x := H^-1 x, with the factorized matrix H of an operator."""
     solve_in_place(operator.blocks.structure, operator.factor, x)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems in which each cluster of bonded bodies is one rigid body.
 
-The problem of all bodies is reduced to the velocities that intact bonds leave free (`bond_graph.py`) and solved, and its answer
-is taken back to all bodies and bonds. So a wall costs what a block of its size costs, whatever it is made of, and no compliance
-of bonds delays the loads in them. Rows that act within one cluster move nothing and are left out. Bonds that break have given
-impulses.
+The problem of all bodies is reduced to the velocities that intact bonds leave free (`bond_graph.py`). After the solve, the
+solution is extended to all bodies and bonds. A wall of many pieces therefore costs as much as one block, and no compliance of
+bonds delays their loads. Rows that act within one cluster move nothing and are left out. Bonds that break have given impulses.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-CLOSED = 1e-2  # of the speed that gravity gives in a step: contacts that open no faster may bear something
+CLOSED = 1e-2  # fraction of the speed that gravity gives in a step; contacts that open no faster may carry load
 
 
 @dataclass(frozen=True)
 class Bonds:
     """The bonds of a step with t triples of rows of joints.
 
-    graph: of the intact bonds, and intact: (t,) which triples these are. lost: (t,) triples of bonds that break, and
-    transmitted: (t, 3) N s, their impulses. play: (t,) m/s that the ends of intact bonds may be led apart without a load. h: s,
-    the step.
+    graph: of the intact bonds. intact: (t,) which triples belong to them. lost: (t,) triples of bonds that break. transmitted:
+    (t, 3) N s, the impulses of the bonds that break. play: (t,) m/s, at which prescribed motion may separate the ends of an
+    intact bond without a load. h: s, the step.
     """
 
     graph: BondGraph
@@ -56,10 +55,11 @@ class Bonds:
 class Clustered:
     """A system with one body for each cluster, beside the system of all bodies.
 
-    bonds: of the step. whole: the system of all bodies; its last triples are those of the joints. system: reduced. kept: (m',)
-    rows of the whole system that the reduced one has. body: (bodies,) where each body is in the reduced system, -1 for those of
-    clusters that are led. lever: (bodies, 3) m, from the center of mass of the cluster. motion: (bodies, 6) m/s and rad/s, w of
-    `bond_graph.py`. source: (dof',) degrees of freedom of the whole system, those of the first body of each cluster.
+    bonds: of the step. whole: the system of all bodies; its last triples are those of the joints. system: the reduced one.
+    kept: (m',) triples of rows of the whole system that the reduced one keeps. body: (bodies,) the index of each body in the
+    reduced system, -1 in clusters with prescribed motion. lever: (bodies, 3) m, from the center of mass of the cluster to that
+    of the body. motion: (bodies, 6) m/s and rad/s, w of `bond_graph.py`. source: (dof',) degrees of freedom of the first body
+    of each cluster in the whole system.
     """
 
     bonds: Bonds
@@ -82,7 +82,7 @@ class Clustered:
         body = np.where(graph.is_led, -1, number[graph.cluster])
         lever = levers(graph, whole.mass[whole.block_start[:-1]])
         motion = graph.moved(whole.bias[intact])
-        # what does not move is one thing
+        # All bodies with prescribed motion count as one.
         label = np.append(np.where(graph.is_led, -1, graph.cluster), -1)
         keeps = label[whole.body_a] != label[whole.body_b]
         keeps[intact], keeps[lost] = False, False
@@ -93,8 +93,11 @@ class Clustered:
         return out._with_system(size, expanded(whole.block_start[:-1][leads], size * size), lost, first)
 
     def _with_system(self, size: Ints, entries: Ints, lost: Ints, first: int) -> Clustered:
-        """With the reduced system, whose blocks have some sizes (bodies',), and entries (k,) of the whole mass matrix where
-        nothing is bonded. lost: rows of bonds that break; first: the first row of joints."""
+        """Return a copy with the reduced system.
+
+        size: (bodies',) the sizes of its mass blocks. entries: (k,) where the mass matrix of the whole system has these blocks;
+        those of clusters are replaced. lost: rows of bonds that break. first: the first row of joints.
+        """
         whole, kept = self.whole, self.kept
         given = np.zeros((len(whole.body_a), 3))
         given[lost] = self.bonds.transmitted[lost - first]
@@ -128,12 +131,12 @@ class Clustered:
 
     @property
     def _bonded(self) -> Ints:
-        """The bodies in clusters that are free."""
+        """The bodies in free clusters."""
         graph = self.bonds.graph
         return np.flatnonzero(graph.is_bonded & ~graph.is_led)
 
     def _mass_of_clusters(self) -> tuple[Ints, tuple[Floats, Floats]]:
-        """Which bodies of the reduced system are clusters (c,), and their masses (c, 6, 6) and the inverses of these."""
+        """Return the indices of clusters in the reduced system (c,), their mass matrices (c, 6, 6), and the inverses."""
         bonded, whole = self._bonded, self.whole
         clusters, place = np.unique(self.body[bonded], return_inverse=True)
         own = whole.mass[whole.block_start[bonded][:, None] + np.arange(RIGID * RIGID)].reshape(-1, RIGID, RIGID)
@@ -148,7 +151,7 @@ class Clustered:
         return clusters, (tensors[0], tensors[1])
 
     def _momentum(self, v: Floats) -> Floats:
-        """(bodies, 6) momentum of the bodies in clusters at velocities v (dof,) relative to w; 0 of the others."""
+        """Return (bodies, 6) the momentum of the bodies in clusters at velocities v (dof,) relative to w; 0 for others."""
         bonded, out = self._bonded, np.zeros((len(self.body), RIGID))
         relative = v[self.whole.offset[bonded][:, None] + np.arange(RIGID)] - self.motion[bonded]
         own = self.whole.mass[self.whole.block_start[bonded][:, None] + np.arange(RIGID * RIGID)]
@@ -156,7 +159,7 @@ class Clustered:
         return out
 
     def _gathered(self, momentum: Floats) -> Floats:
-        """(bodies', 6) the momentum of clusters about their centers of mass, of those (bodies, 6) of bodies."""
+        """Return (bodies', 6) the momentum of clusters about their centers of mass, from those of bodies (bodies, 6)."""
         out, bonded = np.zeros((int(self.body.max(initial=-1)) + 1, RIGID)), self._bonded
         carried = momentum[bonded].copy()
         carried[:, 3:] += np.cross(self.lever[bonded], carried[:, :3])
@@ -164,23 +167,23 @@ class Clustered:
         return out
 
     def _carried(self, ends: Ints, jacobian: Floats) -> Floats:
-        """Jacobians (m', 3, .) of clusters, of those of the bodies at one end (m',)."""
+        """Return the Jacobians (m', 3, .) of clusters, from those of the bodies at one end of the rows, `ends` (m',)."""
         out = jacobian.copy()
         out[..., 3:RIGID] += np.cross(np.append(self.lever, [[0.0] * 3], axis=0)[ends][:, None], jacobian[..., :3])
         out[np.append(self.body, -1)[ends] < 0] = 0.0
         return out
 
     def _known(self, ends: Ints, jacobian: Floats) -> Floats:
-        """(m', 3) m/s, what w adds to the velocities of the kept rows at one end."""
+        """Return (m', 3) m/s, the velocities of the kept rows at one end due to w."""
         motion = np.append(self.motion, [[0.0] * RIGID], axis=0)[ends[self.kept]]
         return product(jacobian[self.kept][..., :RIGID], motion[..., None])[..., 0]
 
     def bears(self, moments: Moments) -> NDArray[np.bool_]:
-        """(k,) which moments are of contacts that are kept."""
+        """Return (k,) which moments belong to kept contacts."""
         return np.isin(moments.contact, self.kept)
 
     def moments(self, moments: Moments, which: NDArray[np.bool_]) -> Moments:
-        """Some moments (k,), of contacts that are kept, on the bodies of the reduced system."""
+        """Return the moments `which` (k,), of kept contacts, with respect to the bodies of the reduced system."""
         at = np.full(len(self.whole.body_a), -1, np.int64)
         at[self.kept] = np.arange(len(self.kept))
         some, ends = Moments._make(array[which] for array in moments), []
@@ -189,19 +192,19 @@ class Clustered:
             body = of[some.contact]
             motion = np.append(self.motion, [[0.0] * RIGID], axis=0)[body]
             bias = bias + product(given, motion[..., None])[..., 0]
-            # the rows of moments turn alone, and a cluster turns as its bodies do
+            # Rows of moments depend on angular velocities only, and a cluster has the angular velocity of its bodies.
             ends.append(np.where((np.append(self.body, -1)[body] < 0)[:, None, None], 0.0, given))
         return some._replace(contact=at[some.contact], of_a=ends[0], of_b=ends[1], bias=bias)
 
     def gathered_velocities(self, v: Floats) -> Floats:
-        """(dof',) the velocities of the reduced system with the momentum of velocities v (dof,)."""
+        """Return (dof',) the velocities of the reduced system with the same momentum as velocities v (dof,)."""
         out, momentum = v[self.source], self._gathered(self._momentum(v))
         clusters, (_, inverse) = self._mass_of_clusters()
         out[self.system.offset[clusters][:, None] + np.arange(RIGID)] = product(inverse, momentum[clusters][..., None])[..., 0]
         return out
 
     def velocities(self, v: Floats) -> Floats:
-        """(dof,) the velocities of all bodies, of those (dof',) of the reduced system."""
+        """Return (dof,) the velocities of all bodies, from those of the reduced system (dof',)."""
         graph, whole = self.bonds.graph, self.whole
         out = np.empty(len(whole.velocity))
         out[self.source] = v
@@ -213,8 +216,11 @@ class Clustered:
         return out
 
     def impulses(self, v: Floats, impulse: Floats) -> Floats:
-        """(m, 3) N s, the impulses of all rows: those (m', 3) of the reduced system, of the bonds that break, and the loads of
-        the intact bonds at velocities v (dof,) of all bodies."""
+        """Return (m, 3) N s, the impulses of all rows.
+
+        They are the impulses of the reduced system (m', 3), those of the bonds that break, and the loads of the intact bonds at
+        velocities v (dof,) of all bodies.
+        """
         whole, bonds = self.whole, self.bonds
         first = len(whole.body_a) - len(bonds.intact)
         out = np.zeros((len(whole.body_a), 3))
@@ -234,8 +240,10 @@ class Clustered:
         return out
 
     def _shared(self, v: Floats, impulse: Floats) -> Floats:
-        """(m', 3) N s, the impulses (m', 3) of the kept rows, those of the contacts of clusters shared as equal springs would;
-        v: (dof,) the velocities of all bodies."""
+        """Return the impulses (m', 3) N s of the kept rows, with the contacts of clusters sharing load like equal springs.
+
+        v: (dof,) the velocities of all bodies. impulse: (m', 3) N s, before sharing.
+        """
         system, whole, contacts = self.system, self.whole, len(self.system.mu)
         is_rigid = np.append(np.diff(system.offset) == RIGID, True)
         is_cluster = np.zeros(len(is_rigid), np.bool_)
@@ -254,8 +262,10 @@ class Clustered:
         return out
 
     def _unbalanced(self, loads: Floats) -> Floats:
-        """(bodies, 6) what impulses (bodies, 6) on the bodies of free clusters give these altogether: what is not of the rows,
-        such as rolling friction, and rounding."""
+        """Return (bodies, 6) the part of impulses (bodies, 6) that changes the momentum of free clusters.
+
+        It is not due to rows: it comes from moments, such as rolling friction, and from rounding.
+        """
         bonded, out = self._bonded, np.zeros_like(loads)
         clusters, (_, inverse) = self._mass_of_clusters()
         of_clusters = np.zeros((len(self.system.offset) - 1, RIGID))
@@ -268,15 +278,18 @@ class Clustered:
         return out
 
     def asked(self, of_bodies: NDArray, bonded: NDArray) -> NDArray:
-        """(bodies',) what is asked of bodies; of clusters that of their first bodies, or `bonded`. Both: (bodies,)."""
+        """Return (bodies',) a requested value of each body of the reduced system.
+
+        of_bodies: (bodies,) for bodies without bonds. bonded: (bodies,) for clusters, of which the first body counts.
+        """
         graph = self.bonds.graph
         of_bodies = np.where(graph.is_bonded, bonded, of_bodies)
         leads = (graph.cluster == np.arange(len(self.body))) & ~graph.is_led
         return of_bodies[leads]
 
     def again(self, again: Again) -> tuple[Again, Ints]:
-        """Which islands of the reduced system are to be solved, with room for its answer; and (islands',) the island of the
-        whole system that each is in. again: of the whole system."""
+        """Return `Again` of the reduced system, and (islands',) the island of the whole system that contains each of its
+        islands. again: of the whole system."""
         island, _ = island_of_each(self.whole)
         part, count = island_of_each(self.system)
         whose = np.zeros(count, np.int64)
@@ -285,7 +298,7 @@ class Clustered:
         return (np.flatnonzero(np.isin(whose, again[0])), velocity, not_begun(count)), whose
 
     def take_outcomes(self, of_reduced: Outcomes, solved: Ints, whose: Ints, again: Again) -> None:
-        """Bring the outcomes of the islands of the whole system up to date, by those of the islands (k,) that were solved."""
+        """Update the outcomes of the islands of the whole system from those of the solved islands (k,) of the reduced one."""
         which, _, out = again
         out.status[which], out.iterations[which], out.found[which] = Status.SOLVED, 1, Found.START
         out.worst_contact[which], out.errors[which] = -1, 0.0
@@ -304,7 +317,7 @@ class Clustered:
 
 
 def levers(graph: BondGraph, mass: Floats) -> Floats:
-    """(n, 3) m, from the center of mass of the cluster of each body. mass: (n,) kg."""
+    """Return (n, 3) m, from the center of mass of each body's cluster to that of the body. mass: (n,) kg."""
     total = np.bincount(graph.cluster, weights=mass, minlength=len(mass))
     moment = np.stack([np.bincount(graph.cluster, weights=mass * x, minlength=len(mass)) for x in graph.position.T], axis=1)
     center = np.divide(moment, total[:, None], out=np.zeros_like(moment), where=total[:, None] > 0.0)
@@ -312,13 +325,13 @@ def levers(graph: BondGraph, mass: Floats) -> Floats:
 
 
 def expanded(first: Ints, size: Ints) -> Ints:
-    """The numbers from each first one, as many as its size, one after the other."""
+    """Return the concatenated ranges that start at `first` (k,) and have the lengths `size` (k,)."""
     begin = np.cumsum(size) - size
     return np.arange(int(size.sum())) + np.repeat(first - begin, size)
 
 
 def cross_matrices(r: Floats) -> Floats:
-    """(n, 3, 3) the matrices of r x for vectors (n, 3)."""
+    """Return (n, 3, 3) the cross product matrices [r] of vectors (n, 3)."""
     out = np.zeros((len(r), 3, 3))
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -r[:, 2], r[:, 1], -r[:, 0]
     return out - out.swapaxes(1, 2)
@@ -326,7 +339,7 @@ def cross_matrices(r: Floats) -> Floats:
 
 @kernel
 def velocities_of(system, impulse):
-    """(n,) the velocities of a system with impulses (m, 3) of its rows."""
+    """Return (n,) the velocities of a system with impulses (m, 3) of its rows."""
     v = np.empty(system.velocity.size)
     update_velocities(system, State(impulse, v))
     return v
@@ -334,7 +347,7 @@ def velocities_of(system, impulse):
 
 @kernel
 def relative_normal_velocities(system, v):
-    """(m,) m/s, the first of each triple of relative velocities at velocities v (n,)."""
+    """Return (m,) m/s, the first component of each triple of relative velocities, at velocities v (n,)."""
     out = np.empty(system.body_a.size)
     for k in range(out.size):
         out[k], _, _ = relative_velocity(system, k, v)
@@ -343,7 +356,7 @@ def relative_normal_velocities(system, v):
 
 @kernel
 def mass_times(system, v):
-    """(n,) M v."""
+    """Return (n,) the product M v."""
     out = np.empty(v.size)
     apply_mass(system, v, out)
     return out

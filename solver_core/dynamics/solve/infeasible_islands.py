@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Islands that were not solved because no velocities keep to all their contacts."""
+"""Detection of infeasible islands, in which no velocities satisfy all contacts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,16 @@ def mark_infeasible(
     status: Indices,
     which: Indices | None,
 ) -> None:
-    """Give those of some islands, None for all, in which contact fails at velocities v (n,), and must, the status INFEASIBLE.
+    """Set the status of infeasible islands to INFEASIBLE.
 
-    islands: `Islands`. tolerance, status: (islands,), the latter brought up to date.
+    Parameters
+    ----------
+    system : the contact problem
+    islands : `Islands`
+    tolerance : (islands,) relative
+    v : (n,) velocities of the failed solve
+    status : (islands,) updated in place
+    which : the islands to check among the unconverged ones; None to check all of them
     """
     (start, contacts, number), velocity = islands, relative_velocities(system, v)
     failed = np.flatnonzero((status == Status.MAX_ITERATIONS) | (status == Status.UNCONFIRMED))
@@ -41,7 +48,7 @@ def mark_infeasible(
 
 
 def _is_infeasible(problem: ContactProblem, velocity: Floats, tolerance: float) -> bool:
-    """Whether contact fails at velocities (m, 3), and must."""
+    """Return whether contacts close too fast at velocities (m, 3) and a proof exists that no velocities satisfy them."""
     fastest = fastest_velocity(problem.system)
     contacts = problem.system.mu.size
     closing = -(velocity[:contacts, 0] + problem.system.slack).min(initial=np.inf)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Islands: sets of bodies that touch, solved one by one since nothing couples them (Kaufman et al. 2008, section 8.2)."""
+"""Islands: sets of bodies coupled by contacts and joints, each solved as a problem of its own.
+
+Source: Kaufman et al. 2008, section 8.2.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,8 @@ __all__ = [
     "totals",
 ]
 
-SOLVED = Status.SOLVED  # of enumerations Python is slow to find a member
-OF_A_RUN = 256  # contacts, of islands that one thread solves: fewer take less time than a thread
+SOLVED = Status.SOLVED  # a module constant, because attribute access on an enum is slow in Python
+OF_A_RUN = 256  # contacts of the islands that a thread solves in one task; fewer take less time than starting a thread
 
 
 class Error(IntEnum):
@@ -62,11 +65,11 @@ class Error(IntEnum):
     CONE = 2
     COMPLEMENTARITY = 3
     DISSIPATION = 4
-    WORST = 5  # of these, penetration and the natural map
+    WORST = 5  # the largest of the relative residuals, penetration and the natural map included
     NATURAL_MAP = 6
 
 
-FOUND, ERRORS = len(Found), len(Error)  # of enumerations, which kernels cannot count
+FOUND, ERRORS = len(Found), len(Error)  # constants, because kernels cannot take the length of an enum
 
 
 class Islands(NamedTuple):
@@ -79,8 +82,11 @@ class Islands(NamedTuple):
 
 
 class Requests(NamedTuple):
-    """What is asked of each body, the same for all of an island, or of each island: tolerance, tumbles; and of all, as of
-    `Request` and `solve_system`."""
+    """The requested accuracy and the options of a solve.
+
+    tolerance, tumbles: of each body, equal for all bodies of an island; or of each island. max_iterations, sides, variant: as
+    of `Request` and `solve_system`.
+    """
 
     tolerance: Floats
     tumbles: NDArray[np.bool_]
@@ -90,8 +96,11 @@ class Requests(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What became of each island: status, iterations, factorisations, values of `Found`, the worst contact (-1: none), all
-    (islands,); errors: (islands, len(Error))."""
+    """The outcome of each island.
+
+    status, iterations, factorisations, found (a value of `Found`), worst_contact (-1: none): all (islands,). errors:
+    (islands, len(Error)).
+    """
 
     status: Indices
     iterations: Indices
@@ -102,8 +111,11 @@ class Outcomes(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What became of all islands: the worst status, how many there are, most iterations, all factorisations, the worst contact
-    (-1: none), how many were solved by each of `Found`; errors: (len(Error),) the sum of the residuals, of all else the worst.
+    """The outcome of all islands together.
+
+    status: the worst. islands: their number. iterations: the largest number. factorisations: their sum. worst_contact: -1 for
+    none. found: the number of islands solved by each of `Found`. errors: (len(Error),) the sum of the residuals in J, and the
+    worst of each other error.
     """
 
     status: int
@@ -115,23 +127,23 @@ class Totals(NamedTuple):
     errors: Floats
 
 
-# which islands are to be solved, velocities (n,) and outcomes of all, which are brought up to date
+# The islands to solve; and the velocities (n,) and outcomes of all islands, both updated in place.
 Again = tuple[Indices, Floats, Outcomes]
 NOT_ONE = np.zeros(0, np.int64)
-# all islands, none of which has begun
+# Stands for all islands, of which none is solved yet.
 ANEW: Again = NOT_ONE, np.zeros(0), Outcomes(NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, np.zeros((0, ERRORS)))
 
 
 @kernel
 def not_begun(islands):
-    """Room for what becomes of so many islands, `Outcomes`."""
+    """Return `Outcomes` for so many islands, filled with zeros."""
     of_each = np.zeros((5, islands), np.int64)
     return Outcomes(of_each[0], of_each[1], of_each[2], of_each[3], of_each[4], np.zeros((islands, ERRORS)))
 
 
 @kernel
 def islands_of(system):
-    """The `Islands` of a system."""
+    """Return the `Islands` of a system."""
     bodies = system.offset.size - 1
     start, contacts = contact_islands(bodies, system.body_a, system.body_b)
     return Islands(start, contacts, np.full(bodies, -1, np.int64))
@@ -139,7 +151,7 @@ def islands_of(system):
 
 @kernel
 def asked_of(system, requests_of_bodies):
-    """The `Islands` of a system, and what is asked of each: (islands,) the tolerance, and whether it tumbles."""
+    """Return the `Islands` of a system, (islands,) their tolerances, and (islands,) which are large moving islands."""
     (body_tolerance, body_tumbles), islands = requests_of_bodies, islands_of(system)
     count = islands.start.size - 1
     tolerance, tumbles = np.empty(count), np.empty(count, np.bool_)
@@ -152,24 +164,25 @@ def asked_of(system, requests_of_bodies):
 
 @kernel
 def has_large_island(system):
-    """Whether an island has so many contacts that it may be worth taking apart."""
+    """Return whether an island has so many contacts that solving it in parts may pay off."""
     start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     return (start[1:] - start[:-1] > LARGE).any()
 
 
 @inner_kernel
 def measure_island(system, impulse, sides, relative):
-    """`measure_given`, with the masses and the scale of a system."""
+    """Return `measure_given` with the effective masses and the velocity scale of the system."""
     masses = effective_masses(effective_inverse_mass(system)), fastest_velocity(system)
     return measure_given(system, impulse, masses, sides, relative)
 
 
 @inner_kernel
 def measure_given(system, impulse, masses, sides, relative):
-    """Relative Coulomb residuals from the impulses alone: cone, complementarity, dissipation into `relative` (3,).
+    """Compute the relative Coulomb residuals from the impulses alone.
 
-    masses: (m,) kg, the effective masses, and m/s, the fastest velocity. Returns (largest of these, the relative penetration
-    and the natural map, the contact it is at, the natural map).
+    Writes cone, complementarity and dissipation to `relative` (3,). masses: (m,) kg, the effective masses, and m/s, the fastest
+    velocity. Returns the largest of these three, the relative penetration and the natural map; the contact with this residual;
+    and the natural map.
     """
     kappa, fastest = masses
     state = State(impulse, np.empty(system.velocity.size))
@@ -187,8 +200,10 @@ def measure_given(system, impulse, masses, sides, relative):
 
 @kernel
 def _solve_each(system, islands, requests, which, effort, impulse, v, out):
-    """Solve some islands, by their indices, by Staggered Projections; impulse (m, 3) is warm start and answer, v (n,) answer.
-    out: `Outcomes`."""
+    """Solve the islands with indices `which` by Staggered Projections.
+
+    impulse: (m, 3), the warm start, overwritten by the solution. v: (n,) and out, `Outcomes`: updated for these islands.
+    """
     start, contacts, number = islands
     tolerance, tumbles, max_iterations, sides, variant = requests
     history = np.empty((max_iterations, 3))
@@ -228,10 +243,13 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
 
 @kernel
 def _solve_in_turn(system, requests, again, effort, impulse):
-    """Solve islands one after the other, each run of them (`ends_of_runs`) within what is left of the effort now, so that it
-    comes to the same as in threads. Returns velocities (n,), what became of each island, (islands,) its status, and `Totals`.
+    """Solve islands one after the other.
 
-    requests: of each body. again: as of `solve_islands`, `ANEW` for all islands.
+    Each run of islands (`ends_of_runs`) starts with the work budget that is left now, so that the result is the same as in
+    threads.
+
+    requests: of each body. again: as of `solve_islands`, `ANEW` for all islands. Returns velocities (n,), the status of each
+    island (islands,), and `Totals`.
     """
     islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
     of_islands = Requests(tolerance, tumbles, requests.max_iterations, requests.sides, requests.variant)
@@ -251,7 +269,7 @@ def _solve_in_turn(system, requests, again, effort, impulse):
 
 @kernel
 def island_of_each(system):
-    """(m,) which of the islands, as `islands_of` counts them, each triple of rows is in; and how many there are."""
+    """Return (m,) the island of each triple of rows, numbered as by `islands_of`, and the number of islands."""
     start, contacts = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     island = np.empty(contacts.size, np.int64)
     for i in range(start.size - 1):
@@ -263,11 +281,22 @@ def island_of_each(system):
 def solve_islands(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int = 1, again: Again | None = None
 ) -> tuple[Floats, Totals]:
-    """Solve every island with Staggered Projections; impulse (m, 3) is warm start and answer. Returns the velocities (n,).
+    """Solve every island with Staggered Projections.
 
-    requests: of each body. Where contact itself fails, a proof is looked for that it must. effort: (5,) which ends all this
-    when it is overdue. threads: that large islands are begun in, and islands solved; no answer depends on their number. again:
-    where some islands of the system are solved already, None for all anew.
+    If contacts of an unconverged island close too fast, the function looks for a proof that the island is infeasible.
+
+    Parameters
+    ----------
+    system : the contact problem with m triples of rows
+    impulse : (m, 3) N s, the warm start, overwritten by the solution
+    requests : of each body
+    effort : (5,) the work budget of the step; the solve stops when it is overdue
+    threads : number of threads for islands and for the start of large islands; the result does not depend on it
+    again : the islands to solve if the others are solved already; None to solve all
+
+    Returns
+    -------
+    velocities (n,), and totals over all islands
     """
     if threads == 1 and not (is_large(system) and has_large_island(system)):
         v, status, total = _solve_in_turn(system, requests, ANEW if again is None else again, effort, impulse)
@@ -283,7 +312,7 @@ def solve_islands(
 def _solve_large(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
 ) -> tuple[Floats, Indices, Totals]:
-    """As `_solve_in_turn`, large islands begun beforehand, and others in threads."""
+    """Solve islands as `_solve_in_turn` does, with better warm starts for large islands, and in threads."""
     islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
     of_islands, count = requests._replace(tolerance=tolerance, tumbles=tumbles), len(tolerance)
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
@@ -306,15 +335,17 @@ def _solve_large(
 
 
 def _pass_on(effort: Indices, efforts: Indices) -> None:
-    """Hand the deadline of a step on to the efforts of its islands."""
+    """Copy the deadline of a step to the work budgets of its islands."""
     efforts[:, OVERDUE] = effort[OVERDUE]
 
 
 def _propose(
     system: System, islands: Islands, requests: Requests, which: Indices, effort: Indices, impulse: Floats, threads: int
 ) -> tuple[Indices, Indices]:
-    """Improve the impulses (m, 3) of large islands among some; the factorisations that each took, and what found them, both
-    (islands,)."""
+    """Improve the warm start (m, 3) of the large islands among `which`.
+
+    Returns the number of factorizations, and the value of `Found`, of each island, both (islands,).
+    """
     start, contacts, number = islands
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
     tolerance, tumbles, max_iterations, sides, variant = requests
@@ -331,7 +362,7 @@ def _propose(
 
 @kernel
 def totals(out):
-    """The `Totals` of `Outcomes`."""
+    """Return the `Totals` of `Outcomes`."""
     status, iterations, factorisations, worst_contact = 0, 0, 0, -1
     found, errors = np.zeros(FOUND, np.int64), np.zeros(ERRORS)
     for i in range(out.status.size):
@@ -339,7 +370,7 @@ def totals(out):
             status = out.status[i]
         iterations = max(iterations, out.iterations[i])
         factorisations += out.factorisations[i]
-        # a nan is the worst there is
+        # NaN is worse than any number.
         if out.errors[i, Error.WORST] > errors[Error.WORST] or np.isnan(out.errors[i, Error.WORST]):
             worst_contact = out.worst_contact[i]
         if out.status[i] == Status.SOLVED:

@@ -110,7 +110,7 @@ class _Progress(NamedTuple):
 
 @inner_kernel
 def _pieces_of(system, requests, which, impulse):
-    """The islands, by their indices, as pieces."""
+    """Return the islands with indices `which` as pieces."""
     islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
     pieces = []
     for i in which:
@@ -124,7 +124,7 @@ def _pieces_of(system, requests, which, impulse):
 
 @leaf_kernel
 def _fill_owners(contacts, piece, p, of_triple, of_body):
-    """p, as the piece of its triples of rows of joints (t,) and of its bodies (moving,)."""
+    """Write the index p of a piece to the entries of its triples of joint rows (t,) and of its bodies (moving,)."""
     for k in piece.rows:
         if k >= contacts:
             of_triple[k - contacts] = p
@@ -134,7 +134,7 @@ def _fill_owners(contacts, piece, p, of_triple, of_body):
 
 @inner_kernel
 def _bias_about(joints, motion, of_triple, of_body, todo, v):
-    """The bias (t, 3) of the joints of some pieces (p,) about velocities v (dof,). That of others is not set."""
+    """Return the bias (t, 3) of the joints of the pieces `todo` (p,) about velocities v (dof,). Other entries are undefined."""
     dof, held = np.full(motion.dof.size, -1, np.int64), np.zeros(joints.held.size, np.bool_)
     for b in range(dof.size):
         if motion.dof[b] >= 0 and of_body[motion.dof[b]] >= 0 and todo[of_body[motion.dof[b]]]:
@@ -154,7 +154,7 @@ def _bias_about(joints, motion, of_triple, of_body, todo, v):
 
 @leaf_kernel
 def _scatter(system, piece, v):
-    """The velocities of the bodies of a piece, in v (dof,)."""
+    """Write the velocities of the bodies of a piece to v (dof,)."""
     for b in range(piece.bodies.size):
         first = system.offset[piece.bodies[b]]
         for d in range(piece.system.offset[b + 1] - piece.system.offset[b]):
@@ -163,7 +163,10 @@ def _scatter(system, piece, v):
 
 @inner_kernel
 def _solve_piece(piece, one, fastest, effort):
-    """Solve a piece, of an `Elimination`, with the bias that it has; the steps of Newton's method, and whether it is solved."""
+    """Solve a piece with its present bias and its `Elimination`.
+
+    Returns the number of steps of Newton's method, and whether the piece is solved.
+    """
     into_cones(piece.system, piece.state.impulse)
     target = relative_target(piece.tolerance, piece.tumbles) * fastest
     steps, is_solved = solve_eliminated(piece.system, one, target, effort, piece.state)
@@ -223,7 +226,7 @@ def _take_over(piece, sides, island, of_piece, out):
 
 @leaf_kernel
 def _take_bias(piece, contacts, about, bias):
-    """The bias (t, 3) of the whole system, `about`, in the rows of joints of a piece and in those rows of `bias` (t, 3)."""
+    """Copy the new bias `about` (t, 3) of a piece's joint rows to the piece and to `bias` (t, 3) of the whole system."""
     for a in range(piece.rows.size):
         t = piece.rows[a] - contacts
         if t >= 0:
@@ -256,9 +259,9 @@ def _solve_once(system, pieces, begun, progress, is_first, sides, effort, v):
 
 @inner_kernel
 def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v):
-    """Solve pieces, and correct their joints; their `_Progress`. v (dof,): their velocities."""
+    """Solve pieces and correct their joints; write their velocities to v (dof,). Returns their `_Progress`."""
     contacts, count, solves = system.mu.size, len(pieces), 0
-    # empty, but of a type that the compiler can see
+    # An empty list, written so that the compiler can infer its type.
     begun = [begin_elimination(pieces[p].system, effort) for p in range(solves)]
     todo, of_triple = np.zeros(count + 1, np.bool_), np.full(system.box.shape[0], count, np.int64)
     of_body, number = np.full(system.offset.size - 1, -1, np.int64), np.full(count, -1, np.int64)
@@ -282,7 +285,7 @@ def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v)
 
 @kernel
 def _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse):
-    """`solve_corrected`, of arrays; `Corrected`."""
+    """Solve islands as `solve_corrected` does, from arrays. Returns `Corrected`."""
     which, v, out = again
     contacts, pieces = system.mu.size, _pieces_of(system, requests, which, impulse)
     progress = _solve_pieces(system, pieces, requests.sides, joints, motion, corrections, effort, v)
@@ -313,12 +316,21 @@ def solve_corrected(
     effort: NDArray[np.int64],
     again: Again,
 ) -> Corrected:
-    """Solve islands with joints, and correct their joints about the velocities that come out.
+    """Solve islands with joints, and correct the bias of their joints about the solved velocities.
 
-    system: with the rows of joints. impulse: (m, 3) warm start, and the answer in the islands that are solved. requests: of
-    each body. of_step: the step, its joints, the state at its end of bodies that the solver does not move, and how joints are
-    corrected. effort: (5,) in which work is counted, and which ends this when it is overdue. again: which islands these are,
-    and velocities (dof,) and outcomes of all, which are brought up to date. The state as the step begins is that of the joints.
+    Parameters
+    ----------
+    system : with the rows of joints
+    impulse : (m, 3) N s, the warm start, overwritten by the solution in solved islands
+    requests : of each body
+    of_step : the step; its joints, with the state at the start of the step; the state at its end of bodies that the solver does
+        not move; and the limits of the corrections
+    effort : (5,) the work budget; the solve stops when it is overdue
+    again : the islands to solve; and the velocities (dof,) and outcomes of all islands, both updated in place
+
+    Returns
+    -------
+    which islands are solved, the constraint drift of their joints, and the bias of the rows of joints
     """
     begin, joints, at_end, corrections = of_step
     model, predicted = begin.model, begin.bodies

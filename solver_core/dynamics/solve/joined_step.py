@@ -256,7 +256,8 @@ class JoinedStep:
             v, of_all = self._solve_islands(begin, problem, asked, (waiting, v, out))
             of_all = after(factorisations, of_all)
         straight = joints.straight_rows(*limits)
-        gain = joints.gain(problem.impulse[len(contacts.mu) :], rows_before, straight, JOINT_DRIFT)
+        of_rows = problem.impulse[len(contacts.mu) :], (rows_before, straight)
+        gain = joints.gain(*of_rows, JOINT_DRIFT, self._settings.recovery_speed)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # Joints without driven ends hold if nothing moves, so a shorter step helps.

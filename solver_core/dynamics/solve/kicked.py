@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Islands that were missed, solved again from kicked impulses: the last thing that is tried before a step is cut.
+"""Second solve of unconverged islands from perturbed ("kicked") impulses, the last attempt before a step is split.
 
-In a crowd of pieces that fit exactly, most contacts can be at the edges of their cones: of 200 Voronoi pieces that settle,
-1,051 of 1,760 loaded contacts. There J^T D J of Newton's method (`solvers/coulomb/newton.py`) is nearly singular and
-unsymmetric, so that a solution does not attract: errors stay at twice the tolerance while multipliers drift along redundant
-contacts, from any penalty. A solution is nevertheless near. From the answer with its impulses off by a part in a thousand the
-same methods find one, since another set of contacts then slides at first.
+In a pile of pieces that fit exactly, most contacts can be at the edges of their friction cones: 1,051 of 1,760 loaded contacts
+in a pile of 200 settling Voronoi pieces. There the matrix J^T D J of Newton's method (`solvers/coulomb/newton.py`) is nearly
+singular and unsymmetric, and the iteration does not converge: with any penalty, errors stay at twice the tolerance while
+multipliers drift along redundant contacts. But a solution is near. If the impulses are perturbed by a thousandth, the same
+methods find a solution, because they start with another set of sliding contacts.
 
-Kicks have fixed seeds, so that a bake repeats, and the best answer is kept. What is solved is never kicked.
+The perturbations have fixed seeds, so a bake is reproducible. The best result is kept. Solved islands are not perturbed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Indices = NDArray[np.int64]
 
 SolveIslands = Callable[[System, Floats, Requests, Indices, int, Again | None], tuple[Floats, Totals]]
 
-# Of the impulses of a contact or a triple of rows, one after the other. From larger kicks a large island begins cold.
+# Relative perturbations of the impulses of each triple of rows, tried in this order. Larger ones lose the warm start.
 KICKS = (1e-3, 1e-4, 3e-3)
 
 
@@ -44,9 +44,9 @@ def solve_with_kicks(
     threads: int,
     again: Again | None,
 ) -> tuple[Floats, Totals]:
-    """Solve islands, and those that are missed again from kicked impulses.
+    """Solve islands, and solve unconverged islands again from perturbed impulses.
 
-    solve: `solve_islands`. All other arguments and results are those of it.
+    solve: `solve_islands`, which has the same other parameters and results.
     """
     which, v, out = all_anew(system) if again is None else again
     v, found = solve(system, impulse, requests, effort, threads, (which, v, out))
@@ -74,13 +74,13 @@ def solve_with_kicks(
 
 @kernel
 def all_anew(system):
-    """All islands of a system, its velocities (n,), and room for what becomes of the islands: `Again` for a first solve."""
+    """Return `Again` for a first solve: all islands of a system, its velocities (n,), and empty outcomes."""
     start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     return np.arange(start.size - 1), system.velocity.copy(), not_begun(start.size - 1)
 
 
 def _is_nearer(out: Outcomes, before: Outcomes, i: int) -> bool:
-    """Whether an island's answer has smaller residuals than the one before; a nan has none."""
+    """Return whether the new solution of island i has smaller residuals than the old one; False for NaN."""
     return bool(out.errors[i, Error.WORST] < before.errors[i, Error.WORST])
 
 
@@ -90,9 +90,9 @@ def _take_back(
     kept: tuple[Floats, Floats, Outcomes],
     now: tuple[Floats, Floats, Outcomes],
 ) -> None:
-    """Give some islands the impulses (m, 3), velocities (n,) and outcomes again that were kept.
+    """Restore the stored impulses (m, 3), velocities (n,) and outcomes of some islands.
 
-    islands: (m,) the island of each triple of rows, and which of them.
+    islands: (m,) the island of each triple of rows, and the islands to restore.
     """
     island, which = islands
     rows = np.isin(island, which)

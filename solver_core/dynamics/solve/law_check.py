@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An independent check of a solved step: does the contact law explain what its contacts did?
 
-The residuals say how well the impulses solve the problem that was posed. They cannot say whether it was the right problem: a
-contact along the side of a level tile is solved as exactly as a contact along a wall. So this check asks about the motion.
+The residuals measure how well the impulses solve the given problem. They cannot detect a wrong problem: a contact along the
+side of a level tile is solved as exactly as a contact along a wall. This check therefore examines the motion.
 
-*Distance.* A contact with a gap may act only if its bodies would come together without it. Let v' be the velocities of the step
-without the impulses of such contacts, v' = v - M^-1 J^T lam. A contact is asked about if v' breaks it by more than
+*Distance.* A contact with a gap may act only if its bodies would collide without it. Let v' be the velocities of the step
+without the impulses of such contacts, v' = v - M^-1 J^T lam. A contact is examined if v' violates it by more than
 
-    4 rest offsets + (h |u_t|)^2 / 2s,      s the half extent of the smaller body,
+    4 rest offsets + (h |u_t|)^2 / 2s,      s the half size of the smaller body,
 
-since a curved surface leaves its tangent plane by the last term, and by a speed of more than 0.3 sqrt(g s), since slower
-impacts are many and change little. With more than eight moving bodies one step in sixteen is looked at. Of a step the pair with
-the largest such speed is looked at: time of impact follows the velocities without the contacts of this pair to the end of the
-step. The contact acted at a distance if the pair does not overlap on the way and its gap, measured at some places on the way,
-does not fall below half a rest offset.
+because a curved surface leaves its tangent plane by the last term, and by a speed of more than 0.3 sqrt(g s), because slower
+impacts are many and change little. With more than eight moving bodies, one step in sixteen is examined. In a step, the pair
+with the largest such speed is examined: time of impact follows the velocities without the contacts of this pair to the end of
+the step. The contact acted at a distance if the pair does not overlap on this path and its gap, measured at some positions on
+it, does not fall below half a rest offset.
 
-*Angle.* An impact changes velocities along the line in which its bodies meet. So where the bodies of such a contact bounce, its
+*Angle.* An impact changes velocities along the line in which its bodies collide. If the bodies of such a contact bounce, its
 normal is compared with the normals of the pair at the time of impact along v'.
 
-*Bounce.* An impact that has begun ends in the next step, and an impact of bodies that touch ends at once: some contact of the
-pair opens at e times the speed of approach. The bounce is lost if none does and the pair does not go on closing.
+*Bounce.* An impact that has started ends in the next step, and an impact of touching bodies ends in the same step: some contact
+of the pair opens at e times the approach speed. The bounce is lost if none does and the pair does not continue to close.
 
 *Energy.* The work of the contacts of an island in a step is lam . u - lam . G lam / 2 with the velocities u after it, the
 Delassus operator G and the biases in u. Contacts that do not rebound have lam . u <= 0, so an island gives at most what
 `rebounds.py` allows: e^2 of the energy that the impacts took.
 
-*Momentum.* The velocity of a body in a step without joints is v_hat + M^-1 J^T lam. Two bodies at a contact have one point, so
-their impulses and torques cancel.
+*Momentum.* The velocity of a body in a step without joints is v_hat + M^-1 J^T lam. The two bodies of a contact share one
+contact point, so their impulses and torques cancel.
 
-Distance, angle, energy and momentum are asked about in steps in which contacts close a gap or rebound; elsewhere all contacts
-rest or slide, and the residuals say the same. One kernel (`screen`) answers for all contacts of a step from what the step has
-already, and one pair of bodies at most is looked at geometrically. Bodies that bend or deform are asked about their
-bounces only, since their surfaces move while they touch.
+Distance, angle, energy and momentum are checked in steps in which contacts close a gap or rebound. In other steps all contacts
+rest or slide, and the residuals give the same information. One kernel (`screen`) checks all contacts of a step with the data
+that the step has already. At most one pair of bodies is examined geometrically. Flexible and deforming bodies are checked for
+lost bounces only, because their surfaces move while they touch.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ Flags = NDArray[np.bool_]
 Pairs = list[tuple[int, int]]
 MotionOf = Callable[[Floats], Motion]
 
-# Rest offsets by which a contact must hold its bodies back before it is asked about. Time of impact sees half of one.
+# Rest offsets; a contact is examined if it holds its bodies apart by more. Time of impact detects half a rest offset.
 HELD_BACK = 4.0
-LEAST_GAP = 0.5  # rest offsets: with less than that between them bodies are nearer than at rest
-CHANGES = 0.3  # of sqrt(g s): a contact that changes a velocity by less is not looked at
-FEW_MOVING = 8  # bodies in a step, up to which a pair is looked at in every step
-SAMPLED = 16  # of more bodies, a pair is looked at in one step of so many
-PLACES = 16  # on the way of a pair that does not overlap, at which its gap is measured
-EXPECTED = 2.0  # times the least speed of a bounce: slower rebounds may be lost to the forces of half a step
-TURNED = 0.99875  # cosine of 0.05 rad between the line along which an impact pushes and that in which its bodies meet
-LEAST_PARTING = 0.5  # of the speed that restitution asks for
-GIVEN_TOO_MUCH = 1e-2  # of what passes through the contacts of an island: energy above what was taken
-UNEXPLAINED = 1e-10  # of a body's energy of motion: that of the velocity which impulses do not explain
+LEAST_GAP = 0.5  # rest offsets; bodies with a smaller gap are closer than at rest
+CHANGES = 0.3  # fraction of sqrt(g s); a contact that changes a velocity by less is not examined
+FEW_MOVING = 8  # moving bodies; with no more than that, a pair is examined in every step
+SAMPLED = 16  # with more moving bodies, a pair is examined in one step out of so many
+PLACES = 16  # positions on the path of a pair that does not overlap, at which its gap is measured
+EXPECTED = 2.0  # times the smallest rebound speed; slower rebounds may be lost to the forces of half a step
+TURNED = 0.99875  # cosine of 0.05 rad, the largest angle between a contact's normal and the normals at the time of impact
+LEAST_PARTING = 0.5  # fraction of the rebound speed that the law of restitution requires
+GIVEN_TOO_MUCH = 1e-2  # limit on the added energy, as a fraction of the energy that passes through the contacts of an island
+UNEXPLAINED = 1e-10  # fraction of a body's kinetic energy; limit on that of the velocity that impulses do not explain
 
 
 class Checked(NamedTuple):
@@ -90,9 +90,9 @@ class Checked(NamedTuple):
     Attributes
     ----------
     begin : the step
-    state : bodies as it begins
+    state : of the bodies at the start of the step
     solution : the accepted one, with the impulses of this step alone
-    memory : contacts of the last step, before this one is remembered
+    memory : the contact history of the previous step, before this step updates it
     is_jointed : whether joints take part in the step
     motion_of : the motion of the step with other velocities (dof,)
     """
@@ -112,7 +112,7 @@ class Held(NamedTuple):
     ----------
     row : (k,) among the contacts of the step
     impulse : (k, 3) N s, along their axes
-    offset, smaller : (k,) m, the rest offset of the two bodies, and half the largest extent of the smaller one
+    offset, smaller : (k,) m, the rest offset of the two bodies, and the half size of the smaller one
     """
 
     row: Ints
@@ -121,18 +121,18 @@ class Held(NamedTuple):
     smaller: Floats
 
     def chosen(self, rows: Flags) -> Held:
-        """Those of some rows (k,)."""
+        """Return the chosen rows (k,)."""
         return Held(self.row[rows], self.impulse[rows], self.offset[rows], self.smaller[rows])
 
 
 class Screened(NamedTuple):
-    """What the kernel says of a step.
+    """The results of `screen` for a step.
 
     Attributes
     ----------
     impulse : (m, 3) N s, of the contacts along their axes
-    broken : (m,) m/s, by how much velocities without the contacts that closed a gap break these, 0 where it is too little
-    gaining : (i,) the contact that gives most, of each island that gives more energy than it may
+    broken : (m,) m/s, the violation of each contact that closed a gap, at the velocities without such contacts; 0 if small
+    gaining : (i,) the contact that adds the most energy, for each island that adds more than it may
     unexplained : (b,) moving bodies with velocities that the impulses do not explain
     """
 
@@ -143,12 +143,12 @@ class Screened(NamedTuple):
 
 
 class LawCheck:
-    """Checks the steps of a scene; made once for a scene."""
+    """Checks the steps of a scene. One instance serves all steps."""
 
     def __init__(
         self, bodies: Bodies, impacts: ImpactFinder, later: LaterContacts, deformation: Deformation, restitution_rule: int
     ) -> None:
-        """restitution_rule: the code by which the coefficients of two bodies are combined."""
+        """restitution_rule: the code of the rule that combines the coefficients of two bodies."""
         self._size, self._restitution, self._rule = bodies.model.size, bodies.model.restitution, restitution_rule
         self._impacts, self._later, self._movable = impacts, later, bodies.model.dof >= 0
         self._least_offset = float(rest_offsets(self._size)[np.isfinite(self._size)].min(initial=np.inf))
@@ -156,7 +156,7 @@ class LawCheck:
         self._bounces = bool(np.any(self._restitution > 0.0))
 
     def violations(self, step: Checked) -> Violations:
-        """What the contact law does not explain in a step."""
+        """Return the violations of the contact law in a step."""
         begin, solution = step.begin, step.solution
         found: dict[Violation, Pairs] = {}
         if self._bounces:
@@ -167,7 +167,7 @@ class LawCheck:
             held = self._held(begin, solution, screened) if is_looked_at(begin) else None
             if held is not None:
                 found[Violation.DISTANCE], found[Violation.ANGLE] = self._closing(step, held)
-            # impacts before the step and joints take turns: the impulses of both do not tell in which order
+            # Impacts before the step and joints act in a sequence that their total impulses do not reveal.
             is_ordered = not (step.is_jointed and np.isfinite(solution.struck).any())
             if begin.bend is None and is_ordered and solution.totals.status == Status.SOLVED:
                 found[Violation.ENERGY] = [pair_of(solution.contacts, row) for row in screened.gaining]
@@ -184,7 +184,7 @@ class LawCheck:
         return Violations(count, pair)
 
     def _screen(self, step: Checked) -> Screened:
-        """What can be said of a step from its contacts, impulses and velocities alone."""
+        """Check a step with its contacts, impulses and velocities alone."""
         begin, solution = step.begin, step.solution
         contacts, memory = solution.contacts, solution.memory
         motion = solution.v, begin.unknowns(begin.bodies.predicted), begin.h
@@ -193,8 +193,10 @@ class LawCheck:
         return Screened(*screen(solution.system, motion, acts, ends, self._size, begin.gravity))
 
     def _held(self, begin: Begin, solution: Solution, screened: Screened) -> Held | None:
-        """The contacts of the pair to be asked about, whose bodies do not deform, overlap already, or are held; None if there
-        is no such pair."""
+        """Return the contacts of the pair to examine; None if there is none.
+
+        Pairs that are jointed, that overlap already, or that have a deforming body are not examined.
+        """
         row, contacts = np.flatnonzero(screened.broken), solution.contacts
         if not len(row):
             return None
@@ -210,7 +212,7 @@ class LawCheck:
         return Held(row, screened.impulse[row], offset, smaller).chosen(asked)
 
     def _closing(self, step: Checked, held: Held) -> tuple[Pairs, Pairs]:
-        """The pair if its contacts acted at a distance, and if it bounces along a line in which it did not meet."""
+        """Return the pair if its contacts acted at a distance, and the pair if it bounces along a wrong line."""
         solution, v = step.solution, without(step.solution, held)
         left, pair = self._held_back(step, held, v), solution.contacts.ends[held.row[:1]]
         u = relative_velocities(solution.system, v)[held.row]
@@ -230,13 +232,13 @@ class LawCheck:
         return [], (as_pairs(pair) if cosine_between(bouncing, lines, pair[0]) < TURNED else [])
 
     def _held_back(self, step: Checked, held: Held, v: Floats) -> Floats:
-        """(k,) m by which velocities v (dof,) break contacts, beyond what is asked about."""
+        """Return (k,) m, the violation of contacts by velocities v (dof,) in the step, beyond `HELD_BACK` rest offsets."""
         system = step.solution.system
         opening = relative_velocities(system, v)[held.row, 0] + system.slack[held.row]
         return -step.begin.h * opening - HELD_BACK * held.offset
 
     def _stays_apart(self, state: State, pair: Ints, motion: Motion) -> bool:
-        """Whether a pair (1, 2) keeps its gap along a motion."""
+        """Return whether a pair (1, 2) keeps a gap along a motion."""
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[pair] = True
         near = LEAST_GAP * float(rest_offsets(self._size[pair]).min())
@@ -249,7 +251,7 @@ class LawCheck:
         return True
 
     def _lost(self, begin: Begin, solution: Solution, memory: ContactMemory) -> Pairs:
-        """The pairs whose bounces are lost in the step."""
+        """Return the pairs whose bounces are lost in the step."""
         asked = self._asked_to_part(begin, solution, memory)
         if not asked:
             return []
@@ -269,9 +271,10 @@ class LawCheck:
     def _asked_to_part(
         self, begin: Begin, solution: Solution, memory: ContactMemory
     ) -> dict[tuple[int, int], tuple[float, Floats]]:
-        """Of pairs whose impact ends in the step the speed in m/s at which they should part, and the normal.
+        """Return the required rebound speed in m/s and the normal of each pair whose impact ends in the step.
 
-        These began in the last step, or touch as this one begins. Who passes a blow on to a third body need not part.
+        The impact started in the previous step, or the bodies touch at the start of this one. A pair that propagates an impact
+        to a third body does not have to separate.
         """
         least, asked = EXPECTED * begin.least_bounce, dict[tuple[int, int], tuple[float, Floats]]()
 
@@ -293,12 +296,15 @@ class LawCheck:
 
 
 def is_looked_at(begin: Begin) -> bool:
-    """Whether a pair of the step may be followed by time of impact, which costs about a tenth of the step of a heap."""
+    """Return whether a pair of the step is examined by time of impact, which costs about a tenth of a step of a pile."""
     return len(begin.offset) - 1 <= FEW_MOVING or int(begin.at) % SAMPLED == 0
 
 
 def cosine_between(contacts: ContactSet, others: ContactSet, pair: Ints) -> float:
-    """The cosine of the least angle between the normals of a pair (2,) in two sets of contacts, 1 where it has none in one."""
+    """Return the cosine of the smallest angle between the normals of a pair (2,) in two sets of contacts.
+
+    The result is 1 if one set has no contact of the pair.
+    """
     own, met = (one.normal[(one.ends == pair).all(axis=1)] for one in (contacts, others))
     if not len(own) or not len(met):
         return 1.0
@@ -306,12 +312,12 @@ def cosine_between(contacts: ContactSet, others: ContactSet, pair: Ints) -> floa
 
 
 def as_pairs(pairs: Ints) -> Pairs:
-    """Rows (p, 2) as tuples."""
+    """Return rows (p, 2) as tuples."""
     return [(int(a), int(b)) for a, b in pairs]
 
 
 def change_by(solution: Solution, impulse: Floats) -> Floats:
-    """(dof,) M^-1 J^T lam for impulses (m, 3) N s of all contacts."""
+    """Return (dof,) M^-1 J^T lam for impulses (m, 3) N s of all contacts."""
     push = np.zeros(len(solution.v))
     transpose_product(solution.system, impulse, push)
     out = np.zeros_like(push)
@@ -320,20 +326,23 @@ def change_by(solution: Solution, impulse: Floats) -> Floats:
 
 
 def without(solution: Solution, held: Held) -> Floats:
-    """(dof,) the velocities of a step without the impulses of some of its contacts."""
+    """Return (dof,) the velocities of a step without the impulses of the given contacts."""
     impulse = np.zeros((len(solution.contacts), 3))
     impulse[held.row] = held.impulse
     return solution.v - change_by(solution, impulse)
 
 
 def pair_of(contacts: ContactSet, row: int) -> tuple[int, int]:
-    """The two bodies of a contact."""
+    """Return the two bodies of a contact."""
     return int(contacts.body_a[row]), int(contacts.body_b[row])
 
 
 @kernel
 def has_impacts(slack, impulse, least):
-    """Whether a contact pushes at the end of a gap, slack (m,) > least m/s, or rebounds. impulse: (m, 4) as remembered."""
+    """Return whether a contact carries load across a gap, slack (m,) > least m/s, or rebounds.
+
+    impulse: (m, 4) as in the contact history.
+    """
     found = False
     for k in range(slack.size):
         found |= slack[k] < 0.0 or (slack[k] > least and impulse[k, 0] > 0.0)
@@ -342,15 +351,15 @@ def has_impacts(slack, impulse, least):
 
 @kernel
 def screen(system, motion, acts, ends, size, gravity):
-    """What can be said of a step from its contacts, impulses and velocities alone; the fields of `Screened`.
+    """Check a step with its contacts, impulses and velocities alone. Returns the fields of `Screened`.
 
     Parameters
     ----------
     system : of the m contacts
     motion : v, v_hat (dof,), and s, the step
-    acts : (m, 4) impulses as remembered, (m, 3, 3) axes, (m,) J that each contact may give
+    acts : (m, 4) impulses as in the contact history, (m, 3, 3) axes, and (m,) J, the energy that each contact may return
     ends : (m,) the bodies A and (m,) B of the contacts
-    size : (n,) m, half extents of bodies
+    size : (n,) m, half sizes of bodies
     gravity : m/s^2
     """
     (v, v_hat, h), (remembered, axes, may), (body_a, body_b) = motion, acts, ends
@@ -384,7 +393,7 @@ def screen(system, motion, acts, ends, size, gravity):
 
 @inner_kernel
 def _gaining(system, v, change, impulse, may):
-    """The contact that gives most, of each island that gives more energy than it may."""
+    """Return the contact that adds the most energy, for each island that adds more than it may."""
     start, order = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     found, count = np.empty(start.size, np.int64), 0
     for island in range(start.size - 1):
@@ -407,7 +416,7 @@ def _gaining(system, v, change, impulse, may):
 
 @inner_kernel
 def _unexplained(system, v, v_hat, change):
-    """The bodies whose velocities v are not v_hat and the change by impulses, (dof,) each."""
+    """Return the bodies whose velocity v differs from v_hat plus the change by impulses; each array is (dof,)."""
     found, count = np.empty(system.offset.size - 1, np.int64), 0
     for body in range(system.offset.size - 1):
         first, at = system.offset[body], system.block_start[body]

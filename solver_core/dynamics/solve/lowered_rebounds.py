@@ -18,16 +18,16 @@ __all__ = ["Rebounded", "solve_lowered"]
 
 Floats = NDArray[np.float64]
 
-# Fraction of a rebound by which the first solve lowers it beyond the energy bound; each further solve takes ten times more.
+# Fraction by which a rebound is first lowered beyond the energy bound. Each further solve uses ten times as much.
 LOWERED_FURTHER = 1e-6
-LOWERINGS = 6  # solves with lower rebounds; the last one has none
+LOWERINGS = 6  # solves with lower rebounds; in the last one, the lowered rebounds are zero
 
 
 class Rebounded(NamedTuple):
     """A step as it was solved, with the rebounds that its energy allows.
 
-    problem: with its impulses. velocities: (dof,). totals: of all solves. is_loose: whether joints are too far off. pushes:
-    (m,) contacts with restitution that carry load at the requested rebounds.
+    problem: with its impulses. velocities: (dof,). totals: of all solves. is_loose: whether the constraint error of joints is
+    too large. pushes: (m,) contacts with restitution that carry load at the requested rebounds.
     """
 
     problem: StepProblem
@@ -47,7 +47,8 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
 
     Returns
     -------
-    The step with the last rebounds that were tried. If a joint is too far off, the first solve: the caller cuts that step.
+    The step with the last rebounds that were tried. If the constraint error of a joint is too large, the first solve: the
+    caller splits that step.
     """
     contacts, factorisations, lowerings = problem.system, 0, 0
     pushes = np.zeros(len(contacts.mu), np.bool_)
@@ -60,7 +61,7 @@ def solve_lowered(problem: StepProblem, solve: Callable[[StepProblem], Solved]) 
         share = None if is_loose else lowered(solved, v)
         if share is None or lowerings == LOWERINGS:
             return Rebounded(solved, v, totals, is_loose, pushes)
-        # each solve reduces the excess by a factor; lowering a little further ends this after a few
+        # Each solve only reduces the excess by a factor. Lowering a little further ends the loop after a few solves.
         share = np.where(share < 1.0, (1.0 - LOWERED_FURTHER * 10.0**lowerings) * share, 1.0)
         lowerings += 1
         if lowerings == LOWERINGS:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rolling and torsional friction in a time step: contacts that also bear moments.
+"""Rolling and torsional friction in a time step: contacts that also transmit moments.
 
-A moment is solved as a contact of its own behind a particle, as `problem/rolling.py` derives it: the contact presses on the
-particle, the particle presses on the moment's contact, and the tangents of that are length times the angular velocity of B
-against A. Torsion has one such tangent, along the normal; rolling has two, in the plane of the contact. The moment's contact
-has the normal impulse of the contact, so friction with mu = 1 bounds the moment by length times the normal impulse, with
-maximal dissipation (Acary and Bourrier 2021, "Coulomb friction with rolling resistance as a cone complementarity problem").
+A moment is solved as a contact of its own behind a massive particle, as `problem/rolling.py` derives it: the contact pushes the
+particle, and the particle pushes the contact of the moment. The tangential velocities of the latter are a length times the
+angular velocity of B relative to A. Torsion has one such tangent, along the normal; rolling has two, in the plane of the
+contact. Both contacts have the same normal impulse. So friction with mu = 1 bounds the moment by the length times the normal
+impulse, with maximal dissipation.
 
-The rows of the moments follow those of the contacts, before those of the joints, and only the solver sees them.
+Source: Acary and Bourrier 2021, "Coulomb friction with rolling resistance as a cone complementarity problem".
+
+The rows of the moments follow those of the contacts and precede those of the joints. Only the solver uses them.
 """
 
 from __future__ import annotations
@@ -42,23 +44,23 @@ Ints = NDArray[np.int64]
 
 
 class Lengths(NamedTuple):
-    """Of n bodies: rolling, torsion (n,) m, the largest moments per normal force. The larger one of two bodies counts."""
+    """The largest moments per normal force of n bodies: rolling, torsion, (n,) m. A contact uses the larger of its two."""
 
     rolling: Floats
     torsion: Floats
 
     @property
     def are_zero(self) -> bool:
-        """Whether no contact bears a moment."""
+        """Whether no contact transmits a moment."""
         return not (self.rolling.any() or self.torsion.any())
 
 
 class Moments(NamedTuple):
     """The moments of a step's contacts, k in all.
 
-    contact: (k,) which contact bears each. row: (k, 2, 3) m, the world axes of its two components times its length, the second
-    zero for torsion. of_a, of_b: (k, 2, 6) what the twists of the contact's bodies add to the two rows, m/s. bias: (k, 2) m/s,
-    what is known of them. impulse: (k, 2) N s, a warm start, and the answer once the step is solved.
+    contact: (k,) the contact of each. row: (k, 2, 3) m, the world axes of its two components times its length; the second is
+    zero for torsion. of_a, of_b: (k, 2, 6) the Jacobians of the two rows by the twists of the contact's bodies. bias: (k, 2)
+    m/s, of the rows. impulse: (k, 2) N s, the warm start, and the solution once the step is solved.
     """
 
     contact: Ints
@@ -70,7 +72,7 @@ class Moments(NamedTuple):
 
 
 def lengths_of(spec: SceneSpec) -> Lengths:
-    """The lengths of a scene's bodies."""
+    """Return the lengths of a scene's bodies."""
     both = [(body.material.rolling, body.material.torsion) for body in spec.bodies]
     rolling, torsion = np.array(both, dtype=np.float64).reshape(-1, 2).T
     return Lengths(rolling.copy(), torsion.copy())
@@ -79,24 +81,17 @@ def lengths_of(spec: SceneSpec) -> Lengths:
 def moments_of_step(
     lengths: Lengths, model: Model, contacts: ContactSet, axes: Floats, twist: Floats, spin: Floats | None
 ) -> Moments | None:
-    """The moments that contacts bear in a step.
+    """Return the moments that the contacts of a step may transmit; None if there are none.
 
     Parameters
     ----------
-    lengths : Lengths
-    model : Model
-        With degrees of freedom for those bodies that the step moves.
-    contacts : m contacts
-    axes : (m, 3, 3)
-        Normal and tangents of each, one a row.
-    twist : (n, 6) m/s and rad/s
-        Of the bodies; those that the step does not move keep theirs.
-    spin : (m, 3) rad/s, world
-        Of the surface of B against that of A, beyond those of their bodies; None where no surface moves.
-
-    Returns
-    -------
-    Moments, None where no contact bears any.
+    lengths : of the bodies
+    model : with degrees of freedom for the bodies that the step moves
+    contacts : the m contacts
+    axes : (m, 3, 3) the normal and the tangents of each contact, by rows
+    twist : (n, 6) m/s and rad/s, of the bodies; bodies that the step does not move keep theirs
+    spin : (m, 3) rad/s, world; the angular velocity of B's surface relative to A's, in addition to that of the bodies; None if
+        no surface moves
     """
     a, b = contacts.body_a, contacts.body_b
     rows, of = [], []
@@ -122,10 +117,10 @@ def moments_of_step(
 
 
 def recall_moments(moments: Moments, memory: ContactMemory, contacts: ContactSet) -> None:
-    """Begin with the moments that the contacts bore in the last step.
+    """Set the warm start of moments to those of the previous step.
 
-    A moment is a vector in world axes, so that it holds what rests although the normal turns. Its component along an axis of a
-    row, divided by the length of the row, is the impulse.
+    A stored moment is a vector in world axes, so it still holds a body at rest if the normal rotates. Its component along the
+    axis of a row, divided by the length of the row, is the impulse.
 
     Parameters
     ----------
@@ -140,7 +135,7 @@ def recall_moments(moments: Moments, memory: ContactMemory, contacts: ContactSet
 
 
 def of_some(moments: Moments, chosen: Ints) -> Moments:
-    """The moments of some contacts, which are numbered from 0 on in the order of `chosen` (c,). They begin at zero."""
+    """Return the moments of the contacts `chosen` (c,), numbered in that order from 0, with zero impulses."""
     number = np.full(1 + max(int(moments.contact.max(initial=-1)), int(chosen.max(initial=-1))), -1, dtype=np.int64)
     number[chosen] = np.arange(len(chosen))
     contact = number[moments.contact]
@@ -150,7 +145,7 @@ def of_some(moments: Moments, chosen: Ints) -> Moments:
 
 
 def remembered_moments(moments: Moments | None, contacts: int) -> Floats:
-    """(m, 3) N m s in world axes, the moment that each of m contacts bears."""
+    """Return (m, 3) N m s in world axes, the moment that each of m contacts transmits."""
     total = np.zeros((contacts, 3))
     if moments is not None:
         np.add.at(total, moments.contact, (moments.impulse[:, :, None] * moments.row).sum(axis=1))
@@ -161,8 +156,8 @@ def remembered_moments(moments: Moments | None, contacts: int) -> Floats:
 class WithMoments:
     """A system of contacts and joints with the moments of its contacts.
 
-    system: with their rows and particles. columns: (dof,) where the velocities of the system without them are. moments: of
-    the contacts. contacts: how many there are.
+    system: with the rows and particles of the moments. columns: (dof,) indices in `system` of the velocities of the system
+    without moments. moments: of the contacts. contacts: their number.
     """
 
     system: System
@@ -172,14 +167,14 @@ class WithMoments:
 
     @property
     def contact(self) -> Ints:
-        """(k,) which contact bears each moment."""
+        """(k,) the contact of each moment."""
         return self.moments.contact
 
     @classmethod
     def of(cls, system: System, moments: Moments) -> WithMoments:
         """Add moments to a system whose contacts are those of the step."""
         m, k = len(system.mu), len(moments.contact)
-        # each contact has a body that moves, which holds the particle
+        # Each contact has a movable body, whose mass block holds the particle.
         on_b = system.body_b[moments.contact] >= 0
         holder = np.where(on_b, system.body_b[moments.contact], system.body_a[moments.contact])
         sizes = np.diff(system.offset)
@@ -226,32 +221,32 @@ class WithMoments:
         return cls(extended, columns, moments, m)
 
     def impulse(self, impulse: Floats) -> Floats:
-        """Impulses (., 3) to begin with: moments have the normal impulses of their contacts."""
+        """Return the warm start (., 3) with moments. The normal impulse of a moment is that of its contact."""
         own = np.column_stack([impulse[self.contact, 0], self.moments.impulse])
         return with_rows(impulse, own, self.contacts)
 
     def keep(self, impulse: Floats) -> None:
-        """Take the moments out of impulses (., 3), the answer of a solve."""
+        """Store the moments of the impulses (., 3) that a solve returned."""
         self.moments.impulse[:] = impulse[self.contacts : self.contacts + len(self.contact), 1:]
 
     def velocities(self, v: Floats) -> Floats:
-        """Velocities with particles at rest, from those (dof,) without them."""
+        """Return velocities with particles at rest, from those without particles (dof,)."""
         wider = np.zeros(len(self.system.velocity))
         wider[self.columns] = v
         return wider
 
     def without(self, rows: Floats) -> Floats:
-        """Rows of contacts and joints, of those of contacts, moments and joints."""
+        """Remove the rows of moments from rows of contacts, moments and joints."""
         return np.concatenate([rows[: self.contacts], rows[self.contacts + len(self.contact) :]])
 
     def again(self, again: Again) -> Again:
-        """What a solve goes on from, of the system without moments, as that of the system with them; it shares the outcomes."""
+        """Convert `Again` of the system without moments to the system with moments. Both share the outcomes."""
         which, v, out = again
         out.worst_contact[:] += np.where(out.worst_contact >= self.contacts, len(self.contact), 0)
         return which, self.velocities(v), out
 
     def of_contacts(self, rows: Ints) -> Ints:
-        """Rows without moments, of rows with them or -1: a moment's is that of its contact."""
+        """Return row indices without moments, from indices with moments or -1. A moment has the index of its contact."""
         k = len(self.contact)
         of_moment = (rows >= self.contacts) & (rows < self.contacts + k)
         bearing = self.contact[np.clip(rows - self.contacts, 0, k - 1)]
@@ -259,12 +254,12 @@ class WithMoments:
 
 
 def with_rows(rows: NDArray, more: NDArray, at: int) -> NDArray:
-    """Rows with more of them from a place on."""
+    """Return rows with more rows inserted at an index."""
     return np.concatenate([rows[:at], more, rows[at:]])
 
 
 def rank_among_equals(values: Ints) -> Ints:
-    """(k,) how many equal values come before each."""
+    """Return (k,) how many equal values precede each value."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     rank = np.empty(len(values), dtype=np.int64)
@@ -273,9 +268,10 @@ def rank_among_equals(values: Ints) -> Ints:
 
 
 def widened(blocks: Floats, sizes: Ints, more: Ints, particles: tuple[Ints, Ints, Floats]) -> Floats:
-    """Diagonal blocks of bodies with these sizes, row-major one after the other, each with `more` particles on its diagonal.
+    """Return the mass blocks of bodies with particles added on their diagonals.
 
-    particles: (k,) the body of each, its place in the block of the body, and its mass.
+    blocks: of the bodies, row-major and concatenated. sizes: (n,) of the blocks. more: (n,) particles to add to each.
+    particles: (k,) the body of each, its index in the block of the body, and its mass.
     """
     holder, place, values = particles
     start, body = np.concatenate([[0], np.cumsum(sizes**2)]), np.repeat(np.arange(len(sizes)), sizes**2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step was solved for, its row of statistics, and how rows become the statistics of a frame."""
+"""The solution of a step, its row of statistics, and the statistics of a frame."""
 
 from __future__ import annotations
 
@@ -52,15 +52,28 @@ PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
 
 
 class Solution(NamedTuple):
-    """A step solved for some contacts.
+    """The solution of a step for a set of m contacts.
 
-    system: of the contacts alone; axes: (m, 3, 3) of each, rows n, t1, t2; stretch: (m, 2), as of `StepProblem`. v, apart:
-    (dof,) velocities, and those that part overlaps on top of them; twist: (n, 6) the sum of both. memory: what to begin with
-    when the step is solved again; held: (t, 3) the impulses of all joints; bias: (t, 3) of the rows of those that hold, in this
-    step; approach: (m,) m/s, taken: (m,) J, what the next step has to know. restitution: (m,); bouncing: (m,) those with some
-    that push, with rebounds as fast as they should be; struck: (m,) m/s, the fastest that impacts before the step closed at,
-    -inf where there was none. totals: of `solve_islands`. worked_off: whether the step has done all the work that it may.
-    is_loose: whether joints are off where the step ends.
+    Attributes
+    ----------
+    contacts : the m contacts
+    system : of the contacts alone
+    v : (dof,) m/s and rad/s, the solved velocities
+    apart : (dof,) m/s and rad/s, the velocities that separate overlaps, in addition to `v`
+    twist : (n, 6) m/s and rad/s, the sum of both, of all bodies
+    memory : the contact history, from which another attempt at the step starts
+    held : (t, 3) N s and N m s, the impulses of all joints
+    bias : (t, 3), of the rows of the joints in the step
+    approach, taken : (m,) m/s and (m,) J, the approach speeds and the absorbed energies to store for the next step
+    restitution : (m,) coefficients
+    bouncing : (m,) contacts with restitution that carry load at the requested rebounds
+    struck : (m,) m/s, the largest approach speed in impacts before the step, -inf without one
+    totals : over all islands, as of `solve_islands`
+    worked_off : whether the step has used up its work budget
+    axes : (m, 3, 3), of each contact, with rows n, t1, t2
+    is_loose : whether the constraint error of joints is too large at the end of the step
+    gave_way : (j,) joints that yielded or broke
+    stretch : (m, 2), as of `StepProblem`
     """
 
     contacts: ContactSet
@@ -85,17 +98,17 @@ class Solution(NamedTuple):
 
     @property
     def may_improve(self) -> bool:
-        """Whether other contacts, or a shorter step, could help."""
+        """Whether other contacts or a shorter step could improve the solution."""
         return not self.worked_off and self.totals.status not in (Status.INFEASIBLE, Status.TIME_LIMIT)
 
     @property
     def may_collide_further(self) -> bool:
-        """Whether contacts that the motion runs into should be added; time that is over is no reason to leave them out."""
+        """Whether end-of-step contacts should be added. They are also added after the time limit."""
         return not self.worked_off and self.totals.status != Status.INFEASIBLE
 
 
 class Attempt(NamedTuple):
-    """A step solved, the state that it leads to, the impacts on the way there, and what else it runs into."""
+    """A solved step, the state at its end, the impacts that it would miss, and its end-of-step contacts."""
 
     solution: Solution
     moved: State
@@ -103,12 +116,12 @@ class Attempt(NamedTuple):
     later: Later
 
     def harm(self) -> tuple[int, float]:
-        """What passes through something counts before what overlaps."""
+        """Return a measure by which attempts are compared: the number of missed impacts, then the added overlap."""
         return len(self.impacts), self.later.deepened
 
     @property
     def unsettled(self) -> bool:
-        """Whether bodies pass through each other or come too far into each other."""
+        """Whether bodies pass through each other or overlap too much."""
         return len(self.impacts) > 0 or self.later.too_far
 
 
@@ -121,8 +134,18 @@ def step_row(
     chosen: ChosenNormals,
     violations: Violations,
 ) -> dict[str, Any]:
-    """The row of a step that ended with one solution of those that were solved for; with the deepest overlap as the step
-    ended. joined: (t, 2) the bodies of the triples of rows of joints, which come after the contacts."""
+    """Return the row of statistics of a step.
+
+    Parameters
+    ----------
+    begin : the step
+    last : the accepted solution
+    joined : (t, 2) bodies of the triples of joint rows, which follow the contacts; None without joints
+    solved : all solutions of the step
+    after : the deepest overlap at the end of the step
+    chosen : the ambiguous normals
+    violations : of the contact law
+    """
     totals, errors, contacts = last.totals, last.totals.errors, last.contacts
     before = begin.contacts.deepest(begin.model.size)
     spin, spinning = fastest_of(contacts, begin.bodies.twist, begin.single)
@@ -155,7 +178,7 @@ def step_row(
 
 
 def row_at_rest() -> dict[str, Any]:
-    """The row of a step through which all bodies that the solver may move slept."""
+    """Return the row of a step in which all bodies that the solver may move sleep."""
     none = dict.fromkeys(("contacts", "islands", "iterations", "factorisations", "chosen_normals"), 0)
     nobody = dict.fromkeys(PAIRS, (-1, -1)) | {"spinning_body": -1}
     nobody |= {"violations": NO_VIOLATIONS.counts, "violating_pairs": NO_VIOLATIONS.pair}
@@ -164,7 +187,7 @@ def row_at_rest() -> dict[str, Any]:
 
 
 def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One row of statistics for a step that was advanced in several: sums of what it cost, the worst of how it went."""
+    """Combine the rows of partial steps into the row of their step: sums of costs, and the worst of the errors."""
     worst = min(rows, key=lambda row: (WORST_FIRST.index(row["status"]), *sorted(-row[name] for name in RELATIVE)))
     sums = {name: sum(row[name] for row in rows) for name in ("iterations", "factorisations", "found", "solves", "residual")}
     most = {name: max(row[name] for row in rows) for name in ("contacts", "islands", "relative_error", *RELATIVE)}
@@ -177,7 +200,7 @@ def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def all_violations(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The violations of the parts of a step: the sums of their counts, and the first pair of each kind."""
+    """Combine the violations of partial steps: the sums of their counts, and the first pair of each kind."""
     pairs = np.array([row["violating_pairs"] for row in rows])
     counts = np.array([row["violations"] for row in rows])
     first = np.argmax(counts > 0, axis=0)
@@ -185,14 +208,17 @@ def all_violations(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def fastest_of(contacts: ContactSet, twist: Floats, h: float) -> tuple[float, int]:
-    """How far in rad the body with contacts that turns fastest, of twists (n, 6), does in h seconds; and which it is, or -1."""
+    """Return the rotation in rad, within h seconds, of the fastest rotating body with contacts, and its index, or -1.
+
+    twist: (n, 6) m/s and rad/s.
+    """
     square, body = fastest_turn(contacts.body_a, contacts.body_b, twist)
     return h * math.sqrt(square), body
 
 
 @kernel
 def fastest_turn(body_a, body_b, twist):
-    """The square of the fastest turn in rad/s, and whose it is, -1 for none."""
+    """Return the squared angular speed of the fastest rotating body in rad^2/s^2, and its index, -1 without contacts."""
     most, fastest = 0.0, -1
     for bodies in (body_a, body_b):
         for body in bodies:
@@ -203,7 +229,7 @@ def fastest_turn(body_a, body_b, twist):
 
 
 def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: int) -> tuple[int, int]:
-    """The two bodies of a contact or of what comes after them, or one that bends; -1 for the world, and where there is none."""
+    """Return the two bodies of a contact or a triple of joint rows, or one flexible body; -1 for the world or for none."""
     if triple < 0:
         return (BENDS_OF - triple, -1) if triple <= BENDS_OF else (-1, -1)
     if joined is not None and triple >= len(contacts):
@@ -212,7 +238,7 @@ def _bodies_of(contacts: ContactSet, joined: NDArray[np.int64] | None, triple: i
 
 
 def frame_statistics(rows: list[dict[str, Any]]) -> FrameStatistics:
-    """The statistics of a frame from the rows of its steps."""
+    """Return the statistics of a frame from the rows of its steps."""
     columns = {name: np.array([row[name] for row in rows]) for name in FrameStatistics.__dataclass_fields__}
     for name, column in columns.items():
         columns[name] = column.astype(np.int64 if name in WHOLE else np.float64)

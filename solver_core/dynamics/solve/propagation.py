@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blows that touching bodies pass on: impacts of pairs, one after the other, within no time.
+"""Propagation of impacts through touching bodies: a sequence of impacts of pairs, in zero time.
 
-Bodies that touch are what bodies with equal gaps become as these become ever smaller. With gaps each pair that meets has an
-impact of its own, by Newton's law, and the next one is that of the pair whose gap closes first; how large the gaps are does
-not matter. So here the gap of every pair that touches is 1, and pairs meet when that has closed at the velocities which the
-impacts before them left. What meets at the same time has its impacts at once, by Newton's law for all of these: the answer
-with the symmetry of the scene, as where a ball runs between two others.
+Touching bodies are treated as the limit of bodies with equal, ever smaller gaps. With gaps, each pair has an impact of its own
+by Newton's law, and the pair whose gap closes first is next. The size of the gaps does not matter, so every touching pair has
+a virtual gap of 1, which closes at the velocities that the previous impacts left. Pairs that collide at the same time are
+solved together. The result then has the symmetry of the scene, for example if a ball runs between two others.
 
-These impacts come before the step is solved and change the velocities that it begins with. Who met in the step before comes
-first: its bodies have been held since, and the speed that they came with is remembered (`restitution.py`). Contacts without
-restitution hold meanwhile, and joints do. What closes no faster than what rest gathers in a step is no impact and is left to
-the step, and so is what would take more impacts than a step may have: it is then answered at once. Where there are many
-bodies, or where two meet at several points, that is all but what stands in rows, whose order a user sees.
+These impacts are solved before the step and change its initial velocities. Pairs that collided in the previous step come first:
+they were kept in contact since, and their impact speed was stored (`restitution.py`). Contacts without restitution and joints
+stay satisfied during each impact. A pair that closes no faster than gravity accelerates a resting body in a step has no impact
+here; the step solves it. The step also solves, simultaneously, what would take more than the allowed number of impacts. In
+islands with many bodies, or in which two bodies touch at several points, only bodies in rows have sequential impacts, because
+their order is visible.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-MOST_BLOWS = 2**23  # impacts that follow each other, times the cube of how many bodies and contacts there are
-# Bodies and contacts: in more of them all meet all in any order, and orders cannot be distinguished, but in rows.
-MOST_STRUCK = 50
-IN_LINE = 0.95  # of the square of the normals' tensor where all are parallel: two that are 18 degrees apart
-AT_ONCE = 1e-4  # of the time to the next impact: what meets within it meets at once
-NO_REBOUND = 1e-7  # of the fastest: a rebound that is slower is rounding
+MOST_BLOWS = 2**23  # limit on the number of sequential impacts times the cube of the number of bodies and contacts
+MOST_STRUCK = 50  # bodies and contacts of an island; in larger ones the order of impacts makes no difference, except in rows
+IN_LINE = 0.95  # fraction of the squared norm that the tensor of parallel normals has; two normals 18 degrees apart reach it
+AT_ONCE = 1e-4  # fraction of the time to the next impact; impacts within it are simultaneous
+NO_REBOUND = 1e-7  # fraction of the fastest approach; a slower rebound is rounding
 
-# Of a problem of rebounds and of which contacts of the step it has: velocities (dof,), impulses (k, 3) and factorisations, or
-# None where it has no answer.
+# Solves a problem of rebounds, given the contacts of the step that it contains. Returns velocities (dof,), impulses (k, 3) and
+# the number of factorizations; None if it is unsolved.
 Solve = Callable[[StepProblem, Indices], tuple[Floats, Floats, int] | None]
 
 
 class Blow(NamedTuple):
-    """What impacts did before a step.
+    """The result of the impacts before a step.
 
-    problem: the step's, with the velocities that they left. impulse: (k, 3) N s, of contacts and triples of joints. struck:
-    (m,) m/s, the fastest that contacts closed at, -inf of those that took no part. factorisations: how many it took.
+    problem: of the step, with the velocities after the impacts. impulse: (k, 3) N s, of contacts and triples of joint rows.
+    struck: (m,) m/s, the largest approach speed of each contact, -inf without an impact. factorisations: their number.
     """
 
     problem: StepProblem
@@ -61,16 +60,16 @@ class Blow(NamedTuple):
 
     @classmethod
     def none(cls, problem: StepProblem, triples: int) -> Blow:
-        """Of a step that begins as it is."""
+        """Return the result for a step without impacts before it."""
         m = len(problem.axes)
         return cls(problem, np.zeros((m + triples, 3)), np.full(m, -np.inf), 0)
 
 
 class Touching(NamedTuple):
-    """What touches in the islands that pass on a blow.
+    """The touching contacts and the joints of the islands that propagate impacts.
 
-    rows: (r,) contacts, and after them triples of joints; island: (r,) theirs. pair: of each of the contacts; of_pair: (pairs,)
-    the island of each; max_impacts: (pairs,) how many impacts it may have, one after the other.
+    rows: (r,) contacts, then triples of joint rows. island: (r,) of each row. pair: the index of the pair of each contact.
+    of_pair: (pairs,) the island of each pair. max_impacts: (pairs,) limit on the sequential impacts of each pair's island.
     """
 
     rows: Indices
@@ -80,7 +79,8 @@ class Touching(NamedTuple):
     max_impacts: Indices
 
     def meeting(self, due: Flags, supports: Flags) -> Indices:
-        """The rows of pairs that are due (pairs,), and in their islands those that support (m,) and the joints."""
+        """Return the rows of the pairs that collide, `due` (pairs,), with the supporting contacts (m,) and joints of their
+        islands."""
         contacts = len(self.pair)
         chosen = np.isin(self.island, self.of_pair[due])
         chosen[:contacts] &= due[self.pair] | supports[self.rows[:contacts]]
@@ -88,13 +88,13 @@ class Touching(NamedTuple):
 
 
 class Law:
-    """Newton's law of restitution where forces bring bodies together meanwhile, as in `restitution.py`.
+    """Newton's law of restitution for bodies that forces accelerate during the step, as in `restitution.py`.
 
-    room: (m,) m, how far contacts are from where their bodies rest.
+    room: (m,) m, the gap of each contact beyond its gap at rest.
     """
 
     def __init__(self, begin: Begin, contacts: ContactSet, problem: StepProblem, least: float):
-        """least: m/s, a rebound that is no faster is none."""
+        """least: m/s; slower rebounds do not occur."""
         system, self._e, self._least = problem.system, problem.restitution, least
         now, then = (relative_velocities(system, v)[:, 0] for v in (begin.velocities, system.velocity))
         pull = (now - then) / begin.force_time
@@ -102,20 +102,31 @@ class Law:
         self._late, self._fallen = 0.5 * begin.h * pull, 2.0 * pull * self.room
 
     def approach(self, speed: Floats) -> Floats:
-        """(m,) m/s at which bodies meet whose contacts open at speeds (m,) in the middle of the step; 0 where they do not."""
+        """Return (m,) m/s, the impact speeds, from the opening speeds (m,) in the middle of the step; 0 without an impact."""
         closing = -speed - self._late
         return np.where(closing > 0.0, np.sqrt(np.maximum(closing * closing + self._fallen, 0.0)), 0.0)
 
     def rebound(self, approach: Floats, negligible: float) -> Floats:
-        """(m,) m/s at which they then open in the middle of the step; 0 where they do not bounce."""
+        """Return (m,) m/s, the opening speeds in the middle of the step after the rebound; 0 without a rebound."""
         parts = self._e * approach
         return np.where(parts > max(self._least, negligible), np.maximum(parts - self._late, 0.0), 0.0)
 
 
 def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System, least: float, solve: Solve) -> Blow:
-    """Let bodies that touch pass on what they are hit by, where there is a third one to pass it on to.
+    """Resolve chains of impacts through touching bodies before the step is solved.
 
-    problem: of the contacts alone; system: with the joints that hold. least: m/s, what would part no faster does not bounce.
+    Parameters
+    ----------
+    begin : the step
+    contacts : the m contacts
+    problem : the contact problem without rows of joints
+    system : its system with t triples of joint rows
+    least : m/s; slower rebounds do not occur
+    solve : solves simultaneous impacts
+
+    Returns
+    -------
+    the problem after the impacts, with their impulses (m + t, 3) and approach speeds
     """
     m = len(contacts)
     touching = that_pass_on(begin, contacts, problem, system)
@@ -123,7 +134,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
     if touching is None:
         return none
     rows, law = touching.rows[: len(touching.pair)], Law(begin, contacts, problem, least)
-    # bodies that met in the step before are where they met: no gap is left between them
+    # Bodies that collided in the previous step are in contact: their virtual gap is 0.
     waiting = np.where(problem.approach_before > 0.0, np.maximum(-problem.system.slack, 0.0), 0.0)
     gap = np.ones(len(touching.of_pair))
     gap[touching.pair[waiting[rows] > 0.0]] = 0.0
@@ -140,7 +151,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
             break
         some = touching.meeting(due, problem.restitution == 0.0)
         hit = rows[due[touching.pair]]
-        # what supports gives way to no more than it does already
+        # Supporting contacts may not close faster than they already do.
         held = np.maximum(law.room / begin.h, -speed[:m, 0])
         held[hit] = slack[hit]
         left = system._replace(box=left_to_thresholds(system.box, impulse[m:]))
@@ -152,7 +163,7 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
         factorisations += spent
         taken[hit], waiting[:] = 0.0, 0.0
         struck[hit] = np.maximum(struck[hit], approach[hit])
-    # those that are left, if any, bounce at once
+    # The step solves any remaining rebounds simultaneously.
     kept = problem.system.slack.copy()
     kept[rows] = slack[rows]
     after = problem.system._replace(velocity=v, slack=kept)
@@ -160,8 +171,11 @@ def pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: Sy
 
 
 def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, system: System) -> Touching | None:
-    """What touches in the islands in which a contact bounces whose bodies could bounce off a third one; where impacts have no
-    order only if all that bounces is in rows."""
+    """Return the touching contacts of the islands that propagate impacts; None if there are none.
+
+    In such an island a contact bounces, and one of its bodies may bounce off a third body. Islands whose impacts have no order
+    are included only if all contacts that may bounce are in rows.
+    """
     fastest = float(np.abs(begin.bodies.predicted[:, :3]).max(initial=0.0))
     bounces = -problem.system.slack > NO_REBOUND * fastest
     if not bounces.any():
@@ -186,14 +200,18 @@ def that_pass_on(begin: Begin, contacts: ContactSet, problem: StepProblem, syste
         return None
     rows, island = rows[wanted], island[wanted]
     _, first, pair = np.unique(ends[rows[rows < m]], axis=0, return_index=True, return_inverse=True)
-    # a row of many passes each blow on once by each of its bodies
+    # In a long row, each body propagates an impact once.
     max_impacts = np.where(size <= MOST_STRUCK, MOST_BLOWS // size**3, size)
     return Touching(rows, island, pair.ravel(), island[first], max_impacts[island[first]])
 
 
 def have_no_order(contacts: ContactSet, rows: Indices, island: Indices, size: Indices) -> Flags:
-    """(r,) which rows, ascending, are of islands (r,) of such sizes whose impacts have no order that can be seen: those
-    of many, or in which two bodies meet at several points."""
+    """Return (r,) which rows belong to islands whose impacts have no visible order.
+
+    These are large islands, and islands in which two bodies touch at several points.
+
+    rows: (r,) ascending. island: (r,) of each row. size: (islands,) the number of rows and bodies of each island.
+    """
     chosen = rows[rows < len(contacts)]
     a, b = contacts.body_a[chosen], contacts.body_b[chosen]
     again = (a[1:] == a[:-1]) & (b[1:] == b[:-1])
@@ -201,7 +219,7 @@ def have_no_order(contacts: ContactSet, rows: Indices, island: Indices, size: In
 
 
 def islands_of(system: System, rows: Indices) -> tuple[Indices, Indices]:
-    """The islands (r,) that some rows (r,) of a system make of its bodies, and how many rows and bodies each of them has."""
+    """Return the islands (r,) that the given rows (r,) of a system form, and the number of rows and bodies of each island."""
     bodies = len(system.offset) - 1
     a, b = system.body_a[rows], system.body_b[rows]
     start, order = contact_islands(bodies, a, b)
@@ -213,8 +231,10 @@ def islands_of(system: System, rows: Indices) -> tuple[Indices, Indices]:
 
 
 def in_rows(begin: Begin, contacts: ContactSet, which: Flags) -> tuple[Flags, Flags]:
-    """(m,) contacts whose bodies, of those that move, have no more than two others beside them in some contacts (m,), on
-    opposite sides; and (m,) those of them of which a body has two."""
+    """Return (m,) the contacts between bodies in a row, and (m,) those of them with a body that has two neighbors.
+
+    A movable body is in a row if, among the contacts `which` (m,), it has at most two movable neighbors, on opposite sides.
+    """
     moves, ends = begin.model.dof >= 0, contacts.ends
     among = np.flatnonzero(which & moves[ends].all(axis=1))
     pairs, first = np.unique(ends[among], axis=0, return_index=True)
@@ -227,9 +247,9 @@ def in_rows(begin: Begin, contacts: ContactSet, which: Flags) -> tuple[Flags, Fl
 
 
 def next_to_meet(touching: Touching, gap: Floats, closing: Floats, bounces: Flags) -> Flags:
-    """(pairs,) those that meet next in their island; the gaps (pairs,) become those that there are then.
+    """Return (pairs,) which pairs collide next in their island, and update the virtual gaps (pairs,) to that time.
 
-    closing: (contacts,) m/s, bounces: (contacts,) those that do where they meet.
+    closing: (contacts,) m/s. bounces: (contacts,) which contacts bounce if they collide.
     """
     fastest, meets = np.full(len(gap), -np.inf), np.zeros(len(gap), np.bool_)
     np.maximum.at(fastest, touching.pair, closing)
@@ -248,9 +268,9 @@ def next_to_meet(touching: Touching, gap: Floats, closing: Floats, bounces: Flag
 
 
 def left_to_thresholds(box: Floats, impulse: Floats) -> Floats:
-    """The laws (j, 3, 3) of rows of joints, of whose two bounds impulses (j, 3) N s have used up a part.
+    """Return the bounds (j, 3, 3) of joint rows, less the impulses (j, 3) N s that previous impacts used of them.
 
-    A bound of zero is that of a limit, and each impact has it anew.
+    A bound of zero belongs to a limit. It is the same for each impact.
     """
     used = np.isfinite(box[..., :2]).all(axis=2)[..., None] & (box[..., :2] != 0.0)
     if not used.any():
@@ -262,9 +282,9 @@ def left_to_thresholds(box: Floats, impulse: Floats) -> Floats:
 
 
 def of_rows(problem: StepProblem, system: System, rows: Indices, slack: Floats, v: Floats, speed: Floats) -> StepProblem:
-    """The problem of some contacts and triples of joints, as yet at velocities v (dof,).
+    """Return the problem of some contacts and triples of joint rows, with initial velocities v (dof,).
 
-    slack: (m,) of contacts. speed: (k, 3) m/s, that rows of the system have at v; those of joints keep it, up to limits.
+    slack: (m,) m/s, of contacts. speed: (k, 3) m/s, of the rows of the system at v; joint rows keep it, except at limits.
     """
     m = len(slack)
     some, joints = rows[rows < m], rows[rows >= m]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Overlaps undone without giving bodies momentum."""
+"""Separation of overlapping bodies by a change of positions that adds no momentum."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-SOON, EXACTLY, COMPROMISE = range(3)  # the ways to part, one after the other
-# Of the multipliers, where overlaps contradict each other, for a compromise: a peg that fills its hole would slip out along
-# normals that hardly lean.
+SOON, EXACTLY, COMPROMISE = range(3)  # the methods, in the order in which they are tried
+# Multiplier steps of a compromise between conflicting overlaps. With more steps, a peg that fills its hole would slip out along
+# normals that are almost perpendicular to its axis.
 COMPROMISE_STEPS = 1
-CONTRADICTION = 0.25  # what contradicts each other would be parted faster than that by one over this
-# Times the fastest that a contact of an island is to open at: the most that bodies in it move against each other.
-FASTEST = 1.5
-FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
-# Of the fastest that a contact is to open at: what is aimed at, what will do where that is slow, and what will do in large
-# islands in motion, of which the next step parts what is left with what comes then; what stands would be unsettled by it.
+CONTRADICTION = 0.25  # overlaps conflict if `slow_down` would have to scale the velocities of an island by this or less
+FASTEST = 1.5  # limit on relative speeds at the contacts of an island, relative to its largest requested opening speed
+FACTORISING = 30  # number of iterations whose factorizations the work budget of a solve allows
+# Tolerances of the separation solve, relative to the largest requested opening speed: the target, what is accepted if progress
+# is slow, and what is accepted in large moving islands. There the next step corrects the rest together with new overlaps. A
+# resting stack would not settle with the last tolerance.
 PARTED, NEARLY_PARTED, PARTED_IN_MOTION = 1e-3, 1e-2, 1e-1
-CLEAR = 10.0  # rest offsets: nearer bodies may bear each other, and are brought no nearer; what is beyond is room
-PUSHING_ROUNDS = 12  # each with the contacts that the one before pushed against; then come all
-# Of the rest offset: what is nearer than this to its place is left there; in large islands in motion half of it is, for what
-# they are solved to lets as much in at a thousand contacts in each step
+CLEAR = 10.0  # rest offsets; bodies at a smaller gap may support each other and are brought no closer, larger gaps may close
+PUSHING_ROUNDS = 12  # each adds the contacts that the previous round violated; the round after them adds all contacts
+# Fraction of the rest offset; a smaller overlap is not corrected. The fraction is larger in large moving islands, because the
+# tolerance of their contact solve admits as much overlap in each step at a thousand contacts.
 NEGLIGIBLE, NEGLIGIBLE_IN_MOTION = 0.05, 0.5
 
 
@@ -54,16 +54,35 @@ def separation(
     in_motion: Bools,
     means: tuple[Indices, Floats],
 ) -> tuple[Floats, Floats]:
-    """Velocities (dof,) that, over this step and in addition to v, part bodies that are nearer than their rest offset.
+    """Compute velocities that separate overlapping bodies. They change positions only.
 
-    They move positions only, so an overlap is undone without a pop: the smallest motion in the kinetic metric (a contact
-    projection, by sweeps and ADMM where these come near enough) that opens overlaps at no more than the recovery speed, in half
-    extents of the smaller body a second, beyond what they let in themselves, and closes no gap but of bodies that stand clear:
-    what must not come nearer to that is pressed deeper into what it overlaps. Where overlaps contradict each other, a
-    compromise, unless it makes the deepest deeper. What v opens by itself is left to it. Joints hold meanwhile; joined: (k, 2)
-    bodies that they hold together, and (j, 3, 3) what they do. in_motion: (n,) those in large islands in motion. means: effort,
-    what it may cost, with all else in the step, and a warm start: (m,) N s, what contacts parted by in the try before of this
-    step. Also returns what they part by in this one.
+    They are the smallest motion in the kinetic metric (a frictionless contact projection) that opens every overlapping contact
+    at its target speed. They add no momentum, so overlaps disappear without a pop. Sweeps and ADMM compute them if they come
+    close enough.
+
+    Parameters
+    ----------
+    begin : the step
+    system : the contact problem, with m contacts and then the rows of joints
+    contacts : the m contacts
+    joined : (k, 2) bodies connected by joints, and (j, 3, 3) the bounds of the rows of joints, which stay satisfied
+    v : (dof,) m/s and rad/s, the solved velocities; their own opening speed counts toward the target
+    recovery_speed : half sizes of the smaller body per second; the largest opening speed, in addition to the overlap speed that
+        the curvature of the motion causes within the step
+    in_motion : (n,) bodies of large moving islands, which have looser tolerances
+    means : the work budget of the step, updated in place; and the warm start, (m,) N s, the separation impulses of the
+        previous attempt at this step
+
+    Returns
+    -------
+    velocities (dof,), to be added to `v` when positions are integrated; and (m,) N s, the separation impulses, zero if the
+    result is a compromise
+
+    Notes
+    -----
+    Contacts with a gap of at most `CLEAR` rest offsets may not close. A larger gap may close to that distance: if it could not,
+    a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise, and islands
+    whose deepest overlap it would deepen do not move.
     """
     effort, pushed = means
     model, h, (pairs, box) = begin.model, begin.h, joined
@@ -79,7 +98,7 @@ def separation(
         bias[len(gap) :] = left_to_limits(relative_velocities(system, v)[len(gap) :], box)
     apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
     if begin.bend is not None:
-        # not by bending: what is bent to make room springs back, and into what it was parted from
+        # Flexible bodies are not deformed: they would spring back into the bodies that they were separated from.
         apart = frames_of(apart)
     linked_a, linked_b = body_a, body_b
     if len(pairs):
@@ -95,7 +114,10 @@ def separation(
 
 
 def frames_of(system: System) -> System:
-    """The system of the frames alone, at rest; modes come after the twist of each body, and no mass couples them to it."""
+    """Return the system without modes, with bodies at rest.
+
+    The modes of a body follow its twist, and the mass matrix does not couple them to it.
+    """
     bodies, six = np.arange(len(system.offset), dtype=np.int64), np.arange(RIGID)
     rows = system.block_start[:-1, None] + np.diff(system.offset)[:, None] * six
     entries = (rows[:, :, None] + six).ravel()
@@ -112,23 +134,38 @@ def frames_of(system: System) -> System:
 
 @kernel
 def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
-    """What contacts are to be parted by, on top of velocities v (dof,): whether any is; (m,) which are; (m,) m/s, what the
-    slack of each is for that; (m,) m, the half extent of the smaller body; and whether all that are to be parted are of large
-    islands in motion.
+    """Return the target of each contact for the separation solve, in addition to velocities v.
 
-    of_contacts: (m,) bodies A and B, gaps, gaps at rest, rest offsets. of_bodies: (n,) degrees of freedom, half extents,
-    predicted twists (n, 6), and which are in large islands in motion. recovery_speed: half extents a second.
+    Parameters
+    ----------
+    system : the contact problem
+    v : (dof,) m/s and rad/s, the solved velocities
+    of_contacts : (m,) bodies A and B, gaps, gaps at rest and rest offsets in m
+    of_bodies : (n,) degrees of freedom, half sizes in m, predicted twists (n, 6), and which are in large moving islands
+    h : s, the step
+    recovery_speed : half sizes per second
 
-    A contact's normal velocity is not negative where the step begins. Over the step, a point at a distance r from the axis of a
-    rotating body leaves its tangent by omega^2 r h^2 / 2, and what slides over a surface of radius r leaves that by
-    u_t^2 h^2 / 2 r; half extents stand for both. So much the steps themselves let in.
+    Returns
+    -------
+    is_any : whether any contact has to be separated; if not, the arrays below are incomplete
+    near : (m,) which contacts have to be separated
+    wanted : (m,) m/s, the slack of each contact; negative if it has to open
+    size : (m,) m, the half size of the smaller body
+    all_move : whether all contacts that have to be separated belong to large moving islands
+
+    Notes
+    -----
+    The contact law keeps normal velocities from being negative at the start of the step. Over the step, a point at distance r
+    from the axis of a rotating body leaves its tangent by omega^2 r h^2 / 2, and a body that slides over a surface of radius r
+    leaves the tangent plane by u_t^2 h^2 / 2 r. Half sizes are used for both radii. Steps can cause this much overlap
+    themselves, so it is corrected in addition to the recovery speed.
     """
     (body_a, body_b, gap, rest, offset), (dof, extent, predicted, in_motion) = of_contacts, of_bodies
     m, is_any, all_move = gap.size, False, True
     near, wanted, size = np.empty(m, np.bool_), np.empty(m), np.empty(m)
     for k in range(m):
         moves = in_motion[body_a[k]] or in_motion[body_b[k]]
-        # by how much bodies come nearer than they rest, or are
+        # How much smaller than the gap at rest the gap is, after the opening that v gives.
         wanted[k] = rest[k] - gap[k] - h * max(relative_velocity(system, k, v)[0], 0.0)
         near[k] = wanted[k] > offset[k] * (NEGLIGIBLE_IN_MOTION if moves else NEGLIGIBLE)
         is_any |= near[k]
@@ -154,20 +191,29 @@ def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
 
 @kernel
 def parted(apart, ends, links, gaps, begun, limits, effort):
-    """Velocities (dof,) that part what overlaps, and (m,) N s what contacts part by: in the first of three ways that comes to
-    an answer, and as a compromise where bodies would have to move too fast for that.
+    """Solve for the separation velocities with the first of three methods that succeeds.
 
-    apart: a system whose contacts are to open at the speeds that their slacks are below zero by. ends: (n,) degrees of
-    freedom, and the bodies of contacts, (m,) and (m,). links: (k,) and (k,) bodies that hang together. gaps: (m,) m, as they
-    are and at rest, and half extents. begun: (m,) which overlap, (m,) N s what parted them in the try before. limits: s, the
-    step, and how nearly methods of first order have to part them.
+    The result is a compromise if bodies would have to move too fast otherwise.
+
+    Parameters
+    ----------
+    apart : the separation problem; a contact with negative slack has to open at that speed
+    ends : (n,) degrees of freedom, and (m,) and (m,) the bodies of the contacts
+    links : (k,) and (k,) bodies coupled by contacts or joints
+    gaps : (m,) m, current gaps, gaps at rest, and half sizes
+    begun : (m,) which contacts overlap, and (m,) N s, the separation impulses of the previous attempt
+    limits : s, the step; and the relative error that first-order methods have to reach
+
+    Returns
+    -------
+    velocities (dof,), and (m,) N s, the separation impulses, zero for a compromise
     """
     (dof, body_a, body_b), (near, pushed), (h, nearly) = ends, begun, limits
     m, rows, out = near.size, apart.body_a.size, np.zeros(apart.velocity.size)
     impulse, acting, overlapping = np.zeros((rows, 3)), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     overlapping[:m] = near
     acting[:m] = near | (pushed > 0.0)
-    # of those that pushed, those that what overlaps now pushes against
+    # Keep the contacts with a warm start only in islands that have an overlap now.
     chosen = islands_with(apart, acting, overlapping)
     acting[:] = False
     acting[chosen] = True
@@ -179,7 +225,7 @@ def parted(apart, ends, links, gaps, begun, limits, effort):
         is_parted = _part_by(way, nearly, apart, acting, fastest, effort, impulse, out)
         if is_parted and slow_down(apart, of_islands, out) > CONTRADICTION:
             return out, impulse[:m, 0].copy()
-        # another way to the same answer contradicts itself as much
+        # If the solution was too fast, another exact method would be too fast as well.
         way = way + 1 if not is_parted or way == COMPROMISE else COMPROMISE
         impulse[:] = 0.0
     leave_what_gets_worse(apart, of_islands, gaps, h, out)
@@ -188,13 +234,13 @@ def parted(apart, ends, links, gaps, begun, limits, effort):
 
 @kernel_part
 def _part_by(way, nearly, apart, acting, fastest, effort, impulse, out):
-    """Velocities (n,) that part what overlaps, by some of the contacts, (m,): those that overlap, and whatever these push
-    against. False where the way to solve it comes to nothing.
+    """Compute the separation velocities `out` (dof,) with one method; return whether it succeeded.
 
-    What is pushed less, the farther away it is, ends with the contacts near by: a heap of a thousand bodies in which two
-    overlap is not asked as a whole.
+    The active contacts, `acting` (m,), are those that overlap. Contacts that the solution violates are added round by round.
+    Motion decreases with distance from an overlap, so an overlap of two bodies in a pile of a thousand is solved with the
+    contacts near it.
     """
-    # what rests is parted exactly, lest it be moved a little in every other step
+    # Few bodies are separated exactly. Otherwise bodies at rest would move a little in every other step.
     slow = (nearly if apart.offset.size - 1 > FEW_BODIES else PARTED) * fastest
     new = acting
     out[:] = 0.0
@@ -217,7 +263,10 @@ def _part_by(way, nearly, apart, acting, fastest, effort, impulse, out):
 
 @inner_kernel
 def islands_with(system, acting, new):
-    """Of the contacts that act, (m,), those of islands that have a new one, (m,); ascending. The others are as they were."""
+    """Return the active contacts, (m,), of islands that have a new one, (m,), in ascending order.
+
+    The solution of the other islands is unchanged.
+    """
     chosen = np.flatnonzero(acting)
     start, contacts = contact_islands(system.offset.size - 1, system.body_a[chosen], system.body_b[chosen])
     wanted = np.zeros(chosen.size, np.bool_)
@@ -229,7 +278,7 @@ def islands_with(system, acting, new):
 
 @inner_kernel
 def _scatter(system, bodies, some, out):
-    """out (n,) := the velocities of some bodies, in their rows."""
+    """Write the velocities `some` of the given bodies to their entries of `out` (dof,)."""
     at = 0
     for body in bodies:
         for row in range(system.offset[body], system.offset[body + 1]):
@@ -239,7 +288,7 @@ def _scatter(system, bodies, some, out):
 
 @kernel_part
 def resists(system, acting, slow, out):
-    """(m,) which contacts, and rows of joints, velocities (n,) would break by more than `slow`, of those that do not act."""
+    """Return (m,) which inactive contacts and triples of joint rows the velocities `out` (dof,) violate by more than `slow`."""
     contacts, resisting = system.mu.size, np.zeros(acting.size, np.bool_)
     for k in range(acting.size):
         if acting[k]:
@@ -255,16 +304,20 @@ def resists(system, acting, slow, out):
 
 
 def left_to_limits(velocity: Floats, box: Floats) -> Floats:
-    """(j, 3) what of velocities (j, 3) in the rows of joints may be used up by velocities on top of them: what is left up to a
-    limit, by the laws (j, 3, 3)."""
+    """Return (j, 3) the velocities of joint rows that additional velocities may cancel.
+
+    These are velocities away from an active limit. velocity: (j, 3). box: (j, 3, 3), the bounds of the rows.
+    """
     to_lower, to_upper = box[..., 0] == 0.0, box[..., 1] == 0.0
     return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
 
 
 @kernel_part
 def _part_soon(nearly, apart, chosen, fastest, effort, impulse, out):
-    """By methods of first order, to a small part of what is wanted, or exactly where bodies are few; False where the first do
-    not reach that."""
+    """Solve with first-order methods to the relative error `nearly`, or exactly if there are few bodies.
+
+    Returns False if the first-order methods do not reach that error.
+    """
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
     if bodies.size <= FEW_BODIES:
         _project_apart(apart, chosen, fastest, False, effort, impulse, out)
@@ -281,10 +334,10 @@ def _part_soon(nearly, apart, chosen, fastest, effort, impulse, out):
 
 @inner_kernel
 def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
-    """By a contact projection of some contacts, impulse (m, 3), and the velocities (n,) of their bodies.
+    """Solve a contact projection of the chosen contacts; write their impulses (m, 3) and the velocities `out` (dof,).
 
-    A compromise has so few multiplier steps that overlaps which contradict each other share what they can have: from none each
-    time, for with every step more the impulses of a contradiction grow.
+    A compromise starts from zero impulses and takes few multiplier steps, because the impulses of conflicting overlaps grow
+    with each step. The error is then distributed over these overlaps.
     """
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
     m, operator = chosen.size, operator_of(part)
@@ -302,11 +355,12 @@ def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
 
 @kernel_part
 def slow_down(system, of_islands, out):
-    """Scales the velocities (dof,) of islands so that in none bodies move against each other faster than FASTEST times what its
-    contacts are to open at; returns the smallest scale. of_islands: (n,) degrees of freedom and islands, and the bodies of
-    contacts.
+    """Scale the velocities (dof,) of islands and return the smallest scale.
 
-    What parts two overlaps whose normals nearly oppose each other is a fast motion across both.
+    In each island, relative speeds at contacts are limited to FASTEST times the largest requested opening speed. Without this
+    limit, two overlaps with nearly opposite normals are separated by a fast motion across both.
+
+    of_islands: (n,) degrees of freedom and islands, and (m,) and (m,) the bodies of the contacts.
     """
     dof, islands, body_a, body_b = of_islands
     wanted, found = np.zeros(islands.size), np.zeros(islands.size)
@@ -329,10 +383,12 @@ def slow_down(system, of_islands, out):
 
 @kernel
 def leave_what_gets_worse(apart, of_islands, gaps, h, out):
-    """Stops those islands (n,) in which the velocities (dof,) bring the deepest overlap deeper within h seconds.
+    """Set the velocities (dof,) to zero in islands whose deepest overlap they would deepen within h seconds.
 
-    apart: the system, without bias. of_islands: as of `slow_down`, gaps: as of `parted`. A light body between the ground and a
-    heavy one that leans on it has no room to be parted in, and the nearest that there is to it may be far down.
+    A light body between the ground and a heavy body that leans on it has no room to separate. The compromise may then push it
+    far down.
+
+    apart: the separation problem, without bias. of_islands: as in `slow_down`. gaps: as in `parted`.
     """
     (dof, islands, body_a, body_b), (gap, rest, size) = of_islands, gaps
     deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)

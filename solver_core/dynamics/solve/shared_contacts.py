@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the contacts between two rigid bodies share what they transmit, if they are equal springs.
+"""Load sharing between the contacts of two rigid bodies, as if the contacts were equal springs.
 
-A wall on the ground is a rigid body on many more contacts than it needs. Which of them bear its weight is undetermined, and
-gaps of nanometres decide it, but the loads of its bonds depend on it. So the loads are found with the impulses that have the
-same force and moment, as if contacts were equal springs. With a small motion y of one body against the other and the rows G of
-a contact,
+A wall on the ground is a rigid body with many more contacts than it needs. The distribution of its weight over them is not
+unique, and gaps of nanometers decide it, but the loads of its bonds depend on it. The loads of bonds are therefore computed
+with impulses of the same total force and moment, distributed as if contacts were equal springs. With a small motion y of one
+body relative to the other and the rows G of a contact,
 
-    lam_n = max(0, G_n y),    lam_t = G_t y where lam_n > 0,    sum G^T lam = W.
+    lam_n = max(0, G_n y),    lam_t = G_t y if lam_n > 0,    sum G^T lam = W.
 
-Contacts press and never pull; y and the set of those that press are found in turn.
+Contacts push and never pull. The motion y and the set of pushing contacts are computed alternately.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ...linalg.small_dense import solved
 
 __all__ = ["shared_impulses"]
 
-MOST_ROUNDS = 30  # of finding which contacts press; a pair that does not settle keeps its impulses
-RIDGE = 1e-12  # of the trace, where contacts in a line leave a motion undetermined
-EXACT = 1e-6  # of W: what the sum may be off
+MOST_ROUNDS = 30  # updates of the set of pushing contacts; a pair that does not settle keeps its impulses
+RIDGE = 1e-12  # fraction of the trace, added to the diagonal because contacts in a line leave a motion undetermined
+EXACT = 1e-6  # relative tolerance of the sum W
 
 
 @kernel
 def shared_impulses(rows, pair, pairs, closed, impulse):
-    """(m, 3) N s, the impulses of contacts shared among those of each pair of bodies.
+    """Return (m, 3) N s, the impulses of contacts, shared among the contacts of each pair of bodies.
 
-    rows: (m, 3, 6) of one body of the pair. pair: (m,) its number below `pairs`, -1 for contacts that are left alone. closed:
-    (m,) which contacts may bear something. impulse: (m, 3) N s.
+    rows: (m, 3, 6) Jacobians of one body of the pair. pair: (m,) the pair of each contact, below `pairs`; -1 for contacts that
+    keep their impulses. closed: (m,) which contacts may carry load. impulse: (m, 3) N s.
     """
     out = impulse.copy()
     order = np.argsort(pair, kind="mergesort")
@@ -71,7 +71,7 @@ def _share(rows, members, impulse, out):
 
 @kernel
 def _wrench(rows, members, impulse):
-    """(6,) the sum of what contacts (k,) with impulses (m, 3) transmit."""
+    """Return (6,) the total wrench of contacts (k,) with impulses (m, 3)."""
     out = np.zeros(6)
     for k in members:
         for r in range(3):
@@ -82,7 +82,7 @@ def _wrench(rows, members, impulse):
 
 @kernel
 def _stiffness(rows, members, presses):
-    """(6, 6) the sum of G^T G of the contacts (k,) that press (k,), and its trace."""
+    """Return (6, 6) the sum of G^T G over the pushing contacts, and its trace. members: (k,) contacts. presses: (k,)."""
     matrix, trace = np.zeros((6, 6)), 0.0
     for at in range(members.size):
         for r in range(3 if presses[at] else 0):
@@ -98,7 +98,7 @@ def _stiffness(rows, members, presses):
 
 @kernel
 def _along(row, y):
-    """The product of a row (6,) and a motion (6,)."""
+    """Return the product of a row (6,) and a motion (6,)."""
     total = 0.0
     for i in range(6):
         total += row[i] * y[i]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -57,6 +59,16 @@ def test_what_a_constraint_bore_becomes_curves_of_its_object(scene, make_body, f
         assert [*force, *torque] == pytest.approx(list(reaction))
     scene.frame_set(3)
     assert list(ob.evaluated_get(bpy.context.evaluated_depsgraph_get())["reaction_torque"]) == pytest.approx(list(bore[3][3:]))
+
+
+def test_a_bake_without_a_frame_has_no_reactions_to_key(scene, make_body, fake_worker, monkeypatch):
+    from stiction.addon.output import reactions
+
+    constrain("FIXED", make_body("First"), make_body("Second"))
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    monkeypatch.setattr(reactions, "open_cache", lambda _: SimpleNamespace(frames=range(1, 1)))
+    with pytest.raises(RuntimeError, match="it has no frames; resume the bake"):
+        bpy.ops.stiction.reactions_to_curves()
 
 
 def test_reactions_that_are_not_unique_are_named_as_they_are_keyed(scene, make_body, fake_worker, capfd):

@@ -322,6 +322,30 @@ def test_the_panel_is_told_of_changes_and_of_lost_frames(scene, baked, extension
     assert len(said) == 1 and said[0].is_lost and scene.stiction.bake.cache in said[0].name
 
 
+def test_the_panel_forgets_what_had_changed_when_the_scene_is_baked_again(scene, baked, extension):
+    """Blender announces no change of an object at the end of a bake, and the panel went on to call the new bake outdated."""
+    from stiction.addon.bake import outdated
+
+    (watch,) = outdated.watches()
+    said = bpy.context.window_manager.stiction.changes
+    baked[1].rigid_body.friction = 0.9
+    watch.mark()
+    while watch.turn() is not None:
+        pass
+    assert len(said) == 1
+    handlers = bpy.app.handlers.depsgraph_update_post
+    kept = list(handlers)
+    handlers.clear()
+    try:
+        assert bpy.ops.stiction.bake() == {"FINISHED"}
+    finally:
+        handlers.extend(kept)
+    assert watch.has_to_look
+    while watch.turn() is not None:
+        pass
+    assert len(said) == 0
+
+
 def test_a_new_scene_with_copied_settings_has_no_bake(scene, baked):
     from stiction.addon.bake import outdated
 

@@ -90,6 +90,12 @@ def test_a_worker_is_told_to_wait_and_to_go_on_by_lines_on_its_input(start, work
     assert [event.record["event"] for event in list(process.all_events())[:-1]] == ["pause", "continue"]
 
 
+def test_what_a_library_prints_is_no_event_and_hides_no_end(start):
+    process = start("print('3'); print('null'); print('[1]'); raise SystemExit(5)")
+    (ended,) = process.all_events()
+    assert ended.status == 5 and ended.trouble.splitlines() == ["3", "null", "[1]"]
+
+
 def test_a_worker_that_hangs_is_killed(start, worker, monkeypatch):
     from stiction.addon.bake import process as processes
 

@@ -27,6 +27,7 @@ def scenes(extension):
 
 def scene_named(name):
     """The scene that the operator of this name adds."""
+    from stiction.solver_core.scenes import destruction as destruction_scenes
     from stiction.solver_core.scenes import everyday as everyday_scenes
     from stiction.solver_core.scenes import flexible as flexible_scenes
     from stiction.solver_core.scenes import jointed as jointed_scenes
@@ -35,6 +36,8 @@ def scene_named(name):
     from stiction.solver_core.scenes import published as published_scenes
     from stiction.solver_core.scenes import published_bending as bending_scenes
 
+    if name in DESTRUCTION:
+        return getattr(destruction_scenes, name)().spec
     every = scenes, everyday_scenes, jointed_scenes, published_scenes, flexible_scenes, machine_scenes, bending_scenes
     return next(getattr(of, name) for of in every if name in of.__all__)()
 
@@ -59,10 +62,11 @@ PUBLISHED += ["block_feeder", "double_action_jack", "bunny_drop"]
 FLEXIBLE = ["chairs", "bookshelf", "diving_board", "soft_heap", "card_bridge"]
 FLEXIBLE += ["composites", "dinosaurs", "bunnies_on_arches", "rubber_jam"]
 EVERYDAY = ["table_for_twelve", "bin_of_mugs", "library_shelf", "conveyor", "roly_polies"]
+DESTRUCTION = ["brick_wall", "window", "lost_column", "falling_chimney", "bonded_bridge", "ice_on_a_lake"]
 PLAIN = ["card_house", "arch", "tower", "wall", "dominoes", "slope", "dropped_cube", "jamming_rod"]
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE])
+@pytest.mark.parametrize("name", [*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *DESTRUCTION, *FLEXIBLE])
 def test_what_is_added_is_what_is_meant(scene, extension, name):
     wanted = scene_named(name)
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
@@ -125,6 +129,20 @@ def test_joints_are_added_as_they_are_meant(scene, extension, name):
             assert tuple(vars(axis).values()) == pytest.approx(tuple(vars(meant).values()), rel=1e-6)
 
 
+@pytest.mark.parametrize("name", DESTRUCTION)
+def test_bonds_are_added_as_they_are_meant(scene, extension, name):
+    from stiction.solver_core.scenes import destruction as scenes
+
+    wanted = getattr(scenes, name)()
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    meant, found = wanted.with_bonds().joints, read().joints
+    pairs = [{frozenset((joint.body_a, joint.body_b)) for joint in joints} for joints in (meant, found)]
+    assert pairs[0] == pairs[1] and len(pairs[0]) >= 13
+    strengths = [sorted((joint.strength.tension, joint.strength.shear) for joint in joints) for joints in (meant, found)]
+    # Blender keeps corners in single precision
+    np.testing.assert_allclose(strengths[0], strengths[1], rtol=1e-4, atol=1.0)
+
+
 def test_the_ground_is_the_plane_and_carries_the_whole_scene(scene, scenes):
     bpy.ops.stiction.add_slope(tangent=0.5)
     ground = next(body for body in read().bodies if body.name == "Ground")
@@ -164,7 +182,7 @@ def test_every_scene_of_the_menu_is_tested(extension):
     from stiction.addon.demos import DEMOS
 
     names = {operator.bl_idname.removeprefix("stiction.add_") for operator in DEMOS}
-    assert names == {*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *FLEXIBLE}
+    assert names == {*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *DESTRUCTION, *FLEXIBLE}
 
 
 def test_newtons_cradle_sets_the_substeps_that_it_needs_and_refuses_more_balls_than_it_has(scene):
@@ -188,13 +206,13 @@ def drawn_menu(name):
     return shown
 
 
-def test_the_menu_has_a_dozen_demos_by_topic_and_those_of_the_papers(extension):
+def test_the_menu_has_a_few_demos_by_topic_and_those_of_the_papers(extension):
     shown = drawn_menu("STICTION_MT_add_demo")
-    assert shown["operator"] == [] and len(shown["menu"]) == 6
+    assert shown["operator"] == [] and len(shown["menu"]) == 7
     topics = {getattr(bpy.types, name).bl_label: drawn_menu(name)["operator"] for name in shown["menu"]}
     papers = topics.pop("From the Papers")
     everyday = [name for names in topics.values() for name in names]
-    assert len(everyday) <= 12 and topics["Standing"][0] == "stiction.add_card_house"
+    assert len(everyday) <= 18 and topics["Standing"][0] == "stiction.add_card_house"
     assert len(set(everyday + papers)) == len(everyday + papers)
     for name in everyday + papers:
         assert getattr(bpy.ops.stiction, name.removeprefix("stiction.")).get_rna_type().identifier

@@ -161,6 +161,18 @@ def test_a_wedge_bakes_its_variations_and_writes_the_sheet(wedge, tmp_path):
     assert session().result == "2 of 2 variations are baked"
 
 
+def test_a_sweep_that_says_nothing_is_ended_and_says_how_to_go_on(wedge, tmp_path, monkeypatch):
+    from stiction.addon.blender.cooperative import at_once
+    from stiction.addon.farms import sweep
+    from stiction.addon.read.extract import extracting
+
+    monkeypatch.setattr(sweep, "LONGEST_SILENCE", 0.01)
+    extraction = at_once(extracting(bpy.context))
+    process = sweep.SweepProcess(extraction.spec, extraction.settings, tmp_path / "out", ["--vary=seed=1:2"])
+    (ended,) = process.new_events(wait=True)
+    assert ended.status == 1 and "run it again with the same folder" in ended.trouble
+
+
 @pytest.mark.slow
 def test_one_that_is_stopped_ends_with_the_variation_in_work(wedge, tmp_path):
     from stiction.addon.bake.job import WorkerEnded

@@ -55,6 +55,13 @@ def test_pieces_fill_the_object_and_take_its_place(make_body):
     assert ob.name not in bpy.context.scene.rigidbody_world.collection.objects
 
 
+def test_shape_keys_that_pieces_lose_are_named_in_a_warning(make_body, capfd):
+    ob = make_body("Vase")
+    ob.shape_key_add(name="Basis")
+    fracture(ob, count=3)
+    assert "do not take over everything: Vase has shape keys. Join Back restores it" in capfd.readouterr().out
+
+
 def test_join_back_leaves_nothing_behind(make_body):
     ob = make_body()
     kinds = ("objects", "meshes", "collections")

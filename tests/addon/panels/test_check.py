@@ -157,6 +157,11 @@ def no_folder(scene, make_body):
     scene.stiction.cache_directory = "/dev/null/cache"
 
 
+def debris_without_contacts(scene, make_body):
+    make_body("Box")
+    scene.stiction_debris.shown = bpy.data.objects.new("Debris", bpy.data.meshes.new("Debris"))
+
+
 def test_what_a_density_comes_to_is_told(make_body, look):
     """0.6 m by 0.4 m by 0.2 m at 500 kg/m3, and the same eight times."""
     for name, edge in (("Small", 1.0), ("Large", 2.0)):
@@ -193,6 +198,7 @@ CASES = {
     constraint_outside: ("WARNING", ("Hinge",), "constraint_membership", True),
     no_collection_of_constraints: ("WARNING", ("Hinge",), "constraint_membership", True),
     glue: ("WARNING", ("Hinge",), "disable_collisions", True),
+    debris_without_contacts: ("WARNING", (), "keep_contacts", True),
 }
 
 
@@ -350,6 +356,20 @@ def test_each_thing_is_found_and_mended(scene, make_body, look, no_contacts, cas
         assert (level, objects, field) not in found(look)
     else:
         assert bpy.ops.stiction.mend_found(index=index) == {"CANCELLED"}
+
+
+def test_a_contact_check_that_does_not_end_is_stopped_and_says_what_to_do(scene, make_body, look, monkeypatch):
+    from stiction.addon.bake import findings
+
+    make_body("Box")
+    monkeypatch.setattr(findings, "LONGEST_CHECK", 0.0)
+    contacts = findings.Contacts(look().sound)
+    try:
+        assert not contacts.runs
+        (told,) = contacts.findings()
+    finally:
+        contacts.end()
+    assert told.level == "ERROR" and "did not end within 0 s and was stopped" in told.message and "Reduce" in told.message
 
 
 @pytest.fixture

@@ -22,9 +22,11 @@ NO_SETTINGS = {
     "WedgeAxis": {"name"},
     "CollectionActivation": {"name"},
     "CollectionBonds": {"name"},
+    "SceneDebrisSettings": {"name", "shown"},
     "SceneWedge": {"name", "axes", "axis_index"},
     "STICTION_OT_bake_to_keyframes": set(),
     "STICTION_OT_add_contact_points": set(),
+    "STICTION_OT_add_debris": set(),
     "STICTION_OT_jump_to_worst": set(),
     "STICTION_OT_export_certificate": {"filepath", "filter_glob"},
 }
@@ -39,6 +41,7 @@ DIALOGUES = {
         "to_strip": "nla-strip",
     },
     "STICTION_OT_add_contact_points": {"with_marks": "with-marks"},
+    "STICTION_OT_add_debris": {"with_effects": "with-effects"},
     "STICTION_OT_jump_to_worst": {"measure": "worst-in"},
     "STICTION_OT_export_certificate": {"suffix": "accuracy-as"},
 }
@@ -68,6 +71,7 @@ def properties_of(owner: str) -> dict[str, bpy.types.Property]:
             "SceneDisplay": bpy.types.Scene.bl_rna.properties["stiction_display"].fixed_type,
             "CollectionActivation": bpy.types.Collection.bl_rna.properties["stiction_activation"].fixed_type,
             "CollectionBonds": bpy.types.Collection.bl_rna.properties["stiction_bonds"].fixed_type,
+            "SceneDebrisSettings": bpy.types.Scene.bl_rna.properties["stiction_debris"].fixed_type,
             "SceneWedge": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type,
             "WedgeAxis": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type.properties["axes"].fixed_type,
         }.get(owner) or bpy.types.Scene.bl_rna.properties["stiction"].fixed_type.properties["pairs"].fixed_type

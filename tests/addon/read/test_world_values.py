@@ -116,7 +116,7 @@ def test_keyed_speed_outdates_a_bake_by_its_keys_and_not_by_the_frame(scene, mak
     scene.frame_set(5)
     assert changes_since(before, made_from(scene)) == []
     key(scene, SPEED, {3: 0.25})
-    assert changes_since(before, made_from(scene)) == ["frame rate of the scene"]
+    assert changes_since(before, made_from(scene)) == ["speed of the scene"]
 
 
 def test_an_animation_whose_second_frame_is_frozen_gives_no_velocity(scene, make_body):

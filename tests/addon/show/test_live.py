@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -66,6 +67,19 @@ def test_objects_follow_a_hand_pulls_and_all_is_as_it_was(scene, falling):
     live.end()
     assert scene.rigidbody_world.enabled
     assert dump() == before
+
+
+def test_a_play_whose_kernels_are_compiled_first_says_so_with_their_count(falling, monkeypatch):
+    from stiction.addon.bake.job import WorkerMessage
+    from stiction.addon.show import live
+
+    told = []
+    monkeypatch.setattr(live, "started", lambda _module, events, *_: told.append(events) or SimpleNamespace(close=lambda: None))
+    playing = live.Live(bpy.context, read())
+    told[0].put(WorkerMessage({"event": "compiled", "kernels": 12, "there": 136, "whole": 544, "left": 75.0}))
+    assert not playing.follow(bpy.context)
+    assert "136 kernels of at most 544" in playing.status and "1:15 min left" in playing.status
+    playing.end()
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 import pytest
@@ -66,6 +68,19 @@ def test_a_friction_cone_is_as_wide_as_the_coefficient_and_as_high_as_the_normal
     np.testing.assert_allclose(rim[:, 2], 4.3, rtol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(rim[:, :2], axis=1), 0.5 * 0.3, rtol=1e-5)
     assert len(drawing.line_colours) == len(drawing.lines)
+
+
+def test_the_rim_of_a_cone_is_an_ellipse_where_a_surface_has_a_grain(lines, contacts):
+    """0.2 along a grain at 30 degrees to x and 0.5 across it; the other contact keeps its circle."""
+    along, across = np.array([np.sqrt(0.75), 0.5]), np.array([-0.5, np.sqrt(0.75)])
+    ellipse = np.zeros_like(contacts.ellipse)
+    ellipse[0, :, :2] = 0.2 * along, 0.5 * across
+    drawing = lines.draw_contacts(replace(contacts, ellipse=ellipse), wanted(lines, cones=True), BOTH, False)
+    ends = drawing.lines.reshape(2, -1, 2, 3)
+    with_grain, without = (one[one[..., 2] > z][:, :2] / 0.3 for one, z in zip(ends, (4.01, 5.01), strict=True))
+    np.testing.assert_allclose((with_grain @ along / 0.2) ** 2 + (with_grain @ across / 0.5) ** 2, 1.0, rtol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(with_grain, axis=1).min(), 0.2, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(without, axis=1), 0.5, rtol=1e-5)
 
 
 def test_the_length_of_lines_is_fitted_to_the_bodies(scene, contacts):

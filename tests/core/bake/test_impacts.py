@@ -33,13 +33,14 @@ def impacts(*rows):
         normal=np.tile(np.float32([0.0, 0.0, 1.0]), (count, 1)),
         impulse=columns[3].astype(np.float32),
         speed=np.float32(2.0 * columns[3]),
+        energy=np.float32(columns[3]),
     )
 
 
 def test_what_two_steps_have_of_one_impact_is_one_also_over_a_frame():
     frames = [impacts((0.038, 0, 1, 3.0, 0.0)), impacts((0.04, 0, 1, 1.0, 0.4))]
     (one,) = merged_impacts(frames, [STEP] * len(frames))
-    assert (one.time, one.impulse, one.speed) == (0.038, 4.0, 6.0)
+    assert (one.time, one.impulse, one.speed, one.energy) == (0.038, 4.0, 6.0, 4.0)
     np.testing.assert_allclose(one.point, [0.0, 0.0, 0.1], rtol=1e-6)
     np.testing.assert_allclose(one.normal, [0.0, 0.0, 1.0])
 
@@ -86,6 +87,7 @@ def bake(folder, contacts):
 def test_the_table_has_the_time_of_the_shot_and_the_names_of_bodies_and_materials(tmp_path):
     none = {name: np.zeros(0, np.float32) for name in ("force", "gap", "mu")}
     empty = {name: np.zeros((0, 3), np.float32) for name in ("point", "normal", "friction", "slip")}
+    empty["ellipse"] = np.zeros((0, 2, 3), np.float32)
     bodies = {"body_a": np.zeros(0, np.int32), "body_b": np.zeros(0, np.int32)}
     # 0.01 s of a scene at half speed are 0.02 s of the shot, half a frame
     met = impacts((0.01, 0, 1, 0.25, 0.125))

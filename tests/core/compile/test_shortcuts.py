@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -35,69 +34,6 @@ print(eliminate.inspect_asm(eliminate.signatures[0]))
 @pytest.fixture(autouse=True)
 def shortcuts():
     take_shortcuts()
-
-
-def loop_and_branch(x, n):
-    total = 0.0
-    for i in range(n):
-        y = x[i] * 2.0
-        if y > 1.0:
-            total += y
-        else:
-            total -= x[i : i + 2].sum()
-    return total, (x, n)
-
-
-def ir_of(function):
-    from numba.core.compiler import run_frontend
-
-    return run_frontend(function)
-
-
-def test_a_copied_block_has_variables_of_its_own_in_one_scope_of_its_own():
-    code = ir_of(loop_and_branch)
-    for block in code.blocks.values():
-        copied = deepcopy(block)
-        assert [str(one) for one in copied.body] == [str(one) for one in block.body]
-        mine, theirs = copied.scope, block.scope
-        assert mine is not theirs and mine.localvars._con.keys() == theirs.localvars._con.keys()
-        assert mine.redefined == theirs.redefined and mine.var_redefinitions == theirs.var_redefinitions
-        assert not {id(one) for one in mine.localvars._con.values()} & {id(one) for one in theirs.localvars._con.values()}
-        for statement in copied.body:
-            for variable in statement.list_vars():
-                assert variable is mine.localvars.get(variable.name) and variable.scope is mine
-        names = set(theirs.localvars._con)
-        mine.redefine("total", copied.loc)
-        assert set(theirs.localvars._con) == names != set(mine.localvars._con)
-
-
-def test_the_variables_of_a_statement_are_those_that_stand_in_it():
-    from numba.core import ir
-
-    def standing(value):
-        if isinstance(value, ir.Var):
-            return [value]
-        if isinstance(value, ir.Expr):
-            return standing(value._kws)
-        if isinstance(value, ir.Inst):
-            return standing(value.__dict__)
-        values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-        return [variable for one in values for variable in standing(one)]
-
-    statements = [one for block in ir_of(loop_and_branch).blocks.values() for one in block.body]
-    assert len(statements) > 20
-    for statement in statements:
-        assert list(map(id, statement.list_vars())) == list(map(id, standing(statement)))
-
-
-def test_each_block_uses_and_defines_what_numba_says():
-    from numba.core import analysis
-
-    blocks = ir_of(loop_and_branch).blocks
-    search: Any = analysis.compute_use_defs
-    found, numbas = search(blocks), search.__wrapped__(blocks)
-    assert (found.usemap, found.defmap) == (numbas.usemap, numbas.defmap)
-    assert any(found.usemap.values()) and any(found.defmap.values())
 
 
 def test_compile_options_are_equal_where_all_their_values_are():

@@ -324,11 +324,22 @@ def test_a_soft_ball_that_falls_on_a_pole_leaves_straight(substeps, end):
 
 
 @pytest.mark.slow
+def test_a_soft_ball_bounces_as_high_on_any_part_of_it():
+    """It came back with 1.50 to 1.95 m/s. A rigid ball of this mesh is the reference sideways: off its poles its facets send it
+    aside at up to 0.41 m/s."""
+    turns = [NO_TURN, *(Rotation.random(random_state=seed) for seed in range(3))]
+    left = [sideways(20, body_turned=turn) for turn in turns]
+    upward = np.array([one[0] for one in left])
+    assert np.ptp(upward) < 0.04 * upward.mean()
+    assert max(np.linalg.norm(one[1]) for one in left) < 0.41
+
+
+@pytest.mark.slow
 def test_a_mirrored_soft_ball_leaves_as_the_mirror_image():
-    """On any part of it: twelve shapes give way askew there, by up to a tenth of the speed of the fall."""
+    """On any part of it, and with less spin than the 4 rad/s that a rigid ball of this mesh can have."""
     turn = Rotation.from_rotvec([0.5, -0.9, 0.7])
     (upward, across, spin), (as_far, mirrored, as_fast) = (sideways(40, turn, is_mirrored) for is_mirrored in (False, True))
-    assert np.linalg.norm(across) < 0.1 * 3.0
+    assert spin < 4.0
     assert as_far == pytest.approx(upward, rel=0.02)
     np.testing.assert_allclose(mirrored, across * [1.0, -1.0], atol=0.02 * np.linalg.norm(across))
     assert as_fast == pytest.approx(spin, rel=0.1)

@@ -77,7 +77,7 @@ def simulation_of(spec, **settings):
 
 def place(spec, frame, k, x):
     """(3,) m: the mean of vertices of the k-th body at x of its own, in the world."""
-    first = sum(body.deformable.modes for body in spec.bodies[:k] if body.deformable is not None)
+    first = sum(modes(spec, i).shapes.shape[2] for i, body in enumerate(spec.bodies[:k]) if body.deformable is not None)
     vertices, shapes = spec.bodies[k].shape.vertices, modes(spec, k).shapes
     there = np.abs(vertices[:, 0] - x) < 1e-6
     own = vertices[there] + shapes[there] @ frame.modal[first : first + shapes.shape[2]]

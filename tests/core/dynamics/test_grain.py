@@ -230,6 +230,16 @@ def test_static_friction_ends_where_the_ellipse_does_and_sliding_has_the_dynamic
     np.testing.assert_allclose(found, exact, atol=6e-4)
 
 
+def test_kept_contacts_have_the_axes_of_the_ellipse():
+    """At a grain of 35 degrees, 0.2 along it and 0.5 across; the plane has no grain."""
+    contacts = sc.Simulation(on_slope(0.1, grained(0.2, 0.5, 35.0)), keep_contacts=True).advance().contacts
+    along = np.array([math.cos(math.radians(35.0)), math.sin(math.radians(35.0)), 0.0])
+    across = np.array([-along[1], along[0], 0.0])
+    form = np.einsum("mki,mkj->mij", contacts.ellipse, contacts.ellipse)
+    expected = 0.04 * np.outer(along, along) + 0.25 * np.outer(across, across)
+    np.testing.assert_allclose(form, np.broadcast_to(expected, form.shape), atol=1e-6)
+
+
 def root_of(matrix):
     values, vectors = np.linalg.eigh(matrix)
     return vectors @ np.diag(np.sqrt(values)) @ vectors.T

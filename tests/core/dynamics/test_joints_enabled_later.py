@@ -43,6 +43,16 @@ def test_a_falling_body_stops_where_it_is_when_it_is_glued_there(angular):
     assert not any(frame.giving_way.any() for frame in frames)
 
 
+def test_a_body_that_is_pulled_back_slowly_against_gravity_takes_whole_steps():
+    """Its weight times the way back is energy that the joint is to add; steps were cut into 128 parts for it."""
+    joint = glue(12, position=np.zeros(3))
+    frames = Simulation(scene([joint], crate(), gravity=G, frames=18), recovery_speed=0.5).run()
+    speed = 0.5 * 0.2 / np.sqrt(6.0)  # m/s, of radii of gyration
+    z = np.array([frame.poses[0, 2] for frame in frames])
+    np.testing.assert_allclose(np.diff(z[13:]) * FPS, speed, rtol=1e-3)
+    assert not any(frame.statistics.cuts.any() for frame in frames[13:])
+
+
 def test_two_bodies_that_turn_and_fly_are_one_from_the_frame_on_at_which_they_are_joined():
     """Momentum and angular momentum of the two about their common centre are those of before."""
     other = crate("Other", 0.7, velocity=(0.1, 0.2, -0.3))

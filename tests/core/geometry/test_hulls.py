@@ -11,7 +11,9 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from solver_core.geometry import build_shapes, convex_hull, hulls
+from solver_core.geometry import build_shapes, convex_hull, convex_polygons, hulls
+from solver_core.geometry.large_hulls import are_apart
+from solver_core.geometry.quickhull import hull_triangles
 from solver_core.scene.spec import ShapeKind, ShapeSpec
 
 CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
@@ -136,10 +138,15 @@ def a_ring(sides):
 
 
 @pytest.mark.parametrize("points", [on_a_sphere(300), a_ring(90), turned(CUBE, 2)], ids=["sphere", "ring", "cube"])
-def test_the_ways_of_large_hulls_come_to_the_faces_and_planes_of_small_ones(points, monkeypatch):
+@pytest.mark.parametrize(
+    "limits",
+    [((hulls, "MOST_HEIGHTS"), (convex_polygons, "MOST_COMPARED")), ((hulls, "MOST_EXACT"),)],
+    ids=["many faces", "many points"],
+)
+def test_the_ways_of_large_hulls_come_to_the_faces_and_planes_of_small_ones(points, limits, monkeypatch):
     usual = convex_hull(points)
-    monkeypatch.setattr(hulls, "MOST_HEIGHTS", 0)
-    monkeypatch.setattr(hulls, "MOST_COMPARED", 2)
+    for module, limit in limits:
+        monkeypatch.setattr(module, limit, 2)
     large = convex_hull(points)
     for name in ("vertices", "face_start", "face_vertices", "face_edges", "edges", "edge_faces"):
         np.testing.assert_array_equal(getattr(usual, name), getattr(large, name))
@@ -152,10 +159,10 @@ def test_a_large_polygon_reaches_as_far_as_its_farthest_corner():
     normal = np.cross(flat[100] - flat[0], flat[200] - flat[0])
     outward = np.cross(edge, normal / np.linalg.norm(normal))
     outward /= np.linalg.norm(outward, axis=1, keepdims=True)
-    assert abs(hulls._outside(flat[None], outward[None])) < 1e-12
-    assert hulls._outside(flat[None], -outward[None]) > 1.0
+    assert abs(convex_polygons._outside(flat[None], outward[None])) < 1e-12
+    assert convex_polygons._outside(flat[None], -outward[None]) > 1.0
     by_hand = (flat @ outward.T - (flat * outward).sum(axis=1)).max(axis=0)
-    supports = hulls._supports(flat, outward) - (flat * outward).sum(axis=1)
+    supports = convex_polygons._supports(flat, outward) - (flat * outward).sum(axis=1)
     np.testing.assert_allclose(supports, by_hand, rtol=0.0, atol=1e-12)
 
 
@@ -221,6 +228,39 @@ def test_20000_cocircular_points_cost_what_as_many_on_a_sphere_cost():
     # Qhull's exact hull takes thirty times as long for the prism: its time is quadratic in the corners of a face
     prism, sphere = two_rings(10_000), on_a_sphere(20_000)
     assert processor_time(lambda: convex_hull(prism)) < 6.0 * processor_time(lambda: convex_hull(sphere))
+
+
+@pytest.mark.slow
+def test_the_hull_of_true_corners_takes_less_time_than_qhull_alone_needs_for_triangles():
+    points = on_a_sphere(20_000)
+    assert processor_time(lambda: convex_hull(points)) < 1.5 * processor_time(lambda: ConvexHull(points))
+
+
+@pytest.mark.parametrize("count", [5, 50, 1000])
+def test_triangles_of_points_that_were_moved_apart_close_a_surface_of_the_volume_that_qhull_finds(count):
+    points = np.random.default_rng(count).normal(size=(count, 3))
+    triangles, across = hull_triangles(points, 1e-13)
+    corners = points[triangles]
+    volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    assert volume == pytest.approx(ConvexHull(points).volume, rel=1e-12)
+    for k in range(3):
+        ends = np.stack([triangles[:, k], triangles[:, (k + 1) % 3]], axis=1)
+        beyond = triangles[across[:, k]]
+        there = [(beyond[:, j] == ends[:, 1]) & (beyond[:, (j + 1) % 3] == ends[:, 0]) for j in range(3)]
+        assert np.any(there, axis=0).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_points_in_a_plane_have_no_triangles(count):
+    triangles, across = hull_triangles(np.random.default_rng(1).normal(size=(count, 3)) * [1.0, 1.0, 0.0], 1e-13)
+    assert len(triangles) == len(across) == 0
+
+
+def test_of_points_that_are_close_to_each_other_the_first_ones_are_kept():
+    points = np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.9, 2.0, 0.0], [0.9, 2.1, 0.0], [1.1, 0.0, 0.0], [1.1, 0.0, 5.0]])
+    assert are_apart(points, 1.0).tolist() == [True, False, True, False, True, True]
+    # in a row across the first axis every point would be compared with every other one
+    assert len(are_apart(np.linspace(0.0, 1.0, 200)[:, None] * [0.0, 1.0, 0.0], 1e-6)) == 0
 
 
 def processor_time(call):

@@ -8,9 +8,22 @@ import dataclasses
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from
+from solver_core.io.kept_contacts import contacts_from, contacts_to_arrays
 from solver_core.io.snapshot import snapshot_digest
 
-from ..caches import DIGEST, SETTINGS, SPEC, arrays_of, checkpoint, frame, same_frames, with_contacts, write, write_contacts
+from ..caches import (
+    BODIES,
+    DIGEST,
+    SETTINGS,
+    SPEC,
+    arrays_of,
+    checkpoint,
+    frame,
+    same_frames,
+    with_contacts,
+    write,
+    write_contacts,
+)
 
 
 def test_contacts_come_back_and_frames_are_the_same_with_and_without_them(tmp_path):
@@ -25,6 +38,13 @@ def test_contacts_come_back_and_frames_are_the_same_with_and_without_them(tmp_pa
     write(path, 10, 11)
     reader.refresh(anew=True)
     assert not reader.has_contacts and reader.contacts(11) is None
+
+
+def test_contacts_of_a_file_from_before_surfaces_had_a_grain_are_round():
+    arrays = contacts_to_arrays(with_contacts(11).contacts)
+    del arrays["ellipse"]
+    found = contacts_from(arrays, BODIES)
+    assert found.ellipse.shape == (len(found), 2, 3) and not found.ellipse.any()
 
 
 def test_a_bake_with_contacts_is_resumed_with_its_bytes_also_from_inside_of_them(tmp_path):

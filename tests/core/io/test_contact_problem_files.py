@@ -270,6 +270,7 @@ def arrays_of(problem):
         ("stiction_contact_problem", np.array(99), "version 99 .* update"),
         ("body_a", np.zeros(6), "must be whole numbers"),
         ("slack", None, "it has no array slack"),
+        ("bias", np.full((6, 3), 1.0 + 2.0j), "bias"),
     ],
 )
 def test_npz_whose_arrays_do_not_go_together_never_comes_to_a_kernel(tmp_path, name, value, words):

@@ -28,6 +28,7 @@ def on(number, *pairs):
         "mu": np.ones(count, np.float32),
     }
     vectors = {name: np.zeros((count, 3), np.float32) for name in ("point", "normal", "friction", "slip")}
+    vectors["ellipse"] = np.zeros((count, 2, 3), np.float32)
     return replace(some, body_a=a, body_b=b, state=np.ones(count, np.uint8), **columns, **vectors)
 
 

@@ -156,6 +156,7 @@ GONE = JointChange(2, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enable
     ("changes", "field"),
     [
         ({"strength": dataclasses.replace(BOND.strength, tension=0.0)}, "strength.tension"),
+        ({"strength": dataclasses.replace(BOND.strength, area=-1.0)}, "strength.area"),
         ({"strength": dataclasses.replace(BOND.strength, torsion=nan)}, "strength.torsion"),
         ({"angular": (FREE_AXIS, LOCKED, LOCKED)}, "strength"),
         ({"breaking_impulse": 1.0}, "strength"),

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A mesh for contact in place of the mesh that is rendered.
+
+The object that is rendered becomes a compound, whose shapes are those of its proxies. These are its children, with rigid
+bodies, and are not rendered. That is what Blender itself has for it, so Bullet, keyframes, and other tools have the same.
+"""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, PointerProperty, StringProperty
+from bpy.types import Context, Object, PropertyGroup
+from mathutils import Vector
+
+from ..blender.rigid_bodies import is_baked, is_linked
+from ..demos.demo_scene import world_members
+
+__all__ = ["is_away", "proxies_of", "register", "remove_proxies", "unregister", "use_proxies", "why_not"]
+
+
+class ProxyState(PropertyGroup):
+    """Of a proxy: the object that it stands for, and what both were before."""
+
+    stands_for: PointerProperty(type=Object)
+    is_made: BoolProperty(description="It was made to be a proxy, and goes with it")
+    was_child: BoolProperty()
+    was_body: BoolProperty()
+    in_render: BoolProperty()
+    display: StringProperty()
+    rendered_was_body: BoolProperty()
+    rendered_shape: StringProperty()
+
+
+def proxies_of(ob: Object) -> list[Object]:
+    """The proxies of an object."""
+    return [child for child in ob.children if child.stiction_proxy.stands_for == ob]
+
+
+def why_not(ob: Object, proxies: Sequence[Object]) -> str:
+    """What keeps an object from having these proxies, empty where nothing does."""
+    for one in (ob, *proxies):
+        if is_linked(one):
+            return f"{one.name} is linked from a library: make it local first"
+        if is_baked(one):
+            return f"{one.name} is moved by a bake: use Free Bake first"
+    if ob.stiction.use_flexible:
+        return f"{ob.name} is flexible, and a compound cannot bend: switch Flexible off"
+    above = ob.parent
+    while above is not None:
+        if above in proxies:
+            return f"{above.name} is the parent of {ob.name}, which follows it already: give {above.name} the rigid body"
+        above = above.parent
+    taken = next((one for one in proxies if one.stiction_proxy.stands_for not in (None, ob)), None)
+    if taken is not None:
+        return f"{taken.name} is the proxy of {taken.stiction_proxy.stands_for.name} already"
+    hollow = next((one for one in proxies if not one.data.polygons), None)
+    return f"{hollow.name} has no faces" if hollow is not None else ""
+
+
+def use_proxies(ob: Object, proxies: Sequence[Object], shape: str, context: Context, *, is_made: bool = False) -> None:
+    """Let an object collide by its proxies.
+
+    Parameters
+    ----------
+    ob : the object that is rendered; without a rigid body it gets an active one
+    proxies : meshes, for which `why_not` has no objection
+    shape : Blender's name of their collision shape
+    is_made : whether the proxies were made for it, and go with it
+    """
+    members = world_members(context).objects
+    before = proxies_of(ob)
+    was_body = ob.rigid_body is not None
+    was_shape = ob.rigid_body.collision_shape if was_body else ""
+    if before:
+        was_body, was_shape = before[0].stiction_proxy.rendered_was_body, before[0].stiction_proxy.rendered_shape
+    if ob.name not in members:
+        members.link(ob)
+    for proxy in proxies:
+        kept = proxy.stiction_proxy
+        if kept.stands_for is None:
+            kept.was_child, kept.was_body = proxy.parent == ob, proxy.rigid_body is not None
+            kept.in_render, kept.display, kept.is_made = proxy.hide_render, proxy.display_type, is_made
+        kept.stands_for, kept.rendered_was_body, kept.rendered_shape = ob, was_body, was_shape
+        if proxy.parent != ob:
+            place = proxy.matrix_world.copy()
+            proxy.parent, proxy.parent_type = ob, "OBJECT"
+            proxy.matrix_parent_inverse = ob.matrix_world.inverted_safe()
+            proxy.matrix_world = place
+        if proxy.name not in members:
+            members.link(proxy)
+        proxy.rigid_body.type, proxy.rigid_body.collision_shape = ob.rigid_body.type, shape
+        proxy.hide_render, proxy.display_type = True, "WIRE"
+    ob.rigid_body.collision_shape = "COMPOUND"
+
+
+def remove_proxies(ob: Object, context: Context) -> int:
+    """Let an object collide by its own mesh again, and let its proxies be what they were; returns their number."""
+    proxies = proxies_of(ob)
+    if not proxies:
+        return 0
+    first = proxies[0].stiction_proxy
+    rendered_was_body, rendered_shape = first.rendered_was_body, first.rendered_shape
+    for proxy in proxies:
+        kept = proxy.stiction_proxy
+        if kept.is_made:
+            mesh = proxy.data
+            bpy.data.objects.remove(proxy)
+            if not mesh.users:
+                bpy.data.meshes.remove(mesh)
+            continue
+        proxy.hide_render, proxy.display_type = kept.in_render, kept.display or "TEXTURED"
+        if not kept.was_body:
+            take_body_away(proxy, context)
+        if not kept.was_child:
+            place = proxy.matrix_world.copy()
+            proxy.parent = None
+            proxy.matrix_world = place
+        kept.stands_for = None
+    if rendered_was_body:
+        ob.rigid_body.collision_shape = rendered_shape
+    else:
+        take_body_away(ob, context)
+    return len(proxies)
+
+
+def take_body_away(ob: Object, context: Context) -> None:
+    """Let an object be no rigid body."""
+    if ob.rigid_body is not None:
+        with context.temp_override(object=ob, active_object=ob, selected_objects=[ob], selected_editable_objects=[ob]):
+            bpy.ops.rigidbody.object_remove()
+
+
+def is_away(ob: Object, proxies: Sequence[Object]) -> bool:
+    """Whether the boxes around an object and around all its proxies have no point in common."""
+
+    def box(objects: Sequence[Object]) -> tuple[np.ndarray, np.ndarray]:
+        corners = np.array([one.matrix_world @ Vector(corner) for one in objects for corner in one.bound_box])
+        return corners.min(axis=0), corners.max(axis=0)
+
+    (low, high), (proxy_low, proxy_high) = box([ob]), box(proxies)
+    return bool(((low > proxy_high) | (high < proxy_low)).any())
+
+
+def register() -> None:
+    """Give objects what they remember as proxies."""
+    bpy.utils.register_class(ProxyState)
+    Object.stiction_proxy = PointerProperty(type=ProxyState)
+
+
+def unregister() -> None:
+    """Take it away."""
+    del Object.stiction_proxy
+    bpy.utils.unregister_class(ProxyState)

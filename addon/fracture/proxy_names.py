@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which names of objects are those of an object's proxies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["PatternError", "patterns_of", "proxies_among"]
+
+# Blender numbers copies so.
+COPY = re.compile(r"(.*?)(\.\d{3,})?", re.DOTALL)
+
+
+class PatternError(ValueError):
+    """A pattern of names cannot be used."""
+
+
+def patterns_of(text: str) -> list[str]:
+    """The patterns in a text with commas; raises PatternError where one has not a single * for the name of the object."""
+    patterns = [part.strip() for part in text.split(",") if part.strip()]
+    for pattern in patterns:
+        if pattern.count("*") != 1 or pattern == "*":
+            raise PatternError(f"{pattern!r} needs one * for the name of the object and some other letters, as in *_proxy")
+    if not patterns:
+        raise PatternError("there is no pattern of names, such as *_proxy")
+    return patterns
+
+
+def proxies_among(names: Iterable[str], name: str, patterns: Iterable[str]) -> list[str]:
+    """The names that are those of an object's proxies, in order.
+
+    A proxy of Rock is Rock_proxy by the pattern *_proxy, and so are Rock_proxy_01 and Rock_proxy_02, which are parts. A proxy
+    of the copy Rock.001 is Rock_proxy.001 or Rock.001_proxy. Capital and small letters are alike.
+
+    Parameters
+    ----------
+    names : to choose from
+    name : of the object
+    patterns : each with a * for the name of the object
+    """
+    copied = COPY.fullmatch(name)
+    stem, number = (copied[1], copied[2] or "") if copied is not None else (name, "")
+    wanted = []
+    for pattern in patterns:
+        before, after = (re.escape(part) for part in pattern.split("*"))
+        wanted.append(f"{before}{re.escape(stem)}{after}(_\\d+)?{re.escape(number)}")
+        wanted.append(f"{before}{re.escape(name)}{after}(_\\d+)?")
+    fits = re.compile("|".join(f"(?:{one})" for one in wanted), re.IGNORECASE)
+    return sorted(each for each in names if each != name and fits.fullmatch(each))

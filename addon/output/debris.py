@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Debris for geometry nodes: an object whose points are the debris of the current frame; and the debris as a table."""
+# pyright: reportInvalidTypeForm=false
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.types import Context, Depsgraph, Object, Operator, PropertyGroup, Scene
+from numpy.typing import NDArray
+
+from ...solver_core.debris import DebrisKind, DebrisRates, write_debris
+from ...solver_core.io.cache import CacheError
+from ...solver_core.io.container import ContainerError
+from ...solver_core.process.command_line import UsageError
+from ...solver_core.process.console import one_line
+from ..bake.bake_files import cache_path, snapshot_of
+from ..blender.export_operator import ExportOperator
+from ..settings.display import remove_shown
+from .cached_contacts import CachedContacts
+from .cached_debris import CachedDebris, SceneDebris
+from .contact_points import NO_MATERIAL, materials_of
+from .debris_nodes import add_effects
+from .point_mesh import FLOAT, VECTOR, WHOLE, write_points
+
+__all__ = ["fill", "register", "remove_debris", "unregister"]
+
+UNDOABLE = {"REGISTER", "UNDO"}
+NAME = "Stiction Debris"
+DEFAULT = DebrisRates()
+ATTRIBUTES = {
+    "id": WHOLE,
+    "kind": WHOLE,
+    "age": FLOAT,
+    "life": FLOAT,
+    "impulse": FLOAT,
+    "speed": FLOAT,
+    "area": FLOAT,
+    "energy": FLOAT,
+    "random": FLOAT,
+    "body_a": WHOLE,
+    "body_b": WHOLE,
+    "material_a": WHOLE,
+    "material_b": WHOLE,
+    "debris_normal": VECTOR,
+    "slip": VECTOR,
+    "body_velocity": VECTOR,
+}
+
+
+class Cache:
+    """What has been read last."""
+
+    debris = CachedDebris()
+    # the last complaint, which is printed once and not at every frame
+    complaint = ""
+    contacts = CachedContacts()
+
+
+def follow_settings(self: PropertyGroup, _context: Context) -> None:
+    """Show the points that the settings ask for."""
+    fill(self.id_data)
+
+
+class SceneDebrisSettings(PropertyGroup):
+    """How much debris a bake makes, and the object that shows it: `scene.stiction_debris`."""
+
+    shown: PointerProperty(name="Debris", description="Object whose points are the debris at the current frame", type=Object)
+    per_area: FloatProperty(
+        name="Per Area",
+        description="Points per m² of broken bonds",
+        default=DEFAULT.per_area,
+        min=0.0,
+        soft_max=10_000.0,
+        update=follow_settings,
+    )
+    joint_area: FloatProperty(
+        name="Area of Joints",
+        description="Area in m² of a broken constraint that is no bond",
+        default=DEFAULT.joint_area,
+        min=0.0,
+        soft_max=1.0,
+        precision=4,
+        update=follow_settings,
+    )
+    per_joule_of_hits: FloatProperty(
+        name="Per Joule of Hits",
+        description="Points per joule that bodies lose when they hit each other",
+        default=DEFAULT.per_joule_of_hits,
+        min=0.0,
+        soft_max=1000.0,
+        update=follow_settings,
+    )
+    per_joule_of_scrapes: FloatProperty(
+        name="Per Joule of Scrapes",
+        description="Points per joule that friction takes from bodies that slide",
+        default=DEFAULT.per_joule_of_scrapes,
+        min=0.0,
+        soft_max=1000.0,
+        update=follow_settings,
+    )
+    least_impulse: FloatProperty(
+        name="Least Impulse",
+        description="Impulse in N s below which hits make no debris",
+        default=DEFAULT.least_impulse,
+        min=0.0,
+        soft_max=100.0,
+        update=follow_settings,
+    )
+    least_speed: FloatProperty(
+        name="Least Speed",
+        description="Closing speed below which hits make no debris",
+        default=DEFAULT.least_speed,
+        min=0.0,
+        soft_max=10.0,
+        unit="VELOCITY",
+        update=follow_settings,
+    )
+    lifetime: FloatProperty(
+        name="Lifetime",
+        description="Time for which a point is shown, in seconds of the simulation",
+        default=4.0,
+        min=0.01,
+        soft_max=60.0,
+        update=follow_settings,
+    )
+    seed: IntProperty(
+        name="Seed", description="Another seed gives other random places", default=0, min=0, update=follow_settings
+    )
+
+
+def rates_of(scene: Scene) -> DebrisRates:
+    """The rates that a scene asks for."""
+    own = scene.stiction_debris
+    return DebrisRates(**{name: getattr(own, name) for name in DebrisRates.__dataclass_fields__})
+
+
+def attributes_of(debris: SceneDebris, now: float, lifetime: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
+    """The points that are there at a moment, as "position", and their attributes.
+
+    Parameters
+    ----------
+    now : s of simulated time
+    lifetime : s, older points are not there
+    materials : (bodies + 1,) the number of the material of each, that of the world last
+    """
+    time = debris.points.events.time
+    # points are in the order of time
+    rows = np.arange(np.searchsorted(time, now - lifetime), np.searchsorted(time, now, side="right"))
+    events = debris.points.events.chosen(rows)
+    age = now - events.time
+    return {
+        "position": events.position,
+        "id": rows,
+        "kind": events.kind,
+        "age": age,
+        "life": age / lifetime,
+        **{name: getattr(events, name) for name in ("impulse", "speed", "area", "energy", "body_a", "body_b", "slip")},
+        "random": debris.points.random[rows],
+        "material_a": materials[events.body_a],
+        "material_b": materials[events.body_b],
+        "debris_normal": events.normal,
+        "body_velocity": events.velocity,
+    }
+
+
+def fill(scene: Scene) -> str:
+    """Let the scene's points of debris be those of its time; returns why there are none, or nothing."""
+    own = scene.stiction_debris
+    if own.shown is None or own.shown.type != "MESH":
+        return ""
+    debris, trouble = None, ""
+    try:
+        debris = Cache.debris.of_scene(scene, rates_of(scene))
+        trouble = "" if debris is not None else "there is no bake"
+    except (OSError, CacheError, ContainerError, UsageError) as error:
+        Cache.debris.forget()
+        trouble = str(error)
+    if debris is None:
+        if trouble != Cache.complaint:
+            print(one_line(f"Stiction: the debris of {scene.name} cannot be shown: {trouble}"))
+        Cache.complaint = trouble
+        write_points(own.shown.data, ATTRIBUTES, {})
+        return trouble
+    Cache.complaint = ""
+    bodies = tuple(body.name for body in debris.spec.bodies)
+    of_bodies = materials_of(scene, bodies)
+    names = sorted(set(of_bodies) - {""})
+    number = {name: index for index, name in enumerate(names)}
+    materials = np.array([*(number.get(name, NO_MATERIAL) for name in of_bodies), NO_MATERIAL], dtype=np.int32)
+    now = debris.seconds_at(scene.frame_current_final)
+    write_points(own.shown.data, ATTRIBUTES, attributes_of(debris, now, own.lifetime, materials))
+    # written only where it changes, for each write is a change of the object
+    for key, words in (("bodies", bodies), ("materials", names)):
+        if own.shown.get(key) != ", ".join(words):
+            own.shown[key] = ", ".join(words)
+    return ""
+
+
+def remove_debris(scene: Scene) -> None:
+    """Take the object away, with its mesh."""
+    ob = scene.stiction_debris.shown
+    if ob is not None:
+        scene.stiction_debris.shown = None
+        remove_shown(ob)
+
+
+class STICTION_OT_add_debris(Operator):
+    """Add an object with points where bonds break, bodies hit and scrape, for geometry nodes; Free Bake removes it"""
+
+    bl_idname = "stiction.add_debris"
+    bl_label = "Debris as Points"
+    bl_options = UNDOABLE
+
+    with_effects: BoolProperty(
+        name="With Effects", description="Add geometry nodes with chips, dust and sparks as well", default=True
+    )
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        ob = context.scene.stiction_debris.shown
+        if ob is not None and ob.name in context.scene.objects:
+            cls.poll_message_set(f"The points are there already: {ob.name}")
+            return False
+        return has_events(cls, context)
+
+    def execute(self, context: Context) -> set[str]:
+        scene = context.scene
+        ob = bpy.data.objects.new(NAME, bpy.data.meshes.new(NAME))
+        context.collection.objects.link(ob)
+        scene.stiction_debris.shown = ob
+        trouble = fill(scene)
+        if trouble:
+            remove_debris(scene)
+            self.report({"ERROR"}, f"There is no debris: {trouble}")
+            return {"CANCELLED"}
+        if self.with_effects:
+            add_effects(ob, scene)
+        for other in context.selected_objects:
+            other.select_set(False)
+        ob.select_set(True)
+        context.view_layer.objects.active = ob
+        said = counts(scene)
+        self.report({"INFO"} if said[0] else {"WARNING"}, said[1])
+        return {"FINISHED"}
+
+
+def counts(scene: Scene) -> tuple[int, str]:
+    """How many points the whole bake has, and that in words. Call it after `fill`."""
+    debris = Cache.debris.of_scene(scene, rates_of(scene))
+    kinds = debris.points.events.kind if debris is not None else np.zeros(0)
+    each = [int(np.count_nonzero(kinds == kind)) for kind in DebrisKind]
+    words = ", ".join(f"{count} of {name}" for count, name in zip(each, ("breaks", "hits", "scrapes"), strict=True))
+    if not sum(each):
+        return (
+            0,
+            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower Least Impulse and Least Speed",
+        )
+    return sum(each), f"{sum(each)} points in the whole bake: {words}"
+
+
+class STICTION_OT_export_debris(ExportOperator, Operator):
+    """Write all points of debris with time, place, impulse, speed, area, bodies and materials to a table"""
+
+    bl_idname = "stiction.export_debris"
+    bl_label = "Export Debris"
+
+    filter_glob: StringProperty(default="*.csv", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return has_events(cls, context)
+
+    def ending(self) -> str:
+        return "debris.csv"
+
+    def write(self, scene: Scene, file: Path) -> str:
+        cache = Path(cache_path(scene))
+        return f"Wrote {write_debris(snapshot_of(cache), cache, file, rates_of(scene))} points of debris to {file}"
+
+
+def has_events(operator: type[Operator], context: Context) -> bool:
+    """Whether the scene's bake has what debris comes from; for `poll`, which says why not."""
+    reader = Cache.contacts.reader(context.scene)
+    if reader is None:
+        operator.poll_message_set("There is no bake")
+        return False
+    if not reader.has_contacts:
+        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
+        return False
+    return True
+
+
+@persistent
+def follow_frame(scene: Scene, _depsgraph: Depsgraph | None = None) -> None:
+    """Before the frame is evaluated, so that nodes see its points."""
+    if scene.stiction_debris.shown is not None:
+        fill(scene)
+
+
+CLASSES = (SceneDebrisSettings, STICTION_OT_add_debris, STICTION_OT_export_debris)
+
+register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    """Add settings and operators, and follow the frames."""
+    register_classes()
+    Scene.stiction_debris = PointerProperty(type=SceneDebrisSettings)
+    bpy.app.handlers.frame_change_pre.append(follow_frame)
+
+
+def unregister() -> None:
+    """Follow them no more."""
+    bpy.app.handlers.frame_change_pre.remove(follow_frame)
+    Cache.debris.forget()
+    Cache.contacts.forget()
+    Cache.complaint = ""
+    del Scene.stiction_debris
+    unregister_classes()

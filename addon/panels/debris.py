@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel of debris."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.types import Context, Panel
+
+from .ui import MorePanel
+
+__all__ = ["register", "unregister"]
+
+CLOSED = {"DEFAULT_CLOSED"}
+
+
+class STICTION_PT_scene_debris(MorePanel, Panel):
+    bl_label = "Debris"
+    bl_options = CLOSED
+
+    def draw(self, context: Context) -> None:
+        layout, own = self.layout, context.scene.stiction_debris
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(context.scene.stiction, "keep_contacts")
+        column = layout.column(align=True)
+        column.prop(own, "per_area")
+        column.prop(own, "joint_area")
+        column.prop(own, "per_joule_of_hits")
+        column.prop(own, "per_joule_of_scrapes")
+        column = layout.column(align=True)
+        column.prop(own, "least_impulse")
+        column.prop(own, "least_speed")
+        layout.prop(own, "lifetime")
+        layout.prop(own, "seed")
+        column = layout.column(align=True)
+        column.operator("stiction.add_debris", icon="OUTLINER_OB_POINTCLOUD")
+        column.operator("stiction.export_debris", icon="EXPORT")
+
+
+def register() -> None:
+    """Add the panel."""
+    bpy.utils.register_class(STICTION_PT_scene_debris)
+
+
+def unregister() -> None:
+    """Take it away."""
+    bpy.utils.unregister_class(STICTION_PT_scene_debris)

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Debris of a bake, for effects: python -m solver_core.debris SNAPSHOT CACHE FILE.csv
+
+A bake has three kinds of events. Bonds break, bodies hit each other, and bodies scrape along each other. Points of debris are
+sampled from the events: a number per area of a broken bond, and a number per joule of a hit or a scrape. Each two bodies have
+a running sum of their area or energy, and point k appears where the sum passes (k + u_k) / rate with a random number u_k of the
+seed, the kind, and the names of the bodies. So neither the number of points nor their impulses depend on the time step.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dynamics.model.frame import FrameScrapes
+from .geometry.compounds import rotation_matrix
+from .impacts import STEPS_OF_AN_IMPACT, merged_impacts
+from .io import tables
+from .io.cache import CacheError, FrameCacheReader
+from .io.container import ContainerError
+from .io.outputs import TABLE, refuse_output, write_output
+from .io.snapshot import file_digest, read_snapshot
+from .process.command_line import ExitStatus, Parser, UsageError
+from .process.console import prepare_streams, tell
+from .scene.spec import SceneSpec
+from .scene.timing import Timing
+
+__all__ = [
+    "Debris",
+    "DebrisEvents",
+    "DebrisKind",
+    "DebrisRates",
+    "debris_of",
+    "events_of",
+    "main",
+    "sampled",
+    "write_debris",
+]
+
+Array = NDArray[np.float64]
+
+# What two bodies have of impacts within this time is one hit, whatever the time step.
+HIT_SECONDS = 0.05
+# A scene with more points is refused; Blender shows a few hundred thousand at a time.
+MOST_POINTS = 2_000_000
+# Frames; an event at the end of a frame belongs to it in spite of rounding.
+SAME_FRAME = 1e-6
+# Half the width of an even distribution in standard deviations.
+HALF_WIDTH = math.sqrt(3.0)
+
+
+class DebrisKind(IntEnum):
+    """What makes debris."""
+
+    BREAK = 0
+    HIT = 1
+    SCRAPE = 2
+
+
+@dataclass(frozen=True)
+class DebrisRates:
+    """How much debris events make.
+
+    Attributes
+    ----------
+    per_area : points per m² of broken bonds
+    joint_area : m², of a broken joint that is not a bond, or is one of an earlier version
+    per_joule_of_hits, per_joule_of_scrapes : points per J that a hit or a scrape dissipates
+    least_impulse : N s, weaker hits make none
+    least_speed : m/s, hits that close more slowly make none
+    seed : of the random numbers
+    """
+
+    per_area: float = 500.0
+    joint_area: float = 0.01
+    per_joule_of_hits: float = 2.0
+    per_joule_of_scrapes: float = 2.0
+    least_impulse: float = 0.1
+    least_speed: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise UsageError(f"{field.name.replace('_', ' ')} of the debris is {value}; it has to be 0 or more, and finite")
+
+
+@dataclass(frozen=True)
+class DebrisEvents:
+    """The n events of a bake in the order of time.
+
+    Attributes
+    ----------
+    kind : (n,) values of `DebrisKind`
+    time : (n,) s of simulated time since the first frame
+    duration : (n,) s, of scrapes, else 0
+    position : (n, 3) m, world
+    spread : (n, 3) m, standard deviation of the place along the world axes
+    normal : (n, 3) unit, world, from body a to body b
+    slip : (n, 3) m/s, velocity of b against a along the surface, of scrapes
+    velocity : (n, 3) m/s, world, the mean of both bodies at the place, at the end of the frame
+    impulse : (n,) N s, normal impulse of a hit, friction of a scrape
+    speed : (n,) m/s, at which a hit closes or a scrape slides
+    area : (n,) m², of a broken bond
+    energy : (n,) J, dissipated by a hit or a scrape
+    body_a, body_b : (n,) indices of bodies, -1 for the world
+    """
+
+    kind: NDArray[np.int64]
+    time: Array
+    duration: Array
+    position: Array
+    spread: Array
+    normal: Array
+    slip: Array
+    velocity: Array
+    impulse: Array
+    speed: Array
+    area: Array
+    energy: Array
+    body_a: NDArray[np.int64]
+    body_b: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def chosen(self, rows: NDArray[Any]) -> DebrisEvents:
+        """Some of the events, by their numbers or by flags."""
+        return DebrisEvents(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class Debris:
+    """Points of debris in the order of time.
+
+    Attributes
+    ----------
+    events : what each point comes from, with its own time and place, and its share of impulse, area and energy
+    random : (n,) from 0 to 1, for effects that differ from point to point
+    """
+
+    events: DebrisEvents
+    random: Array
+
+    def __len__(self) -> int:
+        return len(self.random)
+
+
+VECTORS_OF_EVENTS = ("position", "spread", "normal", "slip", "velocity")
+NUMBERS_OF_EVENTS = ("kind", "body_a", "body_b")
+
+
+def collected(rows: Sequence[dict[str, Any]]) -> DebrisEvents:
+    """Events from rows in any order; fields that a row lacks are 0."""
+    names = [field.name for field in fields(DebrisEvents)]
+    rows = sorted(rows, key=lambda row: (row["time"], row["kind"], row["body_a"], row["body_b"]))
+    columns = {}
+    for name in names:
+        shape = (len(rows), 3) if name in VECTORS_OF_EVENTS else (len(rows),)
+        column = np.zeros(shape, dtype=np.int64 if name in NUMBERS_OF_EVENTS else np.float64)
+        for k, row in enumerate(rows):
+            column[k] = row.get(name, 0.0)
+        columns[name] = column
+    return DebrisEvents(**columns)
+
+
+def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> DebrisEvents:
+    """The events of a bake.
+
+    Parameters
+    ----------
+    reader : the cache of the bake
+    spec : its scene
+    rates : hits below the thresholds are left out
+
+    Raises CacheError, also where contacts were not kept, and OSError.
+    """
+    if not reader.has_contacts:
+        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
+    events = collected([*breaks(reader, spec, rates), *contact_events(reader, rates)])
+    return replace(events, velocity=velocities_at(events, reader, spec))
+
+
+def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpec) -> Array:
+    """(n, 3) m/s, the mean velocity of both bodies at the places of events, in the frame that ends after each.
+
+    The world does not move, and has no part in the mean where the other body is one of the scene.
+    """
+    result = np.zeros((len(events), 3))
+    if not len(events) or not len(reader.frames):
+        return result
+    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(events.time) - SAME_FRAME).astype(np.int64)
+    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
+    both = np.column_stack([events.body_a, events.body_b])
+    for number in np.unique(frames):
+        rows = np.flatnonzero(frames == number)
+        frame = reader.read(int(number))
+        bodies = both[rows]
+        twists, origins = frame.velocities[bodies], frame.poses[bodies, :3]
+        arms = events.position[rows, None] - origins
+        at_place = twists[..., :3] + np.cross(twists[..., 3:], arms)
+        is_body = bodies >= 0
+        share = is_body / np.maximum(is_body.sum(axis=1, keepdims=True), 1)
+        result[rows] = np.einsum("ij,ijk->ik", share, at_place)
+    return result
+
+
+def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
+    """A row for each joint at the first frame at which it is broken."""
+    timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
+    gone = np.zeros(len(spec.joints), dtype=bool)
+    if not len(gone):
+        return
+    for number in reader.frames:
+        frame = reader.read(number)
+        for k in np.flatnonzero(frame.broken & ~gone):
+            joint = spec.joints[k]
+            a, b = index.get(joint.body_a, -1), index.get(joint.body_b, -1)
+            place, axes = joint.position, rotation_matrix(joint.orientation)
+            carrier = a if a >= 0 else b
+            if carrier >= 0:
+                body, pose = spec.bodies[carrier], frame.poses[carrier]
+                turn = rotation_matrix(pose[3:]) @ rotation_matrix(body.orientation).T
+                place, axes = pose[:3] + turn @ (place - body.position), turn @ axes
+            area = (joint.strength.area if joint.strength is not None else 0.0) or rates.joint_area
+            # as of a square section, whose sides are along X and Y of the bond
+            side = math.sqrt(area / 12.0)
+            yield {
+                "kind": DebrisKind.BREAK,
+                "time": timing.begin(number - spec.frame_start),
+                "position": place,
+                "spread": side * np.sqrt(axes[:, 0] ** 2 + axes[:, 1] ** 2),
+                "normal": axes[:, 2],
+                "area": area,
+                "body_a": a,
+                "body_b": b,
+            }
+        gone |= frame.broken
+
+
+def contact_events(reader: FrameCacheReader, rates: DebrisRates) -> Iterator[dict[str, Any]]:
+    """A row for each hit above the thresholds, and for each two bodies that scrape in a frame."""
+    kept = [(reader.contacts(frame), reader.info.seconds_to(frame) / reader.info.substeps) for frame in reader.frames]
+    there = [(contacts, step) for contacts, step in kept if contacts is not None]
+    # hits are merged over a time of their own, unless the steps are longer
+    windows = [max(step, HIT_SECONDS / STEPS_OF_AN_IMPACT) for _, step in there]
+    for hit in merged_impacts([contacts.impacts for contacts, _ in there], windows):
+        if hit.impulse < rates.least_impulse or hit.speed < rates.least_speed:
+            continue
+        yield {
+            "kind": DebrisKind.HIT,
+            "time": hit.time,
+            "position": hit.point,
+            "normal": hit.normal,
+            "impulse": hit.impulse,
+            "speed": hit.speed,
+            "energy": max(hit.energy, 0.0),
+            "body_a": hit.body_a,
+            "body_b": hit.body_b,
+        }
+    for contacts, _ in there:
+        yield from scrape_rows(contacts.scrapes)
+
+
+def scrape_rows(scrapes: FrameScrapes) -> Iterator[dict[str, Any]]:
+    for k in range(len(scrapes.time)):
+        yield {
+            "kind": DebrisKind.SCRAPE,
+            "time": float(scrapes.time[k]),
+            "duration": float(scrapes.duration[k]),
+            "position": scrapes.point[k],
+            "spread": scrapes.spread[k],
+            "normal": scrapes.normal[k],
+            "slip": scrapes.slip[k],
+            "impulse": float(scrapes.impulse[k]),
+            "speed": float(np.linalg.norm(scrapes.slip[k])),
+            "energy": float(scrapes.energy[k]),
+            "body_a": int(scrapes.body_a[k]),
+            "body_b": int(scrapes.body_b[k]),
+        }
+
+
+def sampled(events: DebrisEvents, names: Sequence[str], rates: DebrisRates) -> Debris:
+    """The points of debris that events make.
+
+    Parameters
+    ----------
+    events : in the order of time
+    names : of the bodies; the same names have the same random numbers, whatever else is in the scene
+    rates : points per amount
+
+    Raises UsageError where there are too many.
+    """
+    rate = {
+        DebrisKind.BREAK: rates.per_area,
+        DebrisKind.HIT: rates.per_joule_of_hits,
+        DebrisKind.SCRAPE: rates.per_joule_of_scrapes,
+    }
+    amounts = np.where(events.kind == DebrisKind.BREAK, events.area, events.energy)
+    expected = sum(float(amounts[events.kind == kind].sum()) * value for kind, value in rate.items())
+    if expected > MOST_POINTS:
+        raise UsageError(f"{expected:.3g} points of debris are more than {MOST_POINTS}; lower the rates of the debris")
+    parts = []
+    keys, which = np.unique(np.column_stack([events.kind, events.body_a, events.body_b]), axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.searchsorted(which.ravel()[order], np.arange(len(keys) + 1))
+    for k, (kind, a, b) in enumerate(keys.tolist()):
+        rows = order[ends[k] : ends[k + 1]]
+        label = f"{names[a] if a >= 0 else ''}\n{names[b] if b >= 0 else ''}".encode()
+        random = np.random.default_rng([rates.seed, kind, zlib.crc32(label)])
+        parts.append(sampled_of_pair(events.chosen(rows), amounts[rows], rate[DebrisKind(kind)], random))
+    if not parts:
+        return Debris(events, np.zeros(0))
+    joined = [np.concatenate([getattr(part.events, field.name) for part in parts]) for field in fields(DebrisEvents)]
+    points = DebrisEvents(*joined)
+    rows = np.argsort(points.time, kind="stable")
+    return Debris(points.chosen(rows), np.concatenate([part.random for part in parts])[rows])
+
+
+def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: np.random.Generator) -> Debris:
+    """The points of the events of one kind of two bodies.
+
+    Parameters
+    ----------
+    amounts : (n,) m² or J of the events
+    rate : points per amount
+    random : of the two bodies; each point takes five numbers
+    """
+    total = np.cumsum(amounts)
+    most = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
+    numbers = random.random((most, 5))
+    passed = (np.arange(most) + numbers[:, 0]) / rate if most else np.zeros(0)
+    is_passed = passed <= total[-1]
+    passed, numbers = passed[is_passed], numbers[is_passed]
+    row = np.searchsorted(total, passed)
+    share = 1.0 - (total[row] - passed) / amounts[row]
+    found = events.chosen(row)
+    part = 1.0 / (rate * amounts[row])
+    time = found.time + (share - 0.5) * found.duration
+    jitter = HALF_WIDTH * (2.0 * numbers[:, 1:4] - 1.0) * found.spread
+    # in the plane of the contact
+    jitter -= np.einsum("ij,ij->i", jitter, found.normal)[:, None] * found.normal
+    changed = {
+        "time": time,
+        "position": along_path(events, row, time) + jitter,
+        "impulse": part * found.impulse,
+        "area": part * found.area,
+        "energy": part * found.energy,
+    }
+    same = {field.name: getattr(found, field.name) for field in fields(found)}
+    return Debris(DebrisEvents(**same | changed), numbers[:, 4])
+
+
+def along_path(events: DebrisEvents, row: NDArray[np.int64], time: Array) -> Array:
+    """(k, 3) m, where two bodies touch at times between those of their events, which are in order; row: (k,) the event of each.
+
+    Between an event and the next one the point moves in a straight line, if they follow each other without a gap.
+    """
+    later = time > events.time[row]
+    other = np.clip(np.where(later, row + 1, row - 1), 0, len(events) - 1)
+    between = np.abs(events.time[other] - events.time[row])
+    lasts = 0.5 * (events.duration[row] + events.duration[other])
+    follows = (between > 0.0) & (between < 1.5 * lasts)
+    share = np.where(follows, np.abs(time - events.time[row]) / np.where(between > 0.0, between, 1.0), 0.0)
+    return events.position[row] + np.clip(share, 0.0, 1.0)[:, None] * (events.position[other] - events.position[row])
+
+
+def debris_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Debris:
+    """The points of debris of a bake; raises CacheError, OSError and UsageError as `events_of` and `sampled` do."""
+    return sampled(events_of(reader, spec, rates), [body.name for body in spec.bodies], rates)
+
+
+def table(debris: Debris, spec: SceneSpec) -> bytes:
+    """The points as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
+    events = debris.events
+    place = [f"{name}_{axis}" for name in ("point", "normal", "slip", "velocity") for axis in "xyz"]
+    header = ["time", "frame", "kind", "impulse", "speed", "area", "energy", *place]
+    header += ["body_a", "body_b", "material_a", "material_b", "random"]
+    frames = Timing(spec).frames_at(events.time)
+    rows = []
+    for k in range(len(debris)):
+        numbers = (events.impulse[k], events.speed[k], events.area[k], events.energy[k])
+        places = (*events.position[k], *events.normal[k], *events.slip[k], *events.velocity[k])
+        bodies = [spec.bodies[index] if index >= 0 else None for index in (int(events.body_a[k]), int(events.body_b[k]))]
+        words = ["" if body is None else body.name for body in bodies]
+        words += ["" if body is None else body.material.name for body in bodies]
+        when = [f"{value:.7g}" for value in (frames[k] / spec.fps, spec.frame_start + frames[k])]
+        kind = DebrisKind(int(events.kind[k])).name.lower()
+        rows.append([*when, kind, *(f"{value:.7g}" for value in (*numbers, *places)), *words, f"{debris.random[k]:.7g}"])
+    return tables.table(header, rows)
+
+
+def write_debris(snapshot: Path, cache: Path, file: Path, rates: DebrisRates) -> int:
+    """Write the debris of a bake to a file; returns the number of points.
+
+    Raises CacheError, ContainerError, UsageError and OSError.
+    """
+    refuse_output(file, TABLE)
+    spec, _ = read_snapshot(snapshot)
+    debris = debris_of(FrameCacheReader.of_snapshot(cache, spec, file_digest(snapshot)), spec, rates)
+    write_output(file, TABLE, table(debris, spec))
+    return len(debris)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    parser = Parser(prog="python -m solver_core.debris", description="Writes the debris of a bake.")
+    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
+    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache, with contacts")
+    parser.add_argument("file", metavar="FILE.csv", type=Path, help="the table to write")
+    for field in fields(DebrisRates):
+        kind = int if field.name == "seed" else float
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help="(%(default)s)")
+    try:
+        arguments = parser.parse_args(argv)
+        rates = DebrisRates(**{field.name: getattr(arguments, field.name) for field in fields(DebrisRates)})
+        write_debris(arguments.snapshot, arguments.cache, arguments.file, rates)
+    except (UsageError, OSError, CacheError, ContainerError) as error:
+        tell(str(error), sys.stderr)
+        return ExitStatus.BAD_INPUT
+    return ExitStatus.BAKED
+
+
+if __name__ == "__main__":
+    prepare_streams()
+    sys.exit(main(sys.argv[1:]))
