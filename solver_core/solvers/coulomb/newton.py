@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's method on contact and Coulomb friction together, in the method of multipliers, with the penalty that it bears.
+"""Semismooth Newton method for contact and Coulomb friction together, inside the method of multipliers.
 
-With y = (alpha, beta), rho > 0 and the response y(w) of `problem/coulomb.py`, whose friction radii are those of its own alpha,
+Let y = (alpha, beta), rho > 0, and y(w) the projection of `problem/coulomb.py`, whose friction radii follow from its own alpha:
 
     M (v - v_hat) = J^T y(v),    y(v) = y(y_k - rho (J v + c)),
 
-is solved for v by a semismooth Newton method with the derivative  M + J^T D J,  and y_(k+1) := y(v) repeats (Alart and Curnier
-1991, "A mixed formulation for frictional contact problems prone to Newton like solution methods"). A contact that slides makes
-the derivative unsymmetric, there is no function that every step brings down, and convergence is only local: this is a way to
-propose impulses, never to accept them.
+A semismooth Newton method with the derivative  M + J^T D J  solves this for v. Then y_(k+1) := y(v), and the step repeats
+(Alart and Curnier 1991, "A mixed formulation for frictional contact problems prone to Newton like solution methods"). A sliding
+contact makes the derivative unsymmetric. No merit function decreases in every step, and convergence is only local. The method
+therefore only proposes impulses; it never accepts them.
 
-Each y_(k+1) is a proximal point step: the impulses of contacts with the compliance 1/rho about y_k (Rockafellar 1976). With a
-small rho each contact answers mostly to itself, and Newton's method gets there from nearly anywhere; with a large one few steps
-are needed. Where bodies fit exactly, redundant contacts hand impulses on among them before anything slides: multipliers drift,
-by as much in every step as rho is large, while errors stay as they are. So rho rises after each step in which Newton's method
-is quick, and falls where it does not come to an end: those multipliers are dropped (Bertsekas 1982, "Constrained Optimization
-and Lagrange Multiplier Methods", sections 2.2 and 5.2, on when to raise a penalty). The nearest of all steps is proposed.
+Each y_(k+1) is a proximal point step: the impulses of contacts with compliance 1/rho about y_k (Rockafellar 1976). With a small
+rho, each contact depends mostly on itself, and Newton's method converges from almost any start. With a large rho, few proximal
+steps are needed. If bodies fit exactly, redundant contacts exchange impulses before anything slides: the multipliers drift in
+proportion to rho, and the errors do not decrease. So rho increases after each step in which Newton's method is fast. If the
+method does not converge, rho decreases, and its multipliers are discarded (Bertsekas 1982, "Constrained Optimization and
+Lagrange Multiplier Methods", sections 2.2 and 5.2, on when to raise a penalty). The step with the smallest error is proposed.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ __all__ = ["FIRST_PENALTIES", "newton"]
 
 Floats = NDArray[np.float64]
 
-# rho_k times the effective inverse mass. Tries of a solve begin with the first ones in turn: which of them leads to a solution
-# differs from problem to problem.
+# rho_k times the effective inverse mass. The tries of a solve start with these in turn, because the one that succeeds depends
+# on the problem.
 FIRST_PENALTIES = (1e2, 1e0, 1e1)
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
-PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts: what is linear needs no other
-RISE, FALL = 3.0, 0.1  # factors of the penalty, where Newton's method is quick, and where it does not come to an end
-QUICK_STEPS, MAX_STEPS = 5, 12  # of Newton's method
-MAX_UPHILL = 4  # whole steps among joints that bring nothing down: where pieces of the response meet these often lead on
-MAX_FALLS = 2  # of the penalty, one after the other
-WITHIN = 1e-2  # of the least natural map so far, that Newton's method leaves
-WITHIN_AT_MOST = 1e-4  # of the fastest velocity, in place of that map where it is larger
-REUSE = 0.1  # of the imbalance: a factor that leaves no more of it a step is used again where joints, linear, prevail
+PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts, because joints are mostly linear
+RISE, FALL = 3.0, 0.1  # factors of the penalty if Newton's method is fast, and if it does not converge
+QUICK_STEPS, MAX_STEPS = 5, 12  # Newton steps: at most so many if fast, and the limit
+MAX_UPHILL = 4  # full steps without a decrease, with joints only; at kinks of y(w) these often help
+MAX_FALLS = 2  # consecutive reductions of the penalty
+WITHIN = 1e-2  # target of Newton's method, relative to the smallest natural map so far
+WITHIN_AT_MOST = 1e-4  # upper bound of that map, relative to the velocity scale
+REUSE = 0.1  # a factor is reused with joints if a step leaves at most this fraction of the residual
 
 
 class _Law(NamedTuple):
-    """The law whose velocities are looked for: a `System`, sides of the friction polygon, rho (m,) and multipliers y (m, 3)."""
+    """The equation to solve: a `System`, sides of the friction polygon, rho (m,) [kg] and multipliers y (m, 3) [N s]."""
 
     system: System
     sides: int
@@ -71,8 +71,11 @@ class _Law(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """What velocities v lead to: the response y(v) (m, 3) and D (m, 3, 3); gradient: (n,) M (v - v_hat) - J^T y(v), and M^-1
-    of it; speed: (m, 3) J of that."""
+    """Evaluation of the equation at velocities v.
+
+    response: (m, 3) y(v). derivative: (m, 3, 3) D.
+    gradient: (n,) momentum residual M (v - v_hat) - J^T y(v). back: (n,) M^-1 times it. speed: (m, 3) J times `back`.
+    """
 
     response: Floats
     derivative: Floats
@@ -83,7 +86,7 @@ class _Trial(NamedTuple):
 
 @leaf_kernel
 def _respond_all(law, v, work, trial):
-    """The response y(v) and D of all contacts and joints; work: u and w, (3,) each."""
+    """Compute y(v) and D of all contacts and joints. work: two arrays (3,)."""
     (system, sides, rho, y), (u, w) = law, work
     for k in range(rho.size):
         gap_velocity(system, k, v, u)
@@ -97,7 +100,7 @@ def _respond_all(law, v, work, trial):
 
 @inner_kernel
 def _imbalance(law, v, trial):
-    """The kinetic norm of M (v - v_hat) - J^T y(v), all of `trial` being brought up to v."""
+    """Update `trial` to v, except `speed`, and return the kinetic norm of its momentum residual."""
     _respond_all(law, v, (np.empty(3), np.empty(3)), trial)
     imbalance(law.system, BOTH, trial.response, v - law.system.velocity, (trial.gradient, trial.back))
     square = 0.0
@@ -108,7 +111,7 @@ def _imbalance(law, v, trial):
 
 @kernel_part
 def _factorise(operator, derivative, effort):
-    """Whether M + J^T D J has a factorisation, which the operator has then."""
+    """Factor M + J^T D J in the storage of the operator. Return False if there is no factor."""
     assemble(operator, derivative, FALSE)
     count_factorisation(effort)
     return factorise_lu(operator.blocks.structure, operator.factor)
@@ -116,7 +119,10 @@ def _factorise(operator, derivative, effort):
 
 @kernel_part
 def _search(law, v, step, now, trial, at):
-    """The imbalance after as much of a step as brings it down, and whether any does; at (n,) := the velocities there."""
+    """Backtrack along a Newton step until the residual norm decreases, and return the last norm.
+
+    now: norm at v. at: (n,) output, velocities of the last trial. If no step length helps, the result is not below `now`.
+    """
     t, after = 1.0, np.inf
     while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
         for i in range(v.size):
@@ -128,8 +134,11 @@ def _search(law, v, step, now, trial, at):
 
 @kernel_part
 def _settle(law, operator, target, effort, v, trial):
-    """Newton's method for the velocities v (n,) of a law, within a target, m/s; returns its steps, -1 where it does not come to
-    an end. The next multipliers are the response of the trial."""
+    """Solve for the velocities v (n,) of a law with Newton's method, and return the number of steps, or -1 if it fails.
+
+    target: bound on the velocity change that the residual would cause at a contact [m/s].
+    v: on input, the start; on output, the solution. The next multipliers are `trial.response`.
+    """
     system, at = law.system, np.empty(v.size)
     last, factored, linear = np.inf, False, system.box.shape[0] > 0
     uphill = MAX_UPHILL if linear else 0
@@ -147,7 +156,7 @@ def _settle(law, operator, target, effort, v, trial):
         solve_lu_in_place(operator.blocks.structure, operator.factor, step)
         after = _search(law, v, step, now, trial, at)
         if not after < now and not fresh:
-            # not along the step of a factor of another place
+            # The reused factor gave no descent direction, so factor again at the present velocities.
             factored = False
             now = _imbalance(law, v, trial)
             continue
@@ -165,9 +174,16 @@ def _settle(law, operator, target, effort, v, trial):
 
 @inner_kernel
 def newton(operator, sides, first_penalty, criteria, effort, state):
-    """Improve a state until its natural map is at most `criteria.target`, or `criteria.acceptable` and slow to fall, or
-    `criteria.fallback` and that at the largest penalty, or is not halved any more; returns it, m/s. sides: of a friction
-    polygon, 0 for the disk."""
+    """Improve a state and return its natural map [m/s].
+
+    It stops if the natural map is at most `criteria.target`, or at most `criteria.acceptable` with slow progress, or at most
+    `criteria.fallback` with slow progress at the largest penalty. It also stops if the error is no longer halved.
+
+    sides: number of sides of the friction polygon, 0 for the disk.
+    first_penalty: first rho times the effective inverse mass.
+    effort: counts and bounds the work.
+    state: on input, the warm start; on output, the impulses with the smallest natural map and their velocities.
+    """
     system, impulse = operator.system, state.impulse
     m, n, rho = impulse.shape[0], state.v.size, np.empty(impulse.shape[0])
     trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty((m, 3)))
@@ -175,7 +191,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     update_velocities(system, now)
     copy_vector(now.v, state.v)
     least = natural_error(system, now.impulse, now.v, operator.kappa, sides)
-    # what is asked to be better may be good by this measure, and is not by another one
+    # The start may already be within the target here, but not by another residual. So always require an improvement.
     target, falls = min(criteria.target, SLOW_GAIN * least), 0
     penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
     while least > (criteria.acceptable if slow else target) and penalty >= LEAST_PENALTY and not spent(effort):
