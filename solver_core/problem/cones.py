@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Projections onto the convex sets of contact and friction, each with the derivative that a Newton method needs.
+"""Projections onto the convex sets of contact and friction, each with the derivative for a Newton method, and natural maps.
 
-The sets are those of one contact: the half-line of normal impulses, the friction disk |y| <= r and the regular polygon
-inscribed in it (Kaufman et al. 2008, (6) and (7)), with a vertex on the first tangent axis; and the interval of a joint's row,
-which may give way (a compliance gamma). From them come the natural maps,
-zero where contact, or friction, holds: differences that cancel are not taken, for impulses can be 1e9 times their errors.
+The sets of a contact are the half-line of normal impulses, the friction disk |y| <= r, and the regular polygon inscribed in it
+(Kaufman et al. 2008, (6) and (7)), which has a vertex on the first tangent axis. The set of a joint row is an interval, with a
+compliance gamma. A natural map is zero if and only if contact or friction holds. Where possible, the natural maps avoid
+differences that cancel, because impulses can be 1e9 times their errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 @leaf_kernel
 def project_half_line(w):
-    """Closest y >= 0 to w and dy/dw."""
+    """Return the closest y >= 0 to w, and dy/dw."""
     if w > 0.0:
         return w, 1.0
     return 0.0, 0.0
@@ -36,13 +36,13 @@ def project_half_line(w):
 
 @kernel_part
 def project_disk(w1, w2, radius):
-    """Closest point of the disk to (w1, w2): (y1, y2, d11, d12, d22), d the symmetric derivative dy/dw."""
+    """Return the point of the disk closest to (w1, w2), and its symmetric derivative dy/dw: (y1, y2, d11, d12, d22)."""
     if radius <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
     norm = np.sqrt(w1 * w1 + w2 * w2)
     if norm <= radius:
         return w1, w2, 1.0, 0.0, 1.0
-    # y = r w / |w|, so dy/dw = r/|w| (I - w w^T / |w|^2): only turning w moves y
+    # y = r w / |w|, so dy/dw = r/|w| (I - w w^T / |w|^2): only a rotation of w moves y
     e1, e2 = w1 / norm, w2 / norm
     shrink = radius / norm
     return radius * e1, radius * e2, shrink * e2 * e2, -shrink * e1 * e2, shrink * e1 * e1
@@ -50,11 +50,11 @@ def project_disk(w1, w2, radius):
 
 @kernel_part
 def project_polygon(w1, w2, radius, sides):
-    """Closest point of the polygon to (w1, w2): (y1, y2, d11, d12, d22), as for the disk."""
+    """Return the point of the polygon closest to (w1, w2), and its derivative: (y1, y2, d11, d12, d22), as for the disk."""
     if radius <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0
     half = np.pi / sides
-    # by symmetry the nearest side is the one in whose sector w lies; turn it so that its outward normal is the first axis
+    # By symmetry, the nearest side is the one whose sector contains w. Use axes whose first one is its outward normal.
     angle = (np.floor(arctangent(w2, w1) / (2.0 * half)) + 0.5) * 2.0 * half
     s, c = sine_and_cosine(angle)
     out, along = c * w1 + s * w2, c * w2 - s * w1
@@ -70,7 +70,7 @@ def project_polygon(w1, w2, radius, sides):
 
 @inlined_kernel
 def project_friction(w1, w2, radius, sides):
-    """Onto the disk (sides 0) or the polygon, as these."""
+    """Project onto the disk if sides is 0, else onto the polygon."""
     if sides == 0:
         return project_disk(w1, w2, radius)
     return project_polygon(w1, w2, radius, sides)
@@ -78,10 +78,10 @@ def project_friction(w1, w2, radius, sides):
 
 @leaf_kernel
 def project_interval(w, low, high, give):
-    """The y in low <= y <= high that is closest to w / give, and dy/dw.
+    """Return the y in low <= y <= high closest to w / give, and dy/dw.
 
-    give = 1 + rho gamma >= 1: where y = P(y - rho u) with it, -(u + gamma y) is in the normal cone of the interval, for
-    y + rho gamma y + rho N(y) contains y - rho u.
+    give = 1 + rho gamma >= 1 makes this a proximal map P. If y = P(y - rho u), then y + rho gamma y + rho N(y) contains
+    y - rho u. That is, -(u + gamma y) is in the normal cone N(y) of the interval.
     """
     y = w / give
     if y < low:
@@ -93,7 +93,7 @@ def project_interval(w, low, high, give):
 
 @kernel_part
 def natural_interval(y, u, kappa, low, high, gamma):
-    """(y - P(y - kappa u)) / kappa, in m/s: zero where -(u + gamma y) is in the normal cone of the interval."""
+    """Return (y - P(y - kappa u)) / kappa [m/s], zero if -(u + gamma y) is in the normal cone of the interval."""
     give = 1.0 + kappa * gamma
     w = (y - kappa * u) / give
     if w < low:
@@ -105,14 +105,16 @@ def natural_interval(y, u, kappa, low, high, gamma):
 
 @leaf_kernel
 def natural_normal(y, u, kappa):
-    """(y - max(0, y - kappa u)) / kappa, in m/s: zero where 0 <= u perp y >= 0."""
+    """Return (y - max(0, y - kappa u)) / kappa [m/s], zero if 0 <= u perp y >= 0."""
     return u if y > kappa * u else y / kappa
 
 
 @leaf_kernel
 def natural_friction(t1, t2, u1, u2, radius, kappa, sides):
-    """|t - P(t - kappa u)| / kappa, in m/s, P onto the disk (sides 0) or the polygon: zero where friction opposes u with all
-    that the radius allows."""
+    """Return |t - P(t - kappa u)| / kappa [m/s], with P onto the disk (sides 0) or the polygon.
+
+    It is zero if t is in the set and u is zero, or if t opposes u with the largest impulse that the radius allows.
+    """
     w1, w2 = t1 - kappa * u1, t2 - kappa * u2
     p1, p2, d11, _, d22 = project_friction(w1, w2, radius, sides)
     if d11 == 1.0 and d22 == 1.0:

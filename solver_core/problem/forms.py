@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems by their matrices, as other programs have them and as they are kept in files.
+"""Contact problems given by their matrices, for exchange with other programs and for files.
 
     local     u = W r + V l + q,     0 = V^T r + R l + s
     global    M v = H r + G l + f,   0 = G^T v + b,   u = H^T v + w
 
-and Coulomb's law between u and r at every contact, of `dim` rows each, the normal first (Acary, Bremond, Koziara and Perignon
+with Coulomb's law between u and r at every contact, which has `dim` rows, normal first (Acary, Bremond, Koziara and Perignon
 2014, "FCLIB: a collection of discrete 3D frictional contact problems"). All matrices are sparse.
 """
 
@@ -30,14 +30,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Matrix = Any  # a csr_matrix, of which stubs say that it may have no shape
 
-WIDEST_BODY = 60  # degrees of freedom that M couples: what is wider is no body, but a mesh of elements
-COLUMNS_AT_ONCE = 256  # of M^-1 H
+WIDEST_BODY = 60  # largest number of coupled degrees of freedom in M that count as one body
+COLUMNS_AT_ONCE = 256  # columns of M^-1 H that are computed at once
 
 
 @dataclass(frozen=True)
 class Solution:
-    """r: (m dim,) impulses of contacts. u: (m dim,) their velocities. l: (b,) of bilateral constraints. v: (n,) of the bodies,
-    none in the local form."""
+    """Solution of a problem in the local or global form.
+
+    r: (m dim,) impulses of contacts [N s]. u: (m dim,) relative velocities [m/s].
+    l: (b,) impulses of bilateral constraints. v: (n,) velocities of bodies, empty in the local form.
+    """
 
     r: Floats
     u: Floats
@@ -77,8 +80,13 @@ def _friction(values: ArrayLike, contacts: int) -> Floats:
 
 @dataclass(frozen=True)
 class LocalForm:
-    """A problem by its Delassus operator. W: (m dim, m dim). q: (m dim,). mu: (m,). V: (m dim, b), R: (b, b), s: (b,) of
-    bilateral constraints, of which there may be none. Raises ValueError naming the argument and the index."""
+    """A problem given by its Delassus operator.
+
+    W: (m dim, m dim). q: (m dim,) free velocities [m/s]. mu: (m,) coefficients of friction. dim: 2 or 3.
+    V: (m dim, b), R: (b, b), s: (b,), for bilateral constraints; omit them if there are none.
+
+    Raises ValueError with the name of the argument and the index.
+    """
 
     W: Matrix
     q: Floats
@@ -89,7 +97,7 @@ class LocalForm:
     s: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        """Take what may be a list or a dense matrix as well, and refuse what does not fit together."""
+        """Convert lists and dense matrices, and check that the shapes agree."""
         W = _matrix("W", self.W, (None, None))
         rows = W.shape[0]
         _matrix("W", W, (rows, rows))
@@ -112,18 +120,18 @@ class LocalForm:
 
     @property
     def bilateral(self) -> int:
-        """Number of bilateral constraints."""
+        """Number of bilateral constraints b."""
         return len(self.s)
 
     def problem(self, rounding: Rounding | str = Rounding.REPAIR) -> ContactProblem:
-        """The contact problem. rounding: as of `ContactProblem.from_delassus`."""
+        """Return the contact problem. rounding: as in `ContactProblem.from_delassus`."""
         assert self.V is not None and self.R is not None
         whole = self.W if not self.bilateral else csr_matrix(block_array([[self.W, self.V], [self.V.T, self.R]]))
         free = np.concatenate([self.q, self.s])
         return ContactProblem.from_delassus(whole, free, self.mu, dim=self.dim, bilateral=self.bilateral, rounding=rounding)
 
     def solution(self, impulse: Floats, bilateral: Floats) -> Solution:
-        """Impulses (m, dim) and (b,) with the velocities that these matrices give them."""
+        """Return the solution with given impulses of contacts (m, dim) and of bilateral constraints (b,)."""
         assert self.V is not None
         r = np.ravel(impulse)
         return Solution(r, self.W @ r + self.V @ bilateral + self.q, bilateral)
@@ -131,9 +139,14 @@ class LocalForm:
 
 @dataclass(frozen=True)
 class GlobalForm:
-    """A problem by its masses. M: (n, n) symmetric positive definite. H: (n, m dim). f: (n,) N s. w: (m dim,) m/s. mu: (m,).
-    G: (n, b), b: (b,) of bilateral constraints, of which there may be none. Raises ValueError naming the argument and the
-    index."""
+    """A problem given by its mass matrix.
+
+    M: (n, n) symmetric positive definite. H: (n, m dim). f: (n,) [N s]. w: (m dim,) [m/s]. mu: (m,) coefficients of friction.
+    dim: 2 or 3.
+    G: (n, b) and b: (b,), for bilateral constraints; omit them if there are none.
+
+    Raises ValueError with the name of the argument and the index.
+    """
 
     M: Matrix
     H: Matrix
@@ -145,7 +158,7 @@ class GlobalForm:
     b: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        """Take what may be a list or a dense matrix as well, and refuse what does not fit together."""
+        """Convert lists and dense matrices, and check that the shapes agree."""
         M = _matrix("M", self.M, (None, None))
         n = M.shape[0]
         _matrix("M", M, (n, n))
@@ -166,12 +179,17 @@ class GlobalForm:
 
     @property
     def bilateral(self) -> int:
-        """Number of bilateral constraints."""
+        """Number of bilateral constraints b."""
         return len(self.b)
 
     def problem(self, rounding: Rounding | str = Rounding.REPAIR) -> ContactProblem:
-        """The contact problem: of bodies where M couples little, and a contact touches no more than two of them, which takes
-        memory in proportion to H; else by the Delassus operator. rounding: as of `ContactProblem.from_delassus`."""
+        """Return the contact problem.
+
+        If M has small blocks and no contact touches more than two of them, it is a problem of bodies, which needs memory in
+        proportion to H. Otherwise it is given by its Delassus operator.
+
+        rounding: as in `ContactProblem.from_delassus`.
+        """
         without_rounding(self.M, rounding_named(rounding), "M")
         bodies = _bodies(self)
         if bodies is not None:
@@ -183,7 +201,7 @@ class GlobalForm:
             raise ValueError(f"M must be positive definite: of H^T M^-1 H as a matrix G, {error}") from None
 
     def local(self) -> LocalForm:
-        """The same problem without velocities of bodies: W = H^T M^-1 H."""
+        """Return the same problem in the local form, W = H^T M^-1 H."""
         assert self.G is not None
         solve = _inverse(self.M)
         columns = csc_matrix(block_array([[self.H, self.G]])) if self.bilateral else csc_matrix(self.H)
@@ -196,7 +214,7 @@ class GlobalForm:
         return LocalForm(whole[:rows, :rows], free[:rows], self.mu, self.dim, V, R, free[rows:])
 
     def solution(self, impulse: Floats, bilateral: Floats) -> Solution:
-        """Impulses (m, dim) and (b,) with the velocities that these matrices give them."""
+        """Return the solution with given impulses of contacts (m, dim) and of bilateral constraints (b,)."""
         assert self.G is not None
         r = np.ravel(impulse)
         v = _inverse(self.M)(self.H @ r + self.G @ bilateral + self.f)
@@ -211,14 +229,14 @@ def _inverse(M: Matrix) -> Any:
 
 
 def _apart(solve: Any, columns: Matrix) -> Matrix:
-    """M^-1 of sparse columns, a few of them dense at a time."""
+    """Return M^-1 times a sparse matrix, computed for a few dense columns at a time."""
     parts = range(0, columns.shape[1], COLUMNS_AT_ONCE)
     found = [csc_matrix(solve(columns[:, i : i + COLUMNS_AT_ONCE].toarray())) for i in parts]
     return csr_matrix(block_array([found])) if found else csr_matrix(columns.shape)
 
 
 def _bodies(form: GlobalForm) -> ContactProblem | None:
-    """The problem of the bodies that the blocks of M are; None where they are too wide, or a contact touches three."""
+    """Return the problem whose bodies are the blocks of M, or None if a block is too large or a contact touches three."""
     n, dim, m = form.M.shape[0], form.dim, form.contacts
     if n == 0:
         return None
@@ -234,7 +252,7 @@ def _bodies(form: GlobalForm) -> ContactProblem | None:
     number = np.diff(first)
     if (number > 2).any():
         return None
-    # what touches nothing is with the first, which it does not move
+    # A contact that touches no body is assigned to the first, with a zero Jacobian.
     body_b, body_a = np.zeros(m, dtype=np.int64), np.full(m, -1, dtype=np.int64)
     body_b[number > 0] = touching[first[:-1][number > 0], 1]
     body_a[number > 1] = touching[first[:-1][number > 1] + 1, 1]
@@ -262,7 +280,7 @@ def _runs(masses: list[ArrayLike], offset: Ints) -> Any:
 
 
 def _refuse_more(problem: ContactProblem) -> None:
-    """Raise ValueError where a problem has what other programs know nothing of."""
+    """Raise ValueError if neither form can express the problem."""
     if problem.slides_along_given.any():
         raise ValueError("the direction of sliding is given at some contacts, which neither form has; keep it as npz")
     box = problem.system.box
@@ -273,7 +291,7 @@ def _refuse_more(problem: ContactProblem) -> None:
 
 
 def _rows_of_joints(problem: ContactProblem) -> tuple[Matrix, Floats, Floats]:
-    """J (rows, n) of contacts, then of joints; their velocities without those of bodies; the compliances of joints."""
+    """Return J (rows, n) of contacts and joints, their biases with the slack added, and the compliances of joints."""
     system, dim = problem.system, problem.dim
     contacts = system.mu.size
     entries: list[tuple[Ints, Ints, Floats]] = []
@@ -304,8 +322,12 @@ def _masses(problem: ContactProblem) -> Matrix:
 
 
 def global_form_of(problem: ContactProblem) -> GlobalForm:
-    """The global form of a contact problem. Slack is in w, so that u is a velocity and a gap over the time step; what joints
-    hold is bilateral. Raises ValueError where joints have limits, motors or springs, or sliding directions are given."""
+    """Return the global form of a contact problem.
+
+    The slack is part of w, so u is the relative velocity plus the slack. The rows of joints become bilateral constraints.
+
+    Raises ValueError if a joint has a limit, a motor or a spring, or if a sliding direction is given.
+    """
     _refuse_more(problem)
     J, b, give = _rows_of_joints(problem)
     if give.any():
@@ -321,7 +343,7 @@ def global_form_of(problem: ContactProblem) -> GlobalForm:
 
 
 def local_form_of(problem: ContactProblem) -> LocalForm:
-    """The local form of a contact problem, as `global_form_of`; joints may give way, by R."""
+    """Return the local form of a contact problem, as `global_form_of` does. R may contain the compliance of joints."""
     _refuse_more(problem)
     box = problem.system.box
     rigid = problem.system._replace(box=np.concatenate([box[..., :2], np.zeros_like(box[..., 2:])], axis=-1))
