@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How well impulses and velocities satisfy the contact problem, measured from the problem alone.
+"""Residuals of a result, computed from the contact problem alone.
 
-Velocities are recomputed from the impulses, u = G lam + g, so a solver's own bookkeeping is not trusted. Every figure comes
-with its worst contact, its unit, and a relative value: velocities over U, the fastest relative velocity there would be without
-impulses, or the least scale that the problem has where that is more, impulses over L = max |lam|, energies over U L. Where
-heavy bodies press, L hides what goes on at light ones; the natural map is measured contact by contact in m/s, through the mass
-that the contact itself has to move. So are joints, row by row.
+The velocities are recomputed from the impulses, u = G lam + g, so the velocities of the solver are not trusted. Each residual
+has its worst contact, its unit, and a relative value. Velocities are relative to U, the larger of the velocity scale
+(`residuals.fastest_velocity`) and the free velocities of bilateral constraints. Impulses are relative to L = max |lam|, and
+energies to U L. If there are heavy bodies, L hides errors at light ones. The natural map does not: it expresses the error of
+each contact in m/s, by the effective mass of that contact. Joints are measured in the same way.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Residual:
-    """The worst value over all contacts, the same relative to the problem's scale, the contact it is at (-1: none), its
-    unit."""
+    """The worst value of a residual over all contacts.
+
+    value: absolute value. relative: value relative to the scale of the problem.
+    index: index of the worst contact, -1 for none. unit: unit of `value`.
+    """
 
     value: float
     relative: float
@@ -113,7 +116,7 @@ class Residuals:
 
 
 def _largest(*parts: Residual) -> float:
-    return float(np.max([part.relative for part in parts]))  # which, unlike max, hands on a nan
+    return float(np.max([part.relative for part in parts]))  # which, unlike max, propagates nan
 
 
 def _larger(one: Residual, other: Residual) -> Residual:
@@ -121,14 +124,16 @@ def _larger(one: Residual, other: Residual) -> Residual:
 
 
 def _complementary(y: Floats, u: Floats, kappa: Floats) -> Floats:
-    """(m,) how far 0 <= u perp y >= 0 is from holding, in m/s, as `natural_normal` has it; where nothing moves, how far u is
-    below zero."""
+    """Return the residual of 0 <= u perp y >= 0 for each contact (m,) [m/s], as `natural_normal` does.
+
+    If kappa is 0, nothing can move, and the residual is max(0, -u).
+    """
     moves = np.where(kappa > 0.0, kappa, 1.0)
     return np.abs(np.where(kappa > 0.0, np.where(y > kappa * u, u, y / moves), np.minimum(u, 0.0)))
 
 
 def _box_map(impulse: Floats, velocity: Floats, mu: Floats, kappa: Floats) -> Floats:
-    """(m,) as `natural_friction`, with the square about the disk."""
+    """Return the natural map of friction (m,) [m/s], with the square around the disk as the set."""
     bound, moves = (mu * np.maximum(impulse[:, 0], 0.0))[:, None], np.where(kappa > 0.0, kappa, 1.0)[:, None]
     u, t = velocity[:, 1:], impulse[:, 1:]
     tried = t - kappa[:, None] * u
@@ -242,7 +247,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
 
 
 def masses_of(problem: ContactProblem) -> Floats:
-    """(m,) effective masses of the contacts of a problem that has its matrix: those of `effective_mass`."""
+    """Return the effective masses (m,) [kg] of the contacts of a problem with a sparse Delassus matrix."""
     assert problem.matrix is not None
     inverse = np.zeros((problem.contacts, 3))
     inverse[:, : problem.dim] = problem.matrix.diagonal().reshape(-1, problem.dim)
@@ -250,7 +255,7 @@ def masses_of(problem: ContactProblem) -> Floats:
 
 
 def coulomb_error(problem: ContactProblem, result: Result, polygon_sides: int) -> float:
-    """`residuals(...).coulomb` alone, which takes a tenth of the time where a problem is small."""
+    """Return `residuals(...).coulomb`, in a tenth of the time if the problem is small."""
     if not problem.is_plain:
         return residuals(problem, result, polygon_sides=polygon_sides).coulomb
     impulse = np.zeros((problem.contacts, 3))

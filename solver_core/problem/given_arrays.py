@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arrays as they are given to a contact problem: finite and of the right shapes, or a ValueError with argument and index."""
+"""Checks of array arguments of a contact problem. Each raises ValueError with the name of the argument and the index."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ASYMMETRY = 1e-9  # of the largest entry: what is more is no rounding
+ASYMMETRY = 1e-9  # relative to the largest entry; a larger asymmetry is not round-off
 
 
 def finite_array(name: str, values: ArrayLike) -> Floats:
-    """The values as an array of finite numbers; ValueError that names the argument and the index where they are none."""
+    """Return the values as a float array. Raises ValueError unless all are finite numbers."""
     if values is None:
         raise ValueError(f"{name} must be an array of numbers, not None")
     try:
@@ -47,7 +47,7 @@ def finite_array(name: str, values: ArrayLike) -> Floats:
 
 
 def square_matrix(name: str, values: Any) -> Any:
-    """The values as a square matrix of finite numbers, sparse where they are."""
+    """Return the values as a square matrix of finite numbers. A sparse matrix stays sparse."""
     array: Any = finite_sparse(name, values) if issparse(values) else finite_array(name, values)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be a square matrix, not of shape {array.shape}")
@@ -55,7 +55,7 @@ def square_matrix(name: str, values: Any) -> Any:
 
 
 def finite_sparse(name: str, values: Any) -> csr_matrix:
-    """A sparse matrix of finite numbers, without entries twice; ValueError that names it and the entry where one is not."""
+    """Return a sparse matrix of finite numbers, with duplicate entries summed."""
     if np.iscomplexobj(values):
         raise ValueError(f"{name} must be a matrix of numbers: they are complex")
     matrix = csr_matrix(values, dtype=np.float64)
@@ -70,7 +70,7 @@ def finite_sparse(name: str, values: Any) -> csr_matrix:
 
 
 def symmetric_matrix(name: str, values: ArrayLike) -> Floats:
-    """The values as a symmetric matrix."""
+    """Return the values as a matrix that is symmetric up to round-off."""
     array = square_matrix(name, values)
     skew = np.abs(array - array.T)
     if skew.max(initial=0.0) > ASYMMETRY * np.abs(array).max(initial=0.0):
@@ -80,10 +80,10 @@ def symmetric_matrix(name: str, values: ArrayLike) -> Floats:
 
 
 def mass_blocks(masses: Any) -> tuple[list[Floats], Floats]:
-    """Symmetric positive definite blocks of any sizes, and the entries of their inverses, one after the other."""
+    """Return symmetric positive definite blocks of any sizes, and the concatenated entries of their inverses."""
     shapes = {np.shape(block) for block in masses} if isinstance(masses, Sequence) else {np.shape(masses)[1:]}
     if len(shapes) == 1 and len(shape := shapes.pop()) == 2 and shape[0] == shape[1]:
-        # of one size, all at once; what is wrong with them is found below
+        # Blocks of one size are checked together. If this fails, the checks below find the error.
         with suppress(ValueError, np.linalg.LinAlgError):
             blocks = finite_array("masses", masses)
             skew = np.abs(blocks - blocks.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
@@ -98,7 +98,7 @@ def mass_blocks(masses: Any) -> tuple[list[Floats], Floats]:
 
 
 def body_indices(name: str, values: ArrayLike) -> Ints:
-    """The values as whole numbers."""
+    """Return the values as an integer array."""
     array = np.atleast_1d(finite_array(name, values))
     fractional = np.flatnonzero(array != np.floor(array))
     if fractional.size:
@@ -107,7 +107,7 @@ def body_indices(name: str, values: ArrayLike) -> Ints:
 
 
 def per_contact(name: str, values: ArrayLike, m: int) -> Floats:
-    """(m,) of one number for all, or of a number for each."""
+    """Return an array (m,) from a scalar or from m numbers."""
     array = finite_array(name, values)
     if array.ndim > 1 or (array.ndim == 1 and array.size != m):
         raise ValueError(f"{name} must be a number or have {m} entries, not shape {array.shape}")
@@ -115,11 +115,11 @@ def per_contact(name: str, values: ArrayLike, m: int) -> Floats:
 
 
 def coefficients(name: str, values: ArrayLike, m: int) -> Floats:
-    """(m,) coefficients of friction, at least 0; inf lets nothing slip."""
+    """Return the coefficients of friction (m,), at least 0; a contact with inf cannot slip."""
     try:
         given = np.asarray(values)
     except ValueError:
-        given = np.zeros(())  # rows of unequal lengths, which are refused below
+        given = np.zeros(())  # rows of unequal lengths, which `per_contact` rejects
     tied = np.isposinf(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
     array = per_contact(name, np.where(tied, 0.0, given) if tied.any() else values, m)
     wrong = np.flatnonzero(array < 0.0)
@@ -130,7 +130,7 @@ def coefficients(name: str, values: ArrayLike, m: int) -> Floats:
 
 
 def two_sides(name: str, values: Any) -> tuple[Any, Any]:
-    """The two arrays that something is given by; ValueError that names it where there are not two."""
+    """Return a pair of arrays. Raises ValueError unless there are two."""
     try:
         first, second = values
     except (TypeError, ValueError):
