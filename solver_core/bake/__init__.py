@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake without Blender: how it goes on, what it reports, and its certificate."""
+"""A bake without Blender: resuming, reports and the certificate."""

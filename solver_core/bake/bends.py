@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says of bodies that bend, and a bake while it goes on: frequencies, and how far they bend."""
+"""Report entries and warnings about flexible bodies: frequencies, deflections and stresses."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ PRESSED = 3.0**-0.5
 
 
 def bending_entries(spec: SceneSpec, settings: SolverSettings, modes: SceneModes) -> list[dict[str, Any]]:
-    """Of each body that bends: its name, how many modes it has and how many of them swing at these steps, its first and last
-    frequency in Hz, how many bricks it was computed with, whether nobody sees it bend, all this in words, and the largest bend
-    in m so far with its frame, None before any; and the largest stress, Pa, with its frame."""
+    """Return the report's entry for each flexible body.
+
+    An entry contains the name, the number of modes and how many of them oscillate with these steps, the first and the last
+    frequency in Hz, the number of bricks, whether the deflection is too small to be seen, a summary in words, the largest
+    deflection in m so far with its frame (None before any), and the largest stress in Pa with its frame.
+    """
     found = []
     for index, one in zip(modes.bodies, modes.reduced, strict=True):
         body = spec.bodies[index]
@@ -55,7 +58,7 @@ def longest_side(spec: SceneSpec, index: int) -> float:
 
 
 def largest_bends(frame: Frame, modes: SceneModes) -> list[float]:
-    """m: of each body that bends, how far the vertex is that is farthest from where it would be were the body rigid."""
+    """Return m, the largest displacement of a vertex of each flexible body from its position in the rigid body."""
     rows = modes.rows
     return [
         float(np.linalg.norm(one.shapes @ frame.modal[rows[index]], axis=1).max(initial=0.0))
@@ -64,7 +67,7 @@ def largest_bends(frame: Frame, modes: SceneModes) -> list[float]:
 
 
 def add_bends(frame: Frame, modes: SceneModes, entries: list[dict[str, Any]]) -> None:
-    """Take a frame into the entries."""
+    """Update the entries with a frame."""
     for entry, bend in zip(entries, largest_bends(frame, modes), strict=True):
         if bend > entry["largest_bend"]:
             entry["largest_bend"], entry["frame"] = bend, frame.frame
@@ -78,7 +81,7 @@ def add_bends(frame: Frame, modes: SceneModes, entries: list[dict[str, Any]]) ->
 def bend_warnings(
     frame: Frame, spec: SceneSpec, modes: SceneModes, known: Collection[tuple[str, ...]]
 ) -> Iterator[SceneWarning]:
-    """A warning for each body that bends too far for its law in the frame, but for those whose names are known."""
+    """Yield a warning for each body that deforms too far for its model in the frame, except for known names."""
     for index, one, bend in zip(modes.bodies, modes.reduced, largest_bends(frame, modes), strict=True):
         name, at = spec.bodies[index].name, f"at frame {frame.frame}"
         if (name,) in known:
@@ -102,7 +105,7 @@ def bend_warnings(
 
 
 def shortest_edge(shape: ShapeSpec, moved: NDArray[np.float64]) -> float:
-    """The length of the edge of a mesh that vertices moved by (n, 3) m press most, in that of itself at rest."""
+    """Return the smallest ratio of an edge's length to its length at rest, in a mesh with vertices moved by (n, 3) m."""
     pairs = np.concatenate([shape.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
     rest = shape.vertices[pairs[:, 1]] - shape.vertices[pairs[:, 0]]
     bent = rest + moved[pairs[:, 1]] - moved[pairs[:, 0]]

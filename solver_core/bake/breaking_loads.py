@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What breakable joints bear as a scene begins, beside what they break at."""
+"""The loads of breakable joints at the start of a scene, and their breaking thresholds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ FRAMES = 2  # that are simulated: what stands or hangs bears its weight then, an
 
 
 def breaking_loads(spec: SceneSpec, settings: SolverSettings) -> dict[str, tuple[float, float]]:
-    """For each enabled joint that may break, by its name: the largest impulse in N s, or N m s, that one of its coordinates
-    bears in a time step of the first frames, were none to break, and its breaking impulse."""
+    """Return the load and the breaking impulse of each enabled breakable joint, by name.
+
+    The load is the largest impulse of a coordinate in a time step of the first frames, in N s or N m s, if no joint breaks.
+    """
     chosen = [i for i, joint in enumerate(spec.joints) if joint.enabled and np.isfinite(joint.breaking_impulse)]
     if not chosen:
         return {}

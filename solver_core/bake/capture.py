@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact problems of some time steps of a bake, as files.
+"""Capture of the contact problems of time steps of a bake as files.
 
-A step's problem is whole, all islands in one, with joints among its contacts, as the solver is given it, with the impulses that
-it begins with as its guess. A step that is solved several times, as where its motion runs into something or bounces are
-lowered, has a file each time: `step000012-1.npz`, `step000012-2.npz`; the last is mostly that of which the motion was made.
+A file contains the problem of a step as the solver gets it: all islands, with the rows of joints, and with the warm start as
+the initial guess. A step may be solved several times, for example after end-of-step contacts are found or bounces are lowered.
+It then has one file per solve: `step000012-1.npz`, `step000012-2.npz`. The last one usually gave the motion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ __all__ = ["Capture"]
 
 
 class Capture:
-    """Writes what `see` is shown into a folder. Raises UsageError where the folder cannot be made or has captured problems."""
+    """Writes the problems passed to `see` to a folder.
+
+    Raises UsageError if the folder cannot be created or already contains captured problems.
+    """
 
     def __init__(self, folder: Path, steps: range, ending: str = "npz", title: str = ""):
         self._folder, self._steps, self._ending, self._title = folder, steps, ending, title
@@ -37,8 +40,10 @@ class Capture:
             raise UsageError(f"--capture: {folder} has captured problems, as {there[0]}; name another folder, or empty it")
 
     def see(self, step: int, system: System, impulse: NDArray[np.float64]) -> None:
-        """Write the problem of a time step, counted from 0 at the first frame, if it is one of those asked for. Raises OSError,
-        and UsageError for a problem that HDF5 has no place for."""
+        """Write the problem of a time step, counted from 0 at the first frame, if the step is requested.
+
+        Raises OSError, and UsageError for a problem that the HDF5 format cannot represent.
+        """
         if step not in self._steps:
             return
         self._of_step = self._of_step + 1 if step == self._step else 1

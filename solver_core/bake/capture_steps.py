@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which time steps' contact problems are captured, as command lines say it; without what `capture.py` loads."""
+"""The command line argument for the time steps to capture. Separate from `capture.py`, so that it loads quickly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RANGE_OF_STEPS = re.compile(r"(\d+)(?::(\d+))?")
 
 
 def steps_named(text: str) -> range:
-    """The time steps that "12" or "10:20" names, the last one with them. Raises UsageError."""
+    """Return the time steps given as "12" or "10:20", the last one included. Raises UsageError."""
     match = RANGE_OF_STEPS.fullmatch(text)
     if match is None:
         raise UsageError(f"--capture-steps: {text} is neither a time step, as 12, nor a range of them, as 10:20")

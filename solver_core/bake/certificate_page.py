@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A report as a page of HTML: what was baked, whether it is as accurate as was asked, and plots over the frames, drawn as SVG.
+"""A report as an HTML page: the scene, whether the bake reached the requested accuracy, and plots over the frames as SVG.
 
-Everything is in the page: it loads nothing and runs nothing, and names of objects are text in it, whatever they are.
+The page is self-contained: it loads nothing and runs nothing. Names of objects are escaped, whatever they contain.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ svg { display: block } svg text { font: 11px system-ui, sans-serif; fill: #555 }
 
 
 class Plot(NamedTuple):
-    """One value a frame; None is a number that is not finite. limit: what it should be below, drawn as a line."""
+    """A plot with one value per frame; None is a number that is not finite. limit: an upper bound, drawn as a line."""
 
     title: str
     unit: str
@@ -52,12 +52,12 @@ class Plot(NamedTuple):
 
 
 def escape(text: str) -> str:
-    """Text that is shown as it is, also where it has letters that cannot be seen."""
+    """Return text escaped for HTML, with invisible characters made visible."""
     return html.escape(one_line(text))
 
 
 def page(report: dict[str, Any]) -> bytes:
-    """The page of a report."""
+    """Return the page of a report."""
     frames, totals, settings = report["frames"], report["totals"], report["settings"]
     numbers = [row["frame"] for row in frames]
     stepped = [row for row in frames if row["steps"]]
@@ -75,7 +75,7 @@ def page(report: dict[str, Any]) -> bytes:
     title = f"Frames {numbers[0]} to {numbers[-1]}" if numbers else "No frames"
     parts = [
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Stiction: {title}</title>",
-        # no page that is opened from a disk may do more than show itself
+        # A page that is opened from a disk must not do more than display itself.
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<style>{STYLE}</style></head><body>",
         f"<h1>Accuracy of a bake: {title}</h1>",
@@ -148,14 +148,14 @@ def total_lines(totals: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def joint_lines(joints: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
-    """Which reactions are not unique; nothing where all are."""
+    """Yield lines about joints whose reactions are not unique."""
     shared = [entry["joint"] for entry in joints if not entry["unique"]]
     if shared:
         yield "Joints whose reactions are not unique", f"{len(shared)} of {len(joints)}: {first_few(shared)}"
 
 
 def bending_lines(flexible: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
-    """How fast bodies swing, and how far the farthest bends; nothing where none does."""
+    """Yield lines about flexible bodies: their frequencies and the largest deflection."""
     alike: dict[str, list[str]] = {}
     for entry in flexible:
         alike.setdefault(f"{entry['words']}, {entry['bricks']} bricks", []).append(entry["body"])
@@ -171,7 +171,7 @@ def bending_lines(flexible: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str
 
 
 def missed(rows: Sequence[dict[str, Any]]) -> str:
-    """A table of the steps that missed their tolerance; empty where none did."""
+    """Return a table of unconverged steps; empty if there are none."""
     if not rows:
         return ""
     head = "<tr><th>Frame</th><th>Step</th><th>Ended as</th><th>Worst</th><th>Between</th></tr>"
@@ -185,12 +185,12 @@ def missed(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def kinds(counts: dict[str, int]) -> list[Violation]:
-    """The kinds of violations that there are."""
+    """Return the kinds of violations that occur."""
     return [which for which in Violation if counts[kind_of(which)]]
 
 
 def violations(rows: Sequence[dict[str, Any]]) -> str:
-    """A table of what the contact law does not explain; empty where there is nothing."""
+    """Return a table of the violations of the contact law; empty if there are none."""
     if not rows:
         return ""
     head = "<tr><th>Frame</th><th>Step</th><th>What</th><th>How many</th><th>Between</th></tr>"
@@ -204,7 +204,7 @@ def violations(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def warnings(rows: Sequence[dict[str, Any]]) -> str:
-    """A list of the warnings; empty where there are none."""
+    """Return a list of the warnings; empty if there are none."""
     items = "".join(f"<li>{escape(row['message'])}</li>" for row in rows[:MOST_ROWS])
     more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
     return f"<h2>Warnings</h2><ul>{items}</ul>{more}" if items else ""
@@ -215,7 +215,7 @@ def pairs(lines: Iterable[tuple[str, str]]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A setting; what Blender keeps in single precision without the digits that come of that."""
+    """Return a setting as text. Values that Blender stores in single precision are rounded accordingly."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -226,7 +226,7 @@ def number(value: float | None) -> str:
 
 
 def svg(plot: Plot) -> str:
-    """A plot of values over frames; those that are not finite are marked at the top."""
+    """Return a plot of values over frames. Values that are not finite are marked at the top."""
     low, high = extent([value for value in plot.values if value is not None], plot)
     first, last = (plot.frames[0], plot.frames[-1]) if plot.frames else (0, 1)
 
@@ -259,7 +259,7 @@ def svg(plot: Plot) -> str:
 
 
 def extent(finite: Sequence[float], plot: Plot) -> tuple[float, float]:
-    """Lowest and highest of the axis, in decades where it is logarithmic."""
+    """Return the lowest and the highest value of the axis, in decades if it is logarithmic."""
     shown = [*finite, *([] if plot.limit is None else [plot.limit])]
     if plot.logarithmic:
         decades = [scaled(value, True) for value in shown] or [0.0]

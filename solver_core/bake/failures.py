@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake that does not come to its end says: on standard output, and in the report if one was asked for."""
+"""Messages and reports of a bake that does not finish."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ __all__ = ["fail", "stop_report", "stopped", "write_error_report"]
 
 
 def stopped(last: int | None, reason: str, report: str | None) -> ExitStatus:
-    """Say that the bake ends after the frame `last`, or before there is any, and why; returns the status."""
+    """Print the event "stopped", and write the report if requested. Returns the exit status.
+
+    last: the last frame; None before there is any. reason: why the bake stopped.
+    """
     write_error_report(report, stop_report(last, reason))
     emit("stopped", frame=last, reason=reason)
     return ExitStatus.FAILED
 
 
 def stop_report(last: int | None, reason: str) -> dict[str, Any]:
-    """The report of a bake that was stopped after the frame `last`, None before there is any."""
+    """Return the report of a bake that was stopped after the frame `last`; None before there is any."""
     at = "at its start" if last is None else f"after frame {last}"
     return error_report(f"stopped {at} ({reason}); resume the bake to go on")
 
 
 def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:
-    """Say what is wrong on standard output and in the report; returns the status."""
+    """Print the event "error", and write the report if requested. Returns the exit status."""
     entry = error_report(message, problems)
     emit("error", message=message, problems=entry["problems"])
     write_error_report(report, entry)
@@ -38,7 +41,7 @@ def fail(status: ExitStatus, message: str, report: str | None, problems: Iterabl
 
 
 def write_error_report(path: str | None, report: dict[str, Any]) -> None:
-    """Write it if it was asked for; that this fails must not hide the error which it is about."""
+    """Write the report of an error if requested. A failure to write must not hide that error."""
     if path is None:
         return
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says of joints, and a bake while it goes on: reactions, breaking, and which contradict each other."""
+"""Report entries and warnings about joints: reactions, breaking, and conflicts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ __all__ = [
 
 
 def joint_entries(spec: SceneSpec) -> list[dict[str, Any]]:
-    """What the report says of each joint: its two bodies ("" is the world), whether its reaction is unique as the scene begins,
-    the frame in which it broke or null, the most that it gave way, in m, and frame by frame the force in N and the torque in
-    N m on the second body, about the joint, world axes, each the mean over the frame."""
+    """Return the report's entry for each joint.
+
+    An entry contains the two bodies ("" for the world), whether the reaction is unique at the start of the scene, the frame in
+    which the joint broke or null, its largest constraint error in m, and for each frame the mean force in N and torque in N m
+    on the second body, about the joint, in world axes.
+    """
     if not spec.joints:
         return []
-    # not above: it loads scipy, which who only looks at frames has no use for
+    # Imported here because it loads scipy, which programs that only read frames do not need.
     from ..validation.self_stress import has_unique_reaction
 
     of_all = {"broke": None, "gave_way": 0.0}
@@ -42,7 +45,7 @@ def joint_entries(spec: SceneSpec) -> list[dict[str, Any]]:
 
 
 def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:
-    """Add what joints bear in a frame, and how far they give way, to their entries."""
+    """Add the reactions and the constraint errors of joints in a frame to their entries."""
     for entry, reaction, off in zip(joints, frame.reactions, frame.giving_way, strict=True):
         entry["gave_way"] = max(entry["gave_way"], float(off))
         entry["force"].append(reaction[:3].tolist())
@@ -50,28 +53,29 @@ def add_reactions(frame: Frame, joints: list[dict[str, Any]]) -> None:
 
 
 def note_breaking(frame: Frame, joints: list[dict[str, Any]]) -> None:
-    """Note in the entries of joints which of them broke in a frame."""
+    """Record the joints that broke in a frame in their entries."""
     for entry, broken in zip(joints, frame.broken, strict=True):
         if broken and entry["broke"] is None:
             entry["broke"] = frame.frame
 
 
 def breaking_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
-    """One for all joints that are broken at a frame's end, but for those that are known to be."""
+    """Yield one warning for all joints that are broken at the end of a frame, except for known ones."""
     broken = tuple(name for name in broken_joints(frame, spec) if name not in known)
     if broken:
         yield SceneWarning(broken, "joints", f"broke at frame {frame.frame}")
 
 
 def broken_joints(frame: Frame, spec: SceneSpec) -> tuple[str, ...]:
-    """The names of the joints that are broken at a frame's end."""
+    """Return the names of the joints that are broken at the end of a frame."""
     return tuple(spec.joints[k].name for k in np.flatnonzero(frame.broken))
 
 
 def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]) -> Iterator[SceneWarning]:
-    """One for each joint that gives way at a frame's end, with those that it contradicts, but for joints that are known to.
+    """Yield a warning for each joint with a constraint error at the end of a frame, except for known ones.
 
-    These are the joints that its forces go on through: about as large in them, by way of active bodies.
+    The warning names the conflicting joints. These are the joints that transmit its forces further through active bodies, at
+    about the same magnitude.
     """
     gives_way = np.flatnonzero(frame.giving_way)
     told = set(known)
@@ -93,7 +97,7 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
 
 
 def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
-    """What keeps a joint from where it has to be at a frame's end, alone of all joints, and what to do."""
+    """Return the cause of a joint's constraint error at the end of a frame if no other joint is involved, and the remedy."""
     enabled = [change.frame for change in joint.changes if joint.becomes_enabled_at(change.frame)]
     earlier = [number for number in enabled if spec.frame_start + number <= frame.frame]
     if earlier and not joint.holds_where_enabled:
@@ -123,7 +127,8 @@ def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
 
 
 def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:
-    """A joint and after it those that bear what it bears: joined to it by active bodies, with half its force or torque."""
+    """Return a joint and the joints that carry its load: connected through active bodies, with at least half of its force or
+    torque."""
     active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
     force, torque = (np.linalg.norm(frame.reactions[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
     bears = ((force >= 0.5 * force[joint]) & (force > 0.0)) | ((torque >= 0.5 * torque[joint]) & (torque > 0.0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a bake: what was simulated, what every frame cost, and where a step missed its tolerance.
+"""The report of a bake: the scene, the cost of each frame, and unconverged steps.
 
-Plain JSON: a number that is not finite is null. The same scene gives the same report on every run but for the seconds.
+It is plain JSON: a number that is not finite is null. The same scene gives the same report in every run, except for the times.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def build_report(
     earlier: Iterable[EarlierFrames] = (),
     modes: SceneModes = NOTHING_BENDS,
 ) -> dict[str, Any]:
-    """The report of the whole bake; `frames` are all of its frames in order, of this run or of an earlier one.
+    """Return the report of a whole bake.
 
-    earlier: which of the first ones are of bakes of other scenes. modes: of the bodies that bend. The entry "result" is the
-    `ResultHash` of the frames.
+    frames: all frames in order, from this run and earlier ones. earlier: the first frames that come from bakes of other scenes.
+    modes: of the flexible bodies. The entry "result" is the `ResultHash` of the frames.
     """
     rows: list[dict[str, Any]] = []
     missed: list[dict[str, Any]] = []
@@ -139,7 +139,7 @@ def build_report(
 
 
 def with_nulls(value: Any) -> Any:
-    """A part of a report with null for every number in it that is not finite."""
+    """Return a part of a report with null for every number that is not finite."""
     if isinstance(value, dict):
         return {key: with_nulls(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -148,19 +148,22 @@ def with_nulls(value: Any) -> Any:
 
 
 def error_report(message: str, problems: Iterable[SceneProblem] = ()) -> dict[str, Any]:
-    """The report of a bake that was not done."""
+    """Return the report of a bake that failed before it started."""
     return {"version": VERSION, "error": message, "problems": [dataclasses.asdict(problem) for problem in problems]}
 
 
 def report_bytes(report: dict[str, Any]) -> bytes:
-    """The report as it is written to a file."""
+    """Return the report as the bytes of its file."""
     return (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
 
 
 def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
-    """One frame's steps in single numbers: how many; the most contacts, the sums of counts and seconds, how many islands were
-    solved by what (see `Found`), the worst of each residual, the violations of each kind, how many bodies slept at
-    the end, and the most that were in large islands in motion."""
+    """Return a summary of a frame's steps.
+
+    It contains their number, the largest number of contacts, the sums of counts and seconds, the number of islands solved by
+    each method (see `Found`), the worst of each residual, the violations of each kind, the number of sleeping bodies at the
+    end, and the largest number of bodies in large moving islands.
+    """
     return {
         "steps": len(statistics.status),
         "contacts": int(statistics.contacts.max(initial=0)),
@@ -178,13 +181,12 @@ def frame_summary(statistics: FrameStatistics) -> dict[str, Any]:
 
 
 def worst_contact(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """worst_pair: the names of the bodies at the worst contact of the step whose residuals are largest, none where there is
-    none."""
+    """Return worst_pair: the names of the bodies at the worst contact of the step with the largest residuals; may be empty."""
     return {"worst_pair": [spec.bodies[body].name for body in worst_pair(frame.statistics)]}
 
 
 def worst_pair(statistics: FrameStatistics) -> list[int]:
-    """The indices of the bodies at the worst contact of the step whose residuals are largest."""
+    """Return the indices of the bodies at the worst contact of the step with the largest residuals."""
     if not len(statistics.status):
         return []
     # a nan is the largest there is
@@ -193,8 +195,11 @@ def worst_pair(statistics: FrameStatistics) -> list[int]:
 
 
 def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """The overlap of the frame's steps that is deepest for the size of the smaller body: deepest_overlap in m, overlap_ratio in
-    half extents of that body, deepest_pair the names of the two, none where nothing overlaps."""
+    """Return the deepest overlap of a frame's steps, relative to the size of the smaller body.
+
+    deepest_overlap: m. overlap_ratio: in half sizes of that body. deepest_pair: the names of both bodies, empty without an
+    overlap.
+    """
     statistics = frame.statistics
     if not len(statistics.overlap_ratio):
         return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": []}
@@ -208,7 +213,7 @@ def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
 
 
 def deepest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of the rows of frames, what the one with the deepest overlap says of it, and its number."""
+    """Return the entries about overlap of the frame with the deepest one, and its number."""
     names = ("deepest_overlap", "overlap_ratio", "deepest_pair")
     row = max(rows, key=lambda row: math.inf if row["overlap_ratio"] is None else row["overlap_ratio"], default=None)
     if row is None or not row["deepest_pair"]:
@@ -217,7 +222,7 @@ def deepest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str, ...]]) -> Iterator[SceneWarning]:
-    """A warning for each two bodies that come visibly into each other in the frame, but for those whose names are known."""
+    """Yield a warning for each pair of bodies that overlap visibly in the frame, except for known names."""
     statistics = frame.statistics
     warned = set(known)
     for step in np.flatnonzero(statistics.overlap_ratio > VISIBLE_OVERLAP):
@@ -232,8 +237,10 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
 
 
 def most_chosen(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """Of the frame's steps the most contacts that bear along a normal that is a choice, chosen_normals, and in chosen_pair the
-    names of the two bodies that have most of them there, none where there is none."""
+    """Return the largest number of loaded contacts with an ambiguous normal in a step of the frame.
+
+    chosen_normals: that number. chosen_pair: the names of the two bodies with most of them, empty if there are none.
+    """
     statistics = frame.statistics
     step = int(np.argmax(statistics.chosen_normals)) if len(statistics.chosen_normals) else -1
     if step < 0 or not statistics.chosen_normals[step]:
@@ -243,7 +250,7 @@ def most_chosen(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
 
 
 def most_chosen_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of the rows of frames, what the one with the most such contacts in a step says of them, and its number."""
+    """Return the entries about such contacts of the frame with the most of them in a step, and its number."""
     row = max(rows, key=lambda row: row["chosen_normals"], default=None)
     if row is None or not row["chosen_normals"]:
         return {"chosen_normals": 0, "chosen_pair": [], "chosen_frame": None}
@@ -251,7 +258,7 @@ def most_chosen_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def farthest_turn(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
-    """Of the bodies with contacts the one that turns farthest in a step of the frame: spin in rad, spinning_body its name."""
+    """Return the body with contacts that rotates farthest in a step of the frame: spin in rad, spinning_body its name."""
     statistics = frame.statistics
     step = int(np.argmax(statistics.spin)) if len(statistics.spin) else -1
     if step < 0 or statistics.spinning_body[step] < 0:
@@ -263,7 +270,7 @@ def farthest_turn(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
 
 
 def farthest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of the rows of frames, what the one with the farthest turn in a step says of it, and its number."""
+    """Return the entries about rotation of the frame with the largest one in a step, and its number."""
     row = max(rows, key=lambda row: math.inf if row["spin"] is None else row["spin"], default=None)
     if row is None or not row["spinning_body"]:
         return {"spin": 0.0, "spinning_body": "", "spinning_frame": None}
@@ -273,9 +280,9 @@ def farthest_of(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def spin_warnings(
     frame: Frame, spec: SceneSpec, settings: SolverSettings, known: Collection[tuple[str, ...]]
 ) -> Iterator[SceneWarning]:
-    """A warning for a body that turns too far for its contacts in most steps of the frame, but for those whose names are known.
+    """Yield a warning for a body that rotates too far for its contacts in most steps of the frame, except for known names.
 
-    What touches something in a step or two of a frame, as debris that tumbles does, is hit rather than carried.
+    A body with contacts in only a step or two of a frame, such as tumbling debris, does not count.
     """
     statistics = frame.statistics
     too_far = statistics.spinning_body[statistics.spin > FARTHEST_TURN]
@@ -293,12 +300,12 @@ def spin_warnings(
 
 
 def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Iterator[dict[str, Any]]:
-    """Where in the frame a step missed its tolerance, by how much, and between which bodies.
+    """Yield an entry for each unconverged step of a frame: its error, and the two bodies.
 
-    substep counts from 1; time is the end of the step in s of simulated time since the first frame.
+    substep counts from 1. time is the end of the step, in s of simulated time since the first frame.
     """
     statistics = frame.statistics
-    # as many as the frame had: those of another bake may be more or fewer
+    # The number of steps of this frame; another bake may have had more or fewer.
     steps = len(statistics.status)
     missed = np.flatnonzero(statistics.status != Status.SOLVED)
     if not len(missed):
@@ -308,7 +315,7 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
         asked = settings.tolerance
         if statistics.moving[index]:
-            # what is off by no more than islands in motion may be is off in none of them
+            # An error within the moving tolerance is not from a large moving island, so the ordinary tolerance applies to it.
             in_motion = max(asked, settings.moving_tolerance)
             asked = in_motion if any(not value <= in_motion for value in values.values()) else asked
         yield {
@@ -317,14 +324,14 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
             "time": timing.begin(row - 1) + (int(index) + 1) * timing.step(row),
             "status": Status(int(statistics.status[index])).name.lower(),
             **{name: number_or_null(value) for name, value in values.items()},
-            # Written so that what is not a number counts as above the tolerance.
+            # The comparison counts NaN as above the tolerance.
             "above_tolerance": [name for name, value in values.items() if not value <= asked],
             "bodies": [spec.bodies[body].name for body in statistics.worst_pair[index] if body >= 0],
         }
 
 
 def worst(values: Iterable[float | None]) -> float | None:
-    """The largest of them, 0 when there are none, null when one of them is not a finite number."""
+    """Return the largest value; 0 if there are none, None if one of them is not finite."""
     largest = 0.0
     for value in values:
         if value is None or not math.isfinite(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a bake goes on: the simulation brought to where its cache ends, and the figures of the frames that are there."""
+"""Resuming of a bake: the state of the simulation at the end of its cache, and the statistics of the existing frames."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheReader) -> tuple[int, Sequence[SceneWarning]]:
-    """Bring a simulation to the newest checkpoint of the cache, or where its frames of other bakes end; returns the number of
-    the frame that comes next, which may be there already, and what is odd where frames of another bake are gone on after.
-    Raises CacheError where the checkpoint makes no sense."""
+    """Bring a simulation to the newest checkpoint of the cache, or to the end of its frames from other bakes.
+
+    Returns the number of the next frame, which may be in the cache already, and warnings if the bake continues after frames of
+    another bake. Raises CacheError if the checkpoint is invalid.
+    """
     last = writer.last
     if last is None:
         return writer.info.frame_start, ()
@@ -44,11 +46,11 @@ def go_on(simulation: Simulation, writer: FrameCacheWriter, there: FrameCacheRea
 
 
 def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation: Simulation, path: str) -> None:
-    """Raise CacheError where what is to be gone on from makes no sense: kernels do not check it."""
+    """Raise CacheError if the checkpoint is invalid, because kernels do not check it."""
     like = simulation.checkpoint()
     missing = [] if whole is None else missing_in(whole, like)
     problem = f"it has no {missing[0]!r}" if missing else ""
-    # a scene may have no more joints that hold bodies where they are when they are enabled
+    # The scene may no longer have joints that record joint frames when they are enabled.
     handed_over = {name: array for name, array in (seam or {}).items() if name in like or name != "joint_attached"}
     for arrays in (whole or {}, handed_over):
         problem = problem or checkpoint_problem(arrays, like)
@@ -57,7 +59,7 @@ def refuse_odd_checkpoint(whole: Arrays | None, seam: Arrays | None, simulation:
 
 
 def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec) -> tuple[int, tuple[str, ...], set[str]]:
-    """Of frames in the cache: how many steps missed their tolerance, and the joints that were broken or gave way."""
+    """Return the number of unconverged steps of frames in the cache, and the joints that were broken or had errors."""
     missed, broken, gave_way = 0, tuple[str, ...](), set[str]()
     for frame in map(there.read, frames):
         missed += frame_summary(frame.statistics)["missed_steps"]
@@ -67,12 +69,12 @@ def told_so_far(there: FrameCacheReader, frames: Iterable[int], spec: SceneSpec)
 
 
 def is_same_motion(a: Frame, b: Frame) -> bool:
-    """Whether two frames have the same bits."""
+    """Return whether two frames are identical bit for bit."""
     return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in ("poses", "velocities", "modal"))
 
 
 def came_out_otherwise(number: int, cache: str) -> SceneWarning:
-    """What is said of a frame that has other bits than the one that the cache has."""
+    """Return the warning about a frame that differs from the one in the cache."""
     message = (
         f"frame {number} came out different when it was simulated again, so it and later frames are baked anew; "
         "another processor or another version of Stiction baked them"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which samples of a motion have to be keys, so that straight lines between the keys come within a tolerance of every sample.
+"""Reduction of sampled motion to keys, so that straight lines between the keys are within a tolerance of every sample.
 
-A key has the value of its sample. All motions are done at once, in two stages. Splitting: a line that is off by more than the
-tolerance gets a key at the sample where it is worst (D. H. Douglas, T. K. Peucker: Algorithms for the reduction of the number
-of points required to represent a digitized line or its caricature, 1973). Splitting leaves keys that later ones have made idle,
-so then a key goes without which its neighbours' line is within the tolerance. In the end no line is off, and no key can be
-left out alone; it is not the least number of keys that there could be.
+A key has the value of its sample. All motions are processed together, in two stages. Splitting: a line that deviates by more
+than the tolerance gets a key at its worst sample (D. H. Douglas, T. K. Peucker: Algorithms for the reduction of the number of
+points required to represent a digitized line or its caricature, 1973). Pruning: a key is removed if the line between its
+neighbors is within the tolerance, because later keys make earlier ones redundant. In the end no line deviates too much, and no
+single key can be removed. The number of keys is not necessarily minimal.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Deviation = Callable[[Indices, Array], Array]
 
 
 def keys_within(times: Array, values: Array, deviation: Deviation, kept: Flags) -> Flags:
-    """The samples (motions, samples) that are to be keys; deviations between them are at most 1.
+    """Return the samples (motions, samples) that become keys; deviations between them are at most 1.
 
-    times: (samples,) ascending. values: (motions, samples, channels), interpolated one by one. kept: (motions, samples), which
-    are keys in any case, beside the first and the last.
+    times: (samples,) ascending. values: (motions, samples, channels), interpolated one by one. kept: (motions, samples) samples
+    that are keys in any case, in addition to the first and the last.
     """
     keys = kept.copy()
     keys[:, [0, -1]] = True
@@ -39,14 +39,14 @@ def keys_within(times: Array, values: Array, deviation: Deviation, kept: Flags) 
 
 
 def interpolated(times: Array, values: Array, keys: Flags) -> Array:
-    """What straight lines between the keys make of values (motions, samples, channels), at all samples."""
+    """Return values (motions, samples, channels) interpolated linearly between the keys, at all samples."""
     left, right = neighbours(keys)
     every = np.arange(keys.size)
     return lines(times, values, every, left, right).reshape(values.shape)
 
 
 def sharp_turns(velocities: Array, most: float) -> Flags:
-    """The samples (motions, samples) next to a change of velocity (motions, samples, 3) by more than `most`: both of them."""
+    """Return the samples (motions, samples) on both sides of a change of velocity (motions, samples, 3) by more than `most`."""
     jumps = np.linalg.norm(np.diff(velocities, axis=1), axis=-1) > most
     result = np.zeros(velocities.shape[:2], dtype=bool)
     result[:, :-1] |= jumps
@@ -98,7 +98,7 @@ def prune(times: Array, values: Array, deviation: Deviation, keys: Flags, requir
 
 
 def alternate(rank: Indices) -> Flags:
-    """Every second one of each run of consecutive numbers, the first of each run among them."""
+    """Return every second number of each run of consecutive numbers, starting with the first."""
     begins = np.diff(rank, prepend=rank[0] - 2) != 1
     place = np.arange(len(rank))
     since = place - np.maximum.accumulate(np.where(begins, place, 0))
@@ -106,7 +106,7 @@ def alternate(rank: Indices) -> Flags:
 
 
 def neighbours(keys: Flags) -> tuple[Indices, Indices]:
-    """For every sample the key before it or at it and the key after it, or at it for the last, numbered motion by motion."""
+    """Return for every sample the key at or before it and the key after it (at it for the last), numbered motion by motion."""
     flat = keys.reshape(-1)
     every = np.arange(flat.size)
     left = np.maximum.accumulate(np.where(flat, every, 0))
@@ -119,7 +119,7 @@ def neighbours(keys: Flags) -> tuple[Indices, Indices]:
 
 
 def lines(times: Array, values: Array, samples: Indices, left: Indices, right: Indices) -> Array:
-    """The values (k, channels) at samples (k,) on the straight lines from the keys `left` to the keys `right`."""
+    """Return the values (k, channels) at samples (k,) on the straight lines from the keys `left` to the keys `right`."""
     count = len(times)
     rows = values.reshape(-1, values.shape[-1])
     time, begin, end = times[samples % count], times[left % count], times[right % count]

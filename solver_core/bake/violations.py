@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a report says of motion that the contact law does not explain (`dynamics/solve/law_check.py`), by name."""
+"""Report entries and warnings about violations of the contact law (`dynamics/solve/law_check.py`)."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ ADVICE = "; more substeps may help, and a report of this scene is welcome"
 
 
 def kind_of(which: Violation) -> str:
-    """The key of a kind in a report."""
+    """Return the key of a kind in a report."""
     return which.name.lower()
 
 
 def violation_counts(statistics: FrameStatistics) -> dict[str, int]:
-    """How many violations of each kind the steps of a frame have."""
+    """Return the number of violations of each kind in the steps of a frame."""
     return {kind_of(which): int(statistics.violations[:, which].sum()) for which in Violation}
 
 
 def all_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """The sums of `violation_counts` over the rows of frames."""
+    """Return the sums of `violation_counts` over the rows of frames."""
     counts = [row["violations"] for row in rows]
     return {kind_of(which): sum(count[kind_of(which)] for count in counts) for which in Violation}
 
 
 def violating_pair(statistics: FrameStatistics) -> list[int]:
-    """The indices of the bodies of the first violation in the steps of a frame, none where there is none."""
+    """Return the indices of the bodies of the first violation in the steps of a frame; empty without a violation."""
     steps, kinds = np.nonzero(statistics.violations)
     return [] if not len(steps) else [int(body) for body in statistics.violating_pairs[steps[0], kinds[0]] if body >= 0]
 
 
 def violation_entries(frame: Frame, spec: SceneSpec) -> Iterator[dict[str, Any]]:
-    """Each kind of violation in each step of a frame: how many, and the bodies of the first. substep counts from 1."""
+    """Yield the number of violations of each kind in each step of a frame, and the bodies of the first. substep starts at 1."""
     statistics = frame.statistics
     for step, kind in zip(*np.nonzero(statistics.violations), strict=True):
         bodies = [spec.bodies[body].name for body in statistics.violating_pairs[step, kind] if body >= 0]
@@ -82,7 +82,7 @@ def violation_entries(frame: Frame, spec: SceneSpec) -> Iterator[dict[str, Any]]
 
 
 def violation_warnings(frame: Frame, spec: SceneSpec, warned: set[tuple[str, tuple[str, ...]]]) -> tuple[SceneWarning, ...]:
-    """A warning for each kind of violation in a frame and its bodies, but for those warned of before, to which it is added."""
+    """Return a warning for each new kind of violation and its bodies in a frame, and add these to `warned`."""
     found = []
     for entry in violation_entries(frame, spec):
         kind, names = entry["kind"], tuple(entry["bodies"])
@@ -95,5 +95,5 @@ def violation_warnings(frame: Frame, spec: SceneSpec, warned: set[tuple[str, tup
 
 
 def violation_words(which: Violation, names: tuple[str, ...], frame: int) -> str:
-    """What a violation is, in words, with its bodies and its frame."""
+    """Return the description of a violation, with its bodies and its frame."""
     return SAID[which].format(" and ".join(names) or "bodies", frame)

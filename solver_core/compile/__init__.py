@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What compiles: the kinds of kernel, where compiled code is kept, for which processor, and all of it at once, ahead."""
+"""Compilation of kernels: their kinds, the cache of compiled code, the target processor, and precompilation."""

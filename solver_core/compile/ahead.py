@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels that were compiled ahead, on this machine or on another: what they were made for, and how a bake gets them.
+"""Precompiled kernels, from this machine or another: the platforms that they fit, and how a bake gets them.
 
 A folder of compiled kernels has one folder for each source file (`folders.py`). Once all kernels are in it, it also has
-`compiled.json`, which says what they fit. It may have been brought along by the package, or by a wheel of kernels
-(`make wheels`), each file's kernels packed. Or it is common to the machines of a farm, and not to be written to. Kernels are
-copied from there to where this machine keeps its own, for numba writes next to what it reads: each when it is first called,
-since a bake calls two dozen of the 750 that there are.
+`compiled.json`, which describes the platform that they fit. The package or a wheel of kernels (`make wheels`) may contain such
+a folder, with the kernels of each file packed. A render farm may share one that is read-only. Kernels are copied from there to
+the cache folder of this machine, because numba writes next to the files that it reads. Each kernel is copied at its first call,
+because a bake calls two dozen of the 750 kernels.
 
-What numba reads there are pickles, which can do anything that Python can. So nothing is read but the package's own folder,
-which is as much to be trusted as the package, and those of the wheel and the one that is named (`named_folder`), where nobody
-else could have written to them (`trust.py`).
+The files that numba reads are pickles, which can run any Python code. Therefore only these folders are read: that of the
+package, which is as trustworthy as the package; and those of the wheel and the named one (`named_folder`), if no other user
+could have written to them (`trust.py`).
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ INDEX, CODE = ".nbi", ".nbc"
 
 
 def named_folder() -> Path | None:
-    """Where kernels are to be kept by NUMBA_CACHE_DIR; in a clone of the repository where the Makefile has them compiled; else
-    None, and the user's cache folder has them."""
+    """Return the folder for kernels that NUMBA_CACHE_DIR names, or that of the Makefile in a clone of the repository.
+
+    Returns None otherwise; the user's cache folder is then used.
+    """
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         return Path(named)
@@ -64,14 +66,14 @@ def named_folder() -> Path | None:
 
 
 def brought() -> tuple[Path, ...]:
-    """The folders of kernels that were installed: with this package, and by a wheel of kernels. They need not fit."""
+    """Return the folders of installed kernels: of this package, and of a wheel of kernels. They may be incompatible."""
     folders = (SHIPPED, *filter(None, [wheel_folder()]))
     return tuple(folder for folder in folders if folder.is_dir())
 
 
 @cache
 def wheel_folder() -> Path | None:
-    """The folder of an installed wheel of kernels; None where there is none, or where others could have written to it."""
+    """Return the folder of an installed wheel of kernels; None if there is none, or if other users could have written to it."""
     spec = importlib.util.find_spec(WHEEL)
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
         folder = Path(place) / SHIPPED.name
@@ -81,7 +83,7 @@ def wheel_folder() -> Path | None:
 
 
 def made_for() -> dict[str, str]:
-    """What kernels fit that are compiled here and now, all of which their machine code or its description may depend on."""
+    """Return the properties of this platform that kernels compiled on it, and the descriptions of their types, depend on."""
     import llvmlite
     import numba
     import numpy as np
@@ -101,7 +103,7 @@ def made_for() -> dict[str, str]:
 
 
 def say_what_for(folder: Path, sources: str) -> None:
-    """Note in a folder that all kernels are in it, made of these sources for this machine."""
+    """Record in a folder that it contains all kernels of these sources, compiled for this machine."""
     text = json.dumps(made_for() | {"sources": sources}, indent=1)
     with written_by_us_alone():
         (folder / MADE_FOR).write_text(text + "\n", encoding="utf-8")
@@ -109,7 +111,7 @@ def say_what_for(folder: Path, sources: str) -> None:
 
 @cache
 def misfit(folder: Path) -> str | None:
-    """Why kernels in a folder cannot be used here, None if they can."""
+    """Return why the kernels in a folder cannot be used here; None if they can."""
     try:
         theirs = json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -120,16 +122,16 @@ def misfit(folder: Path) -> str | None:
 
 
 def is_complete(folder: Path, sources: str) -> bool:
-    """Whether all kernels of these sources are in a folder and can be used here."""
+    """Return whether a folder contains all kernels of these sources and they can be used here."""
     if misfit(folder) is not None:
         return False
     return json.loads((folder / MADE_FOR).read_text(encoding="utf-8"))["sources"] == sources
 
 
 def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
-    """Pack what a folder has of some kernels into one archive in another folder, a fifth of its size.
+    """Pack the files of some kernels in a folder into one archive in another folder, at a fifth of their size.
 
-    kernels: their names and keys, or `name-*`. Where the folder has nothing of them there is no archive.
+    kernels: their names and keys, or `name-*`. No archive is written if there are no files.
     """
     files = [file for file in folder.iterdir() if any(is_of(kernel, file.name) for kernel in kernels)]
     if files:
@@ -139,7 +141,7 @@ def pack(folder: Path, kernels: Collection[str], into: Path) -> None:
 
 
 def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
-    """Name and content of the files of a kernel that a folder of those compiled ahead has, as they are or packed."""
+    """Return the names and contents of the files of a kernel in a folder of precompiled kernels, packed or not."""
     plain, packed = ahead / folder, ahead / f"{folder}{PACKED}"
     if plain.is_dir():
         return [(file.name, file.read_bytes()) for file in plain.iterdir() if is_of(kernel, file.name)]
@@ -158,14 +160,14 @@ def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
 
 
 def is_of(kernel: str, name: str) -> bool:
-    """Whether a file is numba's index of a kernel, or code of it. kernel: its name and key, or `name-*`."""
+    """Return whether a file is numba's index of a kernel or its code. kernel: its name and key, or `name-*`."""
     return fnmatchcase(name, f"*.{kernel}.*") and name.endswith((INDEX, CODE))
 
 
 def bring(folder: Path, kernel: str) -> None:
-    """Have the files of a kernel in its folder, from those compiled ahead if there are any that fit, unless they are there.
+    """Copy the files of a kernel to its folder from compatible precompiled ones, unless they are there.
 
-    kernel: name and key. To be called when it is first called, for most kernels never are, by whoever holds its lock.
+    kernel: name and key. Call this at the first call of the kernel, while holding its lock; most kernels are never called.
     """
     if any(is_of(kernel, file.name) for file in folder.glob(f"*{INDEX}")):
         return
@@ -182,7 +184,7 @@ def bring(folder: Path, kernel: str) -> None:
 
 
 def put(file: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all; raises OSError."""
+    """Write a file atomically. Raises OSError."""
     part = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
         part.write_bytes(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says on standard error that kernels are being compiled, where a program would otherwise wait without a word.
+"""Messages on standard error while kernels are compiled, when a program would otherwise wait without explanation.
 
 The first `sc.solve` on a machine compiles for some time. Bakes report their progress by events (`watch.py`) instead.
 """
@@ -37,14 +37,14 @@ class Announcer(event.Listener):
         self._depth, self._count, self._is_watched = 0, 0, False
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002, numba's
-        """A kernel begins to be compiled."""
+        """Handle the start of a compilation."""
         self._depth += 1
         if not self._is_watched and not self.is_quiet:
             self._is_watched, self._count = True, 0
             threading.Thread(target=self._watch, name="kernels", daemon=True).start()
 
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
-        """A kernel is compiled."""
+        """Handle the end of a compilation."""
         self._depth -= 1
         self._count += 1
 
@@ -73,7 +73,7 @@ def say(line: str) -> None:
 
 @cache
 def announcer() -> Announcer:
-    """The announcer of this process, which listens from the first call on."""
+    """Return the announcer of this process, which listens from the first call on."""
     listener = Announcer()
     event.register(COMPILE_EVENT, listener)
     return listener

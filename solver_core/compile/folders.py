@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folders that this process keeps compiled kernels in: one for each source file, below one for all. Loads no numba."""
+"""The folders in which this process stores compiled kernels, one for each source file. Does not load numba."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kernel_folder(base: Path, source: Path) -> Path:
 
 @cache
 def can_be_written(folder: Path) -> bool:
-    """Whether a folder is there, or can be made, and files can be made in it."""
+    """Return whether a folder exists or can be created, and files can be created in it."""
     try:
         with written_by_us_alone():
             folder.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def can_be_written(folder: Path) -> bool:
 
 
 def user_cache_folder() -> Path:
-    """Where programs of this user keep what can be made again."""
+    """Return the cache folder of this user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processor that kernels are compiled for, a published level, not the very one that they are compiled on, and its vectors.
+"""The target processor of kernels, and its vector instructions.
 
-So kernels can be compiled on one machine and used on another. What newer processors can do beyond the level was measured to
-gain nothing here. What is done to neighbouring numbers alike is done with vectors, also outside of loops
-("superword-level parallelism"): as all C compilers that are built on LLVM do by default, and numba did until, with LLVM 14, it
-led to wrong code. It changes the order of no sum, and halves what blocks of rigid bodies take; collision is without.
+The target is a published level of processors, not the processor on which kernels are compiled, so kernels can be compiled on
+one machine and used on another. Instructions beyond this level gained nothing in measurements. Equal operations on adjacent
+numbers use vector instructions also outside of loops ("superword-level parallelism"), as in all C compilers based on LLVM by
+default, and as in numba until LLVM 14, where it led to wrong code. This does not change the order of any sum, and it halves the
+time for blocks of rigid bodies. Collision is compiled without it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LEVELS = (("x86-64-v3", V3), ("x86-64-v2", V2))
 
 
 def level_of(machine: str, name: str, features: Mapping[str, bool]) -> str | None:
-    """The highest level, as LLVM calls it, that a processor fulfils; None where there is none, and it stands for itself.
+    """Return the highest level, by LLVM's name, that a processor supports; None if there is none.
 
     machine: as platform.machine says. name and features: as LLVM knows them.
     """
@@ -37,7 +38,7 @@ def level_of(machine: str, name: str, features: Mapping[str, bool]) -> str | Non
 
 
 def use_level() -> None:
-    """Have numba compile for this processor's level, unless NUMBA_CPU_NAME says what for."""
+    """Let numba compile for this processor's level, unless NUMBA_CPU_NAME is set."""
     from llvmlite import binding as llvm
     from numba.core import config
 
@@ -51,7 +52,7 @@ def use_level() -> None:
 
 
 def has_vectors(module: str) -> bool:
-    """Whether the kernels of a module are compiled with vectors."""
+    """Return whether the kernels of a module are compiled with vector instructions."""
     return not any(f".{part}." in f".{module}." for part in WITHOUT_VECTORS)
 
 

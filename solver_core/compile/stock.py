@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many of the kernels that the sources define a folder has: what is compiled, and how much is left at most.
+"""The number of compiled kernels in a folder, and the number that the sources define.
 
-The names of a kernel's files have its key (`kernel_key.py`), which is known only to a process that has loaded the kernel. So
-whoever compiles all kernels writes a list of the keys of its sources into the folder first. Without a list for these sources a
-kernel counts as compiled whatever key it has. Loads no numba.
+The names of a kernel's files contain its key (`kernel_key.py`), which is known only to a process that has loaded the kernel.
+The process that compiles all kernels therefore first writes a list of the keys to the folder. Without a list for the present
+sources, a kernel counts as compiled with any key. This module does not load numba.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ KeyList = dict[str, dict[str, list[str]]]
 
 
 def sources_of_all() -> str:
-    """A digest of the texts of all sources that kernels are made of."""
+    """Return a digest of the texts of all sources of kernels."""
     return sources_digest(imported_sources(ALL_KERNELS))
 
 
 def key_file(folder: Path) -> Path:
-    """The list of keys in a folder of kernels, for this Python."""
+    """Return the path of the list of keys in a folder of kernels, for this Python version."""
     return folder / f"keys-py{sys.version_info.major}{sys.version_info.minor}.json"
 
 
 def write_keys(folder: Path, keys: KeyList) -> None:
-    """Write the keys of all kernels of today's sources into a folder of kernels."""
+    """Write the keys of all kernels of the present sources to a folder of kernels."""
     text = json.dumps({"sources": sources_of_all(), "keys": keys}, indent=1)
     with written_by_us_alone():
         put(key_file(folder), text.encode())
 
 
 def read_keys(folder: Path) -> KeyList | None:
-    """The list of keys in a folder of kernels; None where there is none for today's sources."""
+    """Return the list of keys in a folder of kernels; None if there is none for the present sources."""
     try:
         found = json.loads(key_file(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether compiled kernels can only have come from those who could have us run anything anyway.
+"""Trust in compiled kernels: only trusted users may have written them.
 
-numba keeps kernels as pickles, which do whatever they say when they are read. So a folder that the user names is taken only
-where nobody else could have put anything into it: this user, root, and whoever owns this package. Windows has lists of rights
-in place of owners and modes; there the name is all that is asked for.
+numba stores kernels as pickles, which can run any code when they are read. A folder that the user names is therefore used only
+if nobody except this user, root and the owner of this package could have written to it. Windows has access control lists in
+place of owners and modes; there a named folder is always trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 @cache
 def doubt(folder: Path) -> str | None:
-    """Why kernels in a folder are not read, nor any kept there; None where they can be. It need not exist."""
+    """Return why kernels in a folder are neither read nor stored there; None if they can be. The folder need not exist."""
     if not hasattr(os, "geteuid"):
         return None
     place = folder.resolve()
@@ -37,7 +37,7 @@ def doubt(folder: Path) -> str | None:
 
 
 def all_in(folder: Path) -> Iterator[str]:
-    """A folder and everything below it."""
+    """Yield the paths of a folder and everything below it."""
     yield str(folder)
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -46,12 +46,12 @@ def all_in(folder: Path) -> Iterator[str]:
 
 @cache
 def trusted() -> frozenset[int]:
-    """Whose files we run anyway: our own, root's, and those of the owner of this package."""
+    """Return the trusted users: this user, root, and the owner of this package."""
     return frozenset((os.geteuid(), 0, PACKAGE.stat().st_uid))
 
 
 def who_else(path: str, *, is_shared_well: bool = False) -> str:
-    """Who else could have written to a file or a folder; empty where nobody could."""
+    """Return the untrusted user who could have written to a file or a folder; empty if nobody could."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def who_else(path: str, *, is_shared_well: bool = False) -> str:
 
 
 def is_private(found: os.stat_result) -> bool:
-    """Whether a file's group is its owner's own, as many systems give each user one of the same name."""
+    """Return whether a file's group is the private group of its owner, which many systems create under the same name."""
     import grp
 
     try:
@@ -89,7 +89,7 @@ def name_of(user: int) -> str:
 
 @contextmanager
 def written_by_us_alone() -> Iterator[None]:
-    """Have what is made in the block writable by this user alone, however generous the process is otherwise."""
+    """Make files created in the block writable only by this user, regardless of the umask of the process."""
     before = os.umask(0)
     os.umask(before | OTHERS)
     try:

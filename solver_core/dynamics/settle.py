@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies dropped until everything rests: the poses that remain, without an animation.
+"""Settling: bodies are dropped until all are at rest, and the final poses are returned, without an animation.
 
     settled = sc.settle(spec)
     settled.poses, settled.rests, settled.seconds, settled.overlap
 
-The stepper is that of every simulation. What is new here is when to stop. A body rests when it sleeps, see `sleeping`. It also
-rests when it has moved, in each of two windows of half a second in turn, by at most a thousandth of its half extent and a
-thousandth of the distance that it would fall in that time, and no farther in the second window than in the first: bodies that
-jitter within the tolerance of a large pile may never sleep.
+The stepper is that of every simulation. This module decides when to stop. A body is at rest if it sleeps, see `sleeping`. It is
+also at rest if, in each of two consecutive windows of half a second, it moved by at most a thousandth of its half size and a
+thousandth of the distance that it would fall in that time, and no farther in the second window than in the first. The second
+rule is needed because bodies that jitter within the tolerance of a large pile may never sleep.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Flags = NDArray[np.bool_]
 
 SETTLE_SECONDS = 10.0  # s of simulated time at most, unless the caller says otherwise
 WINDOW_FRAMES = 12  # half a second
-SLOWEST_SHARE = 1e-3  # of the half extent, and of the distance of free fall in a window: a body that moves less may rest
-MOST_GROWTH = 1.2  # from a window to the next: a body whose motion grows by more does not rest
-LEAST_GROWTH = 0.1  # of the bound: growth of what moves less than that is noise
+SLOWEST_SHARE = 1e-3  # fraction of the half size, and of the free fall in a window; a body that moves less may be at rest
+MOST_GROWTH = 1.2  # largest ratio of the motions in consecutive windows of a body at rest
+LEAST_GROWTH = 0.1  # fraction of the bound; growth of a smaller motion is noise
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a settle has come: simulated time in s, and how many of the moving bodies rest."""
+    """The progress of a settle: simulated time in s, and how many of the moving bodies are at rest."""
 
     seconds: float
     resting: int
@@ -75,7 +75,7 @@ class Settled:
 
     @property
     def all_rest(self) -> bool:
-        """Whether every body rests."""
+        """Whether every body is at rest."""
         return bool(self.rests.all())
 
 
@@ -90,16 +90,16 @@ def settle(
     on_progress: Callable[[Progress], object] = lambda _progress: None,
     **changes: Any,
 ) -> Settled:
-    """Drop bodies until everything rests, or time is up.
+    """Drop bodies until all are at rest, or the time limit is reached.
 
     Parameters
     ----------
-    spec : the scene; `scene/settling.py` says what of it counts.
-    settings : how it is solved, None for the defaults; the step is 1 / (24 substeps) s, and bodies sleep.
+    spec : the scene; `scene/settling.py` describes which of its data count.
+    settings : solver settings, None for the defaults; the step is 1 / (24 substeps) s, and bodies sleep.
     moving : names of the bodies that move; None for all active ones.
     max_seconds : s of simulated time at most.
-    threads : that large islands are solved in, 0 for one for each processor.
-    before_step : called before each time step; what it raises ends the settle.
+    threads : for large islands, 0 for one per processor.
+    before_step : called before each time step; an exception that it raises ends the settle.
     on_progress : called 24 times per simulated second.
     changes : fields of `SolverSettings` with other values.
 
@@ -146,7 +146,7 @@ def settle(
 
 
 class RestWatch:
-    """Which bodies of a simulation rest.
+    """Detects which bodies of a simulation are at rest.
 
     moving: (n,) which bodies the solver moves. rests, lost: (n,) as of `Settled`, at the frame that was seen last.
     """
@@ -172,7 +172,7 @@ class RestWatch:
         return int(np.count_nonzero(self.moving))
 
     def see(self, number: int, poses: Floats) -> None:
-        """Take in the poses (n, 7) of a frame, counted from 1."""
+        """Update with the poses (n, 7) of a frame. number: of the frame, counted from 1."""
         now = Placement.now(self._simulation, poses)
         self._farthest = np.maximum(self._farthest, now.distance(self._first, self._radius))
         if number % WINDOW_FRAMES == 0:
@@ -209,14 +209,14 @@ def farthest_along(body: BodySpec, direction: Floats) -> float:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where bodies are: their centers of mass (n, 3) m, and their orientations (n, 4)."""
+    """The placement of bodies: their centers of mass (n, 3) m and their orientations (n, 4)."""
 
     center: Floats
     orientation: Floats
 
     @classmethod
     def now(cls, simulation: Simulation, poses: Floats) -> Placement:
-        """Of a simulation whose last frame has these poses (n, 7)."""
+        """Return the placement in a simulation whose last frame has the poses (n, 7)."""
         return cls(simulation.center_of_mass.copy(), poses[:, 3:].copy())
 
     def distance(self, other: Placement, radius: Floats) -> Floats:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the commands that bake have in common: what they end with, and how they refuse arguments."""
+"""Exit status and argument errors that all commands share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_NAMES = {
 
 
 class ExitStatus(IntEnum):
-    """What the process ends with."""
+    """The exit status of a process."""
 
     BAKED = 0
     FAILED = 1
@@ -28,19 +28,19 @@ class ExitStatus(IntEnum):
 
 
 class UsageError(Exception):
-    """An argument is wrong, or does not fit what it is for."""
+    """An argument is wrong or unsuitable."""
 
 
 def status_of(error: OSError) -> ExitStatus:
-    """What a command ends with that could not read or write a file."""
+    """Return the exit status of a command that could not read or write a file."""
     return ExitStatus.BAD_INPUT if error.errno in OF_NAMES else ExitStatus.FAILED
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would end the process."""
+    """An argument parser that raises UsageError where argparse would exit."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the arguments, with how they are to be used."""
+        """Raise UsageError with the usage of the command."""
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
     def parse_known_args(self, *arguments: Any, **named: Any) -> Any:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text that goes to a console or a log: names in it stay in their line, and writing it never ends what it is about.
+"""Output to a console or a log: names are escaped, and a failed write does not end the program.
 
-Names of objects are whatever somebody typed, or sent: with line breaks they would forge lines of a log, with escape sequences
-steer a terminal, and with letters that its encoding does not have, such as cp1252 on Windows, Python raises.
+Names of objects may contain anything. Line breaks would forge lines of a log, escape sequences would control a terminal, and
+characters that the encoding lacks, such as cp1252 on Windows, would raise an exception.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def tell(text: str, stream: TextIO) -> None:
 
 
 def flush_output() -> None:
-    """Flush standard output as the last thing: Python would do so once more on its way out, and complain about a pipe that
-    nobody reads any more."""
+    """Flush standard output before exit. Python would otherwise flush it during exit and report a closed pipe."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -46,10 +45,10 @@ def flush_output() -> None:
 
 
 def prepare_streams() -> None:
-    """To be called where a command begins: have standard streams that are open, and that escape what their encoding lacks.
+    """Prepare the standard streams at the start of a command: open closed ones, and escape characters that an encoding lacks.
 
-    A process that is started with one of them closed would give its number to the first file that it opens, and C libraries
-    would print into that.
+    If a process starts with a closed stream, the first file that it opens gets the stream's number, and C libraries would print
+    to that file.
     """
     for number in range(3):
         try:

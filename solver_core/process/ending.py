@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a worker's process ends before its bake is done: between two time steps, or by force where a step takes too long.
+"""Early shutdown of a worker: between two time steps, or forced if a step takes too long.
 
-Signals and the end of the process that started the bake are heard by threads. Python itself calls its handlers of signals
-between two of its own instructions, which may be minutes apart while a kernel runs or is compiled; kernels run without Python's
-lock, so threads do not wait for them.
+Threads listen for signals and for the end of the parent process. Python itself calls signal handlers between two of its own
+instructions, which may be minutes apart while a kernel runs or is compiled. Kernels run without Python's global lock, so
+threads do not wait for them.
 """
 
 from __future__ import annotations
@@ -30,24 +30,23 @@ __all__ = [
     "obey",
 ]
 
-# From the wish to the end by force: longer than usual steps take, short enough for whoever waits.
+# From a stop request to the forced exit: longer than a usual step, and short enough for a user who waits.
 GRACE_SECONDS = 3.0
-# For a record that is just being written, and for the last words; a disk or a reader that does not answer must not keep us.
+# Time limit for a record that is being written, and for the last message, because a disk or a reader may not respond.
 WRITING_SECONDS = 1.0
 SECONDS_BETWEEN_LOOKS = 0.25
-# Of a process without a bake: longer than somebody looks at one before the next. Who has turned to something else gets the
-# memory back.
+# Idle time of a process without a bake: longer than a user looks at one bake before the next. After that its memory is freed.
 SECONDS_TO_STAY = 600.0
 PARENT_GONE = "the process that started it has ended, or wants it to end"
 STOPPED = "the process that started it wants it to end"
 
 
 class StopAsked(Exception):
-    """The bake has to end here; says who asked for it."""
+    """The bake has to stop here. The message says who requested it."""
 
 
 class Askable(Protocol):
-    """What signals speak to."""
+    """The receiver of stop requests."""
 
     def ask(self, reason: str) -> None:
         """Ask for the end; `reason` says who does."""
@@ -57,11 +56,12 @@ class Askable(Protocol):
 
 
 class Ending:
-    """The wish that a bake ends early, or waits. `ask`, `pause` and `go_on` may be called on any thread, `check` and `writing`
-    belong to the one that bakes.
+    """A request that a bake stops early, or pauses.
 
-    writing: held while a file is written, so that no force comes between. last_words: called before the process is ended by
-    force.
+    `ask`, `pause` and `go_on` may be called on any thread; `check` and `writing` belong to the thread that bakes.
+
+    writing: a lock, held while a file is written, so that a forced exit does not interrupt it. last_words: called before a
+    forced exit.
     """
 
     def __init__(self) -> None:
@@ -86,34 +86,34 @@ class Ending:
         self._at_once.set()
 
     def pause(self) -> None:
-        """Let the bake wait before its next time step."""
+        """Pause the bake before its next time step."""
         if not self._asked.is_set():
             self._going.clear()
 
     def go_on(self) -> None:
-        """Wait no more."""
+        """Continue a paused bake."""
         self._going.set()
 
     @property
     def pauses(self) -> bool:
-        """Whether `check` would wait."""
+        """Return whether `check` would wait."""
         return not self._going.is_set()
 
     def check(self) -> None:
-        """Wait as long as there is a pause, and raise StopAsked if the end was asked for."""
+        """Wait while the bake is paused, and raise StopAsked if a stop is requested."""
         self._going.wait()
         if self._asked.is_set():
             raise StopAsked(self.reason)
 
     def done(self) -> None:
-        """The bake has ended by itself, and force has nothing to do any more: whoever waits goes."""
+        """Mark the bake as finished, so that no forced exit follows, and release all waiting threads."""
         with self.writing:
             self._done = True
         self._at_once.set()
         self._asked.set()
 
     def wait(self) -> bool:
-        """Wait for the wish, and then until the bake should have ended; whether it has."""
+        """Wait for a request, and then for the end of the bake within its deadline. Returns whether the bake has ended."""
         self._asked.wait()
         self._at_once.wait(GRACE_SECONDS)
         self.writing.acquire(timeout=WRITING_SECONDS)
@@ -121,7 +121,7 @@ class Ending:
 
 
 def end_by_force(ending: Ending, status: int) -> None:
-    """End this process with `status`, once the end was asked for and the bake has not come to it in time."""
+    """Exit this process with `status` if a requested stop does not happen in time."""
 
     def force() -> None:
         if ending.wait():
@@ -136,10 +136,10 @@ def end_by_force(ending: Ending, status: int) -> None:
 
 
 def hear_signals(ending: Askable) -> None:
-    """Let signals that end processes ask for the end, and a second one not wait; to be called on the main thread.
+    """Install handlers: the first termination signal requests a stop, a second one forces it. Call on the main thread.
 
-    No exception is raised, as Python does for Ctrl+C: it would come up wherever the process happens to be, in a callback of the
-    compiler as well, which turns it into another one or drops it.
+    No exception is raised, unlike Python's handler for Ctrl+C. It could occur anywhere, also in a callback of the compiler,
+    which would convert it to another exception or drop it.
     """
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -164,8 +164,10 @@ def hear_signals(ending: Askable) -> None:
 
 
 def hear_parent(ending: Ending) -> None:
-    """Let the end of standard input ask for the end: a pipe whose other end whoever started the bake holds, and loses when it
-    ends, in whatever way. What `obey` knows is done as well."""
+    """Request a stop at the end of standard input, and handle the commands of `obey`.
+
+    Standard input is a pipe that the parent process holds open. It closes if the parent ends for any reason.
+    """
 
     def listen() -> None:
         for line in lines_heard():
@@ -176,7 +178,7 @@ def hear_parent(ending: Ending) -> None:
 
 
 def obey(line: bytes, ending: Ending) -> bool:
-    """Do what a line says that is "pause", "continue" or "stop"; whether it is one of them."""
+    """Handle a line that is "pause", "continue" or "stop". Returns whether it is one of them."""
     match line.strip():
         case b"pause":
             ending.pause()
@@ -190,7 +192,7 @@ def obey(line: bytes, ending: Ending) -> bool:
 
 
 def lines_heard() -> Iterator[bytes]:
-    """The lines of standard input, each as soon as it is whole, until it ends."""
+    """Yield the lines of standard input, each as soon as it is complete."""
     rest = b""
     for data in read_on_windows() if sys.platform == "win32" else read_input():
         *lines, rest = (rest + data).split(b"\n")
@@ -198,7 +200,7 @@ def lines_heard() -> Iterator[bytes]:
 
 
 def read_input() -> Iterator[bytes]:
-    """What is written to standard input, until it ends."""
+    """Yield the data of standard input until it ends."""
     try:
         while data := os.read(0, 4096):
             yield data
@@ -207,8 +209,11 @@ def read_input() -> Iterator[bytes]:
 
 
 def read_on_windows() -> Iterator[bytes]:
-    """The same by looking first: as long as a thread waits for standard input, Windows holds up every library that looks at it
-    while it is loaded, as numpy's does (numpy issue 24290)."""
+    """Yield the data of standard input on Windows, by polling.
+
+    While a thread waits for standard input, Windows blocks every library that accesses it during loading, as numpy's does
+    (numpy issue 24290).
+    """
     import _winapi
     import msvcrt
 

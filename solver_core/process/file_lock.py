@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lock on a file that dies with the process which holds it, however that ends, on Linux, macOS and Windows.
+"""A file lock that the operating system releases when its process ends, for Linux, macOS and Windows.
 
-It is the operating system's own: flock, or on Windows a locked byte, on a file beside the one that is meant. Over a network it
-holds between machines where the file system passes locks on to its server: NFS and SMB do, unless they were mounted not to
-(nolock, nobrl). Where a file system has no locks at all, `FileLock.holds` is False.
+It uses flock, or a locked byte on Windows, on a file beside the protected one. On a network it works between machines if the
+file system passes locks to its server. NFS and SMB do, unless mounted with the options nolock or nobrl. If a file system has no
+locks, `FileLock.holds` is False.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, er
 
 
 class LockHeld(Exception):
-    """Somebody else holds the lock; says who, where and since when."""
+    """Another process holds the lock. The message says which one, where and since when."""
 
 
 class FileLock:
-    """The lock on the file `path`, made by `acquire`, given back by `release`.
+    """A lock on the file `path`. Created by `acquire` and ended by `release`.
 
-    holds: whether it keeps others out; False where the file system has no locks.
+    holds: whether it excludes other processes; False if the file system has no locks.
     """
 
     def __init__(self, path: Path, descriptor: int, holds: bool):
@@ -75,7 +75,7 @@ class FileLock:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Give the lock back, and remove its file; a second time does nothing."""
+        """Release the lock and remove its file. A second call does nothing."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1
@@ -91,7 +91,7 @@ class FileLock:
 
 
 def lock(descriptor: int) -> bool | None:
-    """Lock an open file; None where that is not possible. Raises BlockingIOError when it is held."""
+    """Lock an open file. Returns None if the file system has no locks. Raises BlockingIOError if the lock is held."""
     try:
         if sys.platform == "win32":
             import msvcrt

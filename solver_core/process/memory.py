@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much memory this process has had, how much it could have, and that it keeps what it frees."""
+"""Memory use of this process, available memory, and reuse of freed memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KEPT = 1024 * KIBIBYTE**2  # bytes
 
 
 def keep_freed_memory() -> bool:
-    """Let this process keep the memory of arrays that are freed, and whether it can.
+    """Let this process keep the memory of freed arrays for reuse. Returns whether that is possible.
 
-    For a process that is ours alone. Each step of a wall makes the arrays of the one before: given back to the system in
-    between, and cleared by it each time, they were a fifth of a step. Systems other than glibc's are left as they are.
+    Call it only in a process that runs nothing else. Each step allocates about the same arrays as the previous one. Returning
+    their memory to the system, which clears it each time, took a fifth of a step of a wall. Only glibc supports this.
     """
     if sys.platform != "linux":
         return False
@@ -42,7 +42,7 @@ def most_memory() -> int:
 
 
 def free_memory() -> int | None:
-    """How much memory could still be had without moving out another program's, in bytes; None where the system does not say."""
+    """Return the available memory in bytes, without swapping out other programs; None if the system does not report it."""
     if sys.platform == "linux":
         with open("/proc/meminfo", encoding="ascii") as said:
             return next((int(line.split()[1]) * KIBIBYTE for line in said if line.startswith("MemAvailable:")), None)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the numeric libraries of a process that bakes are set, by its environment: one thread, and the same kernels everywhere.
+"""Environment of the numeric libraries of a bake: one thread, and the same kernels on every computer.
 
-OpenBLAS chooses its kernels by the processor, and they round differently. Time steps do not use it. The modes of flexible
-bodies come from LAPACK and SuperLU, which do. All x86-64 processors of today can run the kernels of one old processor. With
-these the modes are the same on all of them.
+OpenBLAS chooses its kernels by the processor, and they round differently. Time steps do not use OpenBLAS, but LAPACK and
+SuperLU do, which compute the modes of flexible bodies. All present x86-64 processors can run the kernels of one old processor.
+With these kernels, the modes are the same on all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KERNELS = {"x86_64": "Nehalem", "amd64": "Nehalem", "arm64": "ARMV8", "aarch64":
 
 
 def with_fixed_kernels(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment for a process, with what it does not set itself."""
+    """Return an environment for a process, with these settings unless it sets them itself."""
     fixed: dict[str, str] = dict.fromkeys(THREADS, "1")
     kernels = KERNELS.get(platform.machine().lower())
     if kernels is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files in folders that others may write to as well: opened for writing only where nothing else can be meant by their names.
+"""Safe opening of files for writing in folders that other users may write to.
 
-The names of caches and locks are known beforehand. Whoever may write to their folder could put a link there, to a file that is
-ours alone, and have it emptied by us.
+The names of caches and locks are predictable. A user who may write to their folder could place a link there to a private file
+of this user, which would then be overwritten.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBL
 
 
 class PathRefused(OSError):
-    """A path is not written to for what it leads to; says what that is, and what to do."""
+    """A path is not written to because of the file that it leads to. The message names it, and the remedy."""
 
     def __init__(self, path: str | os.PathLike[str], reason: str):
         super().__init__(errno.EEXIST, reason, os.fspath(path))
@@ -28,9 +28,9 @@ class PathRefused(OSError):
 
 
 def open_plain(path: str | os.PathLike[str], flags: int) -> int:
-    """The descriptor of a file, opened with the flags of os.open; it is not emptied, whatever they say.
+    """Open a file with the flags of os.open and return its descriptor. The file is never truncated.
 
-    Raises PathRefused for a link, for a file that has another name too (a hard link), and for what is no file; and OSError.
+    Raises PathRefused for a symbolic link, a file with a second name (a hard link), or anything but a file; and OSError.
     """
     try:
         descriptor = os.open(path, (flags & ~os.O_TRUNC) | FLAGS, 0o666)

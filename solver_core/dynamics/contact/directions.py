@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts that a step needs: constraints along directions that obstruct the expected motion only where bodies would meet.
+"""Selection of contact normals for a step, which obstruct the expected motion only if bodies would collide.
 
-Narrow phase finds the normals of a pair where the step begins. The closest direction of two bodies that are apart says where
-they are, not where they are going: a box that slides towards a level tile has the tile's side before it, up to the moment at
-which it is above the tile. Held along that normal it stops at a wall that is as high as the rest offset.
+The narrow phase computes the normals of a pair at the start of the step. The direction between the closest points of two
+separate bodies depends on their positions, not on their motion: a box that slides toward a level tile faces the side of the
+tile until it is above it. A contact along that normal would stop the box at a wall that is as high as the rest offset.
 
-Two convex bodies that do not turn never meet in a step if one direction n separates them as it begins and as it ends, since
-s_n, the separation along n, is linear in the time. So the expected motion w of the step is followed to its end:
+Two convex bodies that do not rotate cannot collide in a step if one direction n separates them at its start and at its end,
+because s_n, the separation along n, is linear in time. Therefore the expected motion w of the step is followed to its end:
 
 1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt along other
@@ -25,8 +25,8 @@ A contact found at a time t of w with the gap phi is stated for the beginning of
 `look_ahead/later_contacts.py` does, but by no overlap that the pair does not have. Whatever the actual motion runs into is
 found there.
 
-The expected motion continues what bears, touches or hangs as it moved before, and what flies as it is predicted. Free fall
-would press everything at rest into its support.
+In the expected motion, bodies that carried load, touch or are jointed keep their velocities, and all others move as predicted.
+With the predicted free fall, every body at rest would move into its support.
 """
 
 from __future__ import annotations
@@ -229,8 +229,10 @@ def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:
 
 @kernel
 def expected_twists(bodies, contacts, rest, memory, jointed):
-    """(n, 6) the expected motion: of bodies that bore, touch, or are jointed (n,) the twists of the begin, of others the
-    predicted ones.
+    """Return (n, 6) the twists of the expected motion.
+
+    Bodies that carried load, touch or are jointed (n,) keep their twists at the start of the step; others have the predicted
+    ones.
 
     bodies: their `Prediction`. contacts, rest: of the step, and their `AtRest`. memory: contacts of the last step.
     """
@@ -251,7 +253,7 @@ def expected_twists(bodies, contacts, rest, memory, jointed):
 
 @kernel
 def restitutions(rule, restitution, contacts):
-    """(m,) coefficients of restitution of contacts; rule: a code. restitution: (n,) of bodies."""
+    """Return (m,) the coefficients of restitution of contacts. rule: a code. restitution: (n,) of bodies."""
     out = np.empty(contacts.gap.size)
     for k in range(out.size):
         out[k] = combine_in_kernels(rule, restitution[contacts.body_a[k]], restitution[contacts.body_b[k]])

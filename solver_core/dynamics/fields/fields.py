@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Force fields in a time step: what they change of velocities, and whom they wake.
+"""Force fields in a time step: velocity changes, and the bodies that they wake.
 
-In a step the force is that of its begin. Drag and magnetic fields are taken further: with c and B held,
-m dv/dt = F + v x B - c v is integrated exactly but for the two taking turns, half a turn about B before and after, so that no
-drag, however strong, turns a velocity round, and no magnetic field gives energy.
+A step uses the force at its start. Drag and magnetic fields are integrated further: with constant c and B,
+m dv/dt = F + v x B - c v is integrated by splitting into exact parts, with half of the rotation about B before and half after.
+Therefore no drag, however strong, reverses a velocity, and no magnetic field adds energy.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Fields:
         self._frame, self._table = 0, self._frames.table(0)
 
     def effects(self, frame: int, state: State, who: Flags, which: Flags | None = None) -> Effects:
-        """What acts on bodies, of which some (n,) are asked for, on the way to a frame; of all fields, or of some (f,)."""
+        """Return the effects of fields on bodies `who` (n,) during the motion to a frame.
+
+        which: (f,) the fields that count; None for all.
+        """
         n = len(self._feels)
         out = Effects(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n))
         fields = np.flatnonzero(np.ones_like(self._carrier) if which is None else which)
@@ -51,21 +54,27 @@ class Fields:
         return out
 
     def push(self, begin: Begin, state: State, duration: float) -> None:
-        """Add to the velocities that a step's bodies are predicted to have what fields change of them over a duration in s."""
+        """Add the velocity changes by fields over a duration in s to the predicted velocities of a step."""
         model = begin.model
         effects = self.effects(int(begin.at / self._substeps) + 1, state, model.dof >= 0)
         kept = powers(1.0 - model.damping[:, 0], duration)[:, None] * model.lock[:, :3]
         begin.bodies.predicted[:, :3] += kept * gained(effects, state.velocity, duration / model.mass)
 
     def begin_with(self, frame: int, state: State, released: Flags, last_step: float) -> None:
-        """Take from the velocities of bodies (n,) that are let go at a frame, to which these belong, what fields give in half
-        of the step before, in which they act once more. last_step: s."""
+        """Subtract the effect of fields over half of the previous step from the velocities of bodies released at a frame.
+
+        The velocities belong to the frame, and the next step applies fields over that half step again. released: (n,).
+        last_step: s.
+        """
         force = self.effects(frame + 1, state, released).force[released]
         state.velocity[released] -= 0.5 * last_step / self._bodies.model.mass[released, None] * force
 
     def wakes(self, frame: int, state: State, asleep: Flags, untouched: Flags) -> Flags:
-        """(n,) those asleep that fields push otherwise on the way from a frame than on the way to it, or to whom a body that is
-        awake carries a field or an absorber; of those that sleep since the scene began, untouched (n,), all that are pushed."""
+        """Return (n,) the sleeping bodies that fields wake at a frame.
+
+        These are bodies for which the effect of fields changes at the frame, or on which a field or absorber acts that an awake
+        body carries. Bodies that have slept since the start of the scene, untouched (n,), wake under any force.
+        """
         woken = untouched & self.effects(frame + 1, state, untouched).force.any(axis=1)
         settled = asleep & ~untouched
         if not settled.any():
@@ -82,7 +91,7 @@ class Fields:
         return woken
 
     def _placed(self, frame: int, state: State) -> FieldTable:
-        """The fields at a frame, those that bodies carry where these have them."""
+        """Return the fields at a frame, with those that bodies carry at the poses of these bodies."""
         frame = min(frame, self._frames.last)
         if frame != self._frame and self._frames.changing.any():
             self._frame, self._table = frame, self._frames.table(frame)
@@ -107,13 +116,13 @@ class Fields:
         return table
 
     def _body_frame(self, state: State, body: int) -> tuple[Floats, Floats]:
-        """Rotation (3, 3) and origin (3,) of a body's frame."""
+        """Return the rotation (3, 3) and the origin (3,) of a body's frame."""
         turn = matrices(state.orientation[[body]])[0]
         return turn, state.position[body] - product(turn, self._bodies.center_of_mass[body])
 
 
 def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:
-    """(n, 3) m/s, the changes of velocities (n, 3) after so many seconds a kilogram, (n,)."""
+    """Return (n, 3) m/s, the changes of velocities (n, 3). times: (n,) s/kg, the duration divided by the mass."""
     half = 0.5 * np.linalg.norm(effects.magnetic, axis=1) * times
     decay = effects.drag * times
     # (1 - exp(-x)) / x, which is 1 where there is no drag
@@ -125,7 +134,7 @@ def gained(effects: Effects, velocity: Floats, times: Floats) -> Floats:
 
 
 def turned_about(axis: Floats, angle: Floats, v: Floats) -> Floats:
-    """Vectors v (n, 3) turned about axes (n, 3) of any length by angles (n,) in rad; where the axis is zero they stay."""
+    """Return vectors v (n, 3) rotated about axes (n, 3) of any length by angles (n,) rad; unchanged if the axis is zero."""
     if not axis.any():
         return v
     length = np.linalg.norm(axis, axis=1, keepdims=True)

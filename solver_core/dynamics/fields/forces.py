@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What force fields do to bodies at an instant: a force, a drag and a magnetic field for each.
+"""The effects of force fields on bodies at an instant: a force, a drag and a magnetic field for each body.
 
-The laws are Blender's, as its rigid bodies feel them: units, falloffs and odd cases as measured there (docs/design/reading.md).
+The laws are those of Blender for rigid bodies, with units, falloffs and special cases as measured there
+(docs/design/reading.md).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ POSITIVE, NEGATIVE = 1, 2
 STRENGTH, DAMPING, SIZE, FLOWING, NOISE, WEIGHT = range(6)
 POWER, MIN_DISTANCE, MAX_DISTANCE, RADIAL_POWER, RADIAL_MIN, RADIAL_MAX = range(6, 12)
 
-STRONGEST_DRAG = 2.0  # strength and damping of drag count up to this
+STRONGEST_DRAG = 2.0  # upper limit of the strength and of the damping of drag
 
 
 class FieldTable(NamedTuple):
-    """f fields at a frame, as kernels take them.
+    """The f fields at a frame, as arrays for kernels.
 
     kind, shape, falloff, side: (f,). inverse_square, in_world, absorbed: (f,) flags. rate: (f,) 1/s. values: (f, 12). state:
     (f,) of the generators of noise. position, axis: (f, 3). vertices, normals: (n, 3), triangles: (t, 3), boxes: (t, 6) of all
@@ -71,7 +72,7 @@ class FieldTable(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What acts on n bodies: m dv/dt = force + v x magnetic - drag v; (n, 3) N, (n, 3) N s/m, (n,) N s/m."""
+    """The effects on n bodies: m dv/dt = force + v x magnetic - drag v; (n, 3) N, (n, 3) N s/m, (n,) N s/m."""
 
     force: Floats
     magnetic: Floats
@@ -99,7 +100,7 @@ def _unit(v):
 
 @leaf_kernel
 def _share(distance, near, far, exponent):
-    """What is left of a strength at a distance."""
+    """Return the fraction of a strength at a distance."""
     if distance > far:
         return 0.0
     return 1.0 if distance < near else power(1.0 + distance - near, -exponent)
@@ -107,7 +108,10 @@ def _share(distance, near, far, exponent):
 
 @kernel_part
 def _fall_off(table, f, normal, from_origin, distance):
-    """What is left of a field at a place `from_origin` from its object, `distance` m from where it acts, with `normal`."""
+    """Return the fraction of a field's strength at a point.
+
+    from_origin: the point, from the field's object. distance: m, from the point of action. normal: the field's direction there.
+    """
     values = table.values[f]
     along = dot(normal, from_origin)
     if (table.side[f] == POSITIVE and along < 0.0) or (table.side[f] == NEGATIVE and along > 0.0):
@@ -125,7 +129,7 @@ def _fall_off(table, f, normal, from_origin, distance):
 
 @kernel_part
 def _visible(table, f, place, way):
-    """What absorbers leave of a field, seen from a place along a way that ends where the field acts."""
+    """Return the fraction of a field that absorbers let pass between a body and the field's point of action."""
     left = 1.0
     if table.absorbed[f]:
         for a in range(table.absorption.size):
@@ -137,7 +141,7 @@ def _visible(table, f, place, way):
 
 @kernel_part
 def _source(table, f, v, place, velocity):
-    """(where field f acts on a body from, the direction it has there); v: which of the points."""
+    """Return the point from which field f acts on a body, and its direction there. v: the index of the point."""
     origin, axis = vec(table.position, f), vec(table.axis, f)
     shape = table.shape[f]
     if shape == FROM_POINTS:
@@ -158,7 +162,7 @@ def _source(table, f, v, place, velocity):
 
 @kernel_part
 def _push(table, f, strength, seen):
-    """The force in N of field f, with a strength that counts what is left of it."""
+    """Return the force in N of field f. strength: including the falloff."""
     kind, normal, axis = table.kind[f], seen.normal, vec(table.axis, f)
     if kind == WIND:
         return scaled(strength, normal)
@@ -182,7 +186,7 @@ def _push(table, f, strength, seen):
 
 @kernel_part
 def _drag(table, f, strength, damping, share, seen):
-    """The drag in N s/m of field f, with `share` left of it."""
+    """Return the drag in N s/m of field f. share: the fraction of the field at the body."""
     kind = table.kind[f]
     if kind == DRAG:
         faster = min(strength, STRONGEST_DRAG) * norm(seen.velocity) * table.rate[f]
@@ -195,7 +199,7 @@ def _drag(table, f, strength, damping, share, seen):
 
 @leaf_kernel
 def _feel(table, f, b, place, velocity, out):
-    """Add to what acts on body b what field f does."""
+    """Add the effect of field f on body b to `out`."""
     values, state, kind = table.values[f], table.state[f], table.kind[f]
     from_origin = sub(place, vec(table.position, f))
     first, last = 0, 1

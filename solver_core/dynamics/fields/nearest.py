@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a mesh is nearest to a point, and whether boxes are in the way of a ray: what fields ask of meshes.
+"""Mesh queries of force fields: the point of a mesh nearest to a body, and boxes that block a ray.
 
-Meshes of fields come as they are, open, flat or in pieces, and few bodies ask: triangles are tried one after the other, those
-with boxes that are too far off by their boxes alone.
+Meshes of fields may be open, flat or in pieces, and few bodies use them. Triangles are therefore tested one after the other;
+those whose bounding box is too far away are skipped.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["is_in_the_way", "nearest_triangle", "triangle_boxes"]
 
 
 def triangle_boxes(vertices: np.ndarray, triangles: np.ndarray, margin: float = 0.0) -> np.ndarray:
-    """(t, 6) lowest and highest corners of the boxes around triangles (t, 3) of vertices (n, 3), with a margin in m."""
+    """Return (t, 6) the lowest and highest corners of the boxes of triangles (t, 3) with vertices (n, 3). margin: m."""
     corners = np.asarray(vertices)[np.asarray(triangles)]
     return np.concatenate([corners.min(axis=1) - margin, corners.max(axis=1) + margin], axis=1)
 
 
 @kernel_part
 def nearest_triangle(vertices, triangles, boxes, begin, end, x, y, z):
-    """The triangle of those from begin to end that is nearest to a point, -1 for none, and the point of it that is."""
+    """Return the triangle nearest to a point among those from begin to end, -1 for none, and the nearest point on it."""
     best, chosen, place = np.inf, -1, (x, y, z)
     for t in range(begin, end):
         away = 0.0
@@ -41,7 +41,7 @@ def nearest_triangle(vertices, triangles, boxes, begin, end, x, y, z):
 
 @kernel_part
 def is_in_the_way(boxes, begin, end, start, way):
-    """Whether one of the boxes from begin to end (t, 6) has a point of the segment from `start` along `way`."""
+    """Return whether the segment from `start` along `way` hits one of the boxes (t, 6) from begin to end."""
     for t in range(begin, end):
         enter, leave = 0.0, 1.0
         for k in range(3):

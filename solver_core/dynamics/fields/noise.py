@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Noise of force fields: turbulence in space, made of a permutation (256,) of 0 to 255, and numbers that are drawn."""
+"""Noise of force fields: turbulence in space from a permutation (256,) of 0 to 255, and random numbers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ FULL = 1.75
 
 @leaf_kernel
 def next_state(state):
-    """The generator's next state of 48 bits; the product wraps, of which the lower bits are right."""
+    """Return the generator's next 48-bit state. The product overflows, but its lower bits are correct."""
     return (MULTIPLIER * state + INCREMENT) & MASK
 
 
 def seeded(seed: int) -> int:
-    """The state of the generator that begins with a seed of 32 bits."""
+    """Return the state of the generator for a 32-bit seed."""
     return (seed & 0xFFFFFFFF) << 16 | FIRST_WORD
 
 
 @leaf_kernel
 def drawn(state):
-    """A number between -1 and 1, small ones more often, and the next state: as Blender draws the noise of its fields."""
+    """Return a number between -1 and 1, small ones more often, and the next state, as Blender does for its fields."""
     state = next_state(state)
     whole = (np.int64(state >> 17) + 1) % 128
     state = next_state(state)
@@ -45,7 +45,7 @@ def _fade(t):
 
 @kernel_part
 def _slope(code, x, y, z):
-    """The product of (x, y, z) with one of twelve directions, of which four are there twice."""
+    """Return the product of (x, y, z) with one of sixteen gradient directions, four of which are duplicates."""
     h = code & 15
     u = x if h < 8 else y
     if h < 4:
@@ -59,7 +59,7 @@ def _slope(code, x, y, z):
 
 @kernel_part
 def perlin(permutation, x, y, z):
-    """Gradient noise about 0 (Perlin, Improving Noise, SIGGRAPH 2002): 0 at whole numbers, smooth, with a period of 256."""
+    """Return gradient noise (Perlin, Improving Noise, SIGGRAPH 2002): smooth, 0 at integers, mean 0, with a period of 256."""
     total = 0.0
     x0, y0, z0 = np.floor(x), np.floor(y), np.floor(z)
     dx, dy, dz = x - x0, y - y0, z - z0
@@ -88,7 +88,7 @@ def _octaves(permutation, scale, x, y, z):
 
 @kernel_part
 def turbulence(permutation, size, x, y, z):
-    """Three numbers of octaves of noise, each half as large and as strong as the one before, together from -1 to 1."""
+    """Return three numbers from -1 to 1, sums of octaves of noise, each with half the size and strength of the previous one."""
     scale = 1.0 / size if size != 0.0 else 1.0
     first, second = _octaves(permutation, scale, x, y, z), _octaves(permutation, scale, y, z, x)
     return first, second, _octaves(permutation, scale, z, x, y)

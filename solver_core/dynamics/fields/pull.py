@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body pulled by a hand: a spring from a point of it to a point of the world, as in the demonstrations of Baraff 1994.
+"""The mouse spring: it pulls a point of a body to a point in the world, as in the demonstrations of Baraff 1994.
 
 For the velocity u of the body's point p, x the point of the world, and K = J M^-1 J^T (3, 3), the inverse mass at p:
 
     dv = h (w^2 (x - p - h u) - 2 w u) / (1 + w h)^2,      impulse = K^-1 dv
 
-is a step of backward Euler of a critically damped spring at w = 2 pi FREQUENCY on the free body: it is stable for any h, and
-never swings past x. What the body touches, or hangs on, feels the impulse as a force of the step, no stronger than STRONGEST
-times the weight that the body has on Earth.
+is a backward Euler step of a critically damped spring with w = 2 pi FREQUENCY on the free body. It is stable for any h and does
+not overshoot x. In the contact problem the impulse acts as a force of the step. The force is limited to STRONGEST times the
+weight of the body on Earth.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["Pull"]
 
 Floats = NDArray[np.float64]
 
-FREQUENCY = 2.0  # Hz: slower lags behind a hand, faster tears apart what stands
+FREQUENCY = 2.0  # Hz; a lower one lags behind the pointer, a higher one tears stacks apart
 STRONGEST = 20.0  # weights of the body
-NO_EASE = 1e-9  # of the largest inverse mass at the point: less is a locked axis
-GRAVITY = 9.81  # m/s^2: a hand is as strong where there is none
+NO_EASE = 1e-9  # fraction of the largest inverse mass at the point; a smaller inverse mass means a locked axis
+GRAVITY = 9.81  # m/s^2, for the force limit, also in scenes without gravity
 
 
 @dataclass(frozen=True)
 class Pull:
-    """body: index of an active body. point: (3,) m in the body's frame, where it is held. to: (3,) m in the world, where to."""
+    """A pull on a body. body: index of an active body. point: (3,) m, in the body frame. to: (3,) m, the target, world."""
 
     body: int
     point: Floats

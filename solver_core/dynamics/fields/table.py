@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fields of a scene as kernels take them, at a frame."""
+"""The fields of a scene at a frame, as arrays for kernels."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class FieldFrames:
 
     @functools.cached_property
     def last(self) -> int:
-        """The last frame at which anything is given."""
+        """The last frame with a given value."""
         return max(self.spec.frame_end - self.spec.frame_start, 0)
 
     @property
     def absorbers(self) -> tuple[AbsorberSpec, ...]:
-        """Those of the scene, if there is anything that they could absorb."""
+        """The absorbers of the scene, if it has a field that they weaken."""
         return self.spec.absorbers if any(field.absorbed for field in self.spec.fields) else ()
 
     def boxes_of_absorber(self, number: int, frame: int, turn: Floats, place: Floats) -> Floats:
@@ -99,7 +99,7 @@ class FieldFrames:
 
     @functools.cached_property
     def changing(self) -> NDArray[np.bool_]:
-        """(frames,) whether any field is another one at the next frame."""
+        """(frames,) whether any field changes at the next frame."""
         result = np.zeros(self.last + 1, dtype=bool)
         for one in (*self.spec.fields, *self.spec.absorbers):
             for path in paths_of(one):
@@ -110,25 +110,25 @@ class FieldFrames:
 
 
 def at(path: Any, frame: int, dimensions: int) -> Floats:
-    """What is given once, or for each frame."""
+    """Return a value that is given once or for each frame, at a frame."""
     array = np.asarray(path, dtype=np.float64)
     return array if array.ndim == dimensions else array[min(frame, len(array) - 1)]
 
 
 def value_at(one: FieldSpec | AbsorberSpec, name: str, frame: int) -> float:
-    """A number of a field or absorber, by its name."""
+    """Return a parameter of a field or absorber by name, at a frame."""
     keyed = next((keyed.values for keyed in one.keyed if keyed.name == name), None)
     return float(getattr(one, name) if keyed is None else keyed[min(frame, len(keyed) - 1)])
 
 
 def numbers(values: list[Any], kinds: type[Enum]) -> NDArray[np.int64]:
-    """The places of members in the order of their declaration."""
+    """Return the indices of enum members in the order of their declaration."""
     order = list(kinds)
     return np.array([order.index(value) for value in values], dtype=np.int64)
 
 
 def starts(parts: list[Any]) -> NDArray[np.int64]:
-    """Where each of several arrays begins when they lie one after the other, and where the last one ends."""
+    """Return the start of each of several concatenated arrays, and the end of the last one."""
     return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)
 
 

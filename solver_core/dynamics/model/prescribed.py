@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a scene prescribes frame by frame: gravity, and the paths of bodies, for good or for some of the frames.
+"""Prescribed data of a scene, frame by frame: gravity, and the paths of bodies in all or some of the frames.
 
-An active body is held while it follows its path. Where it is let go it goes on as it was moved; where its path takes it over it
-comes there smoothly, or jumps if that is far and nothing says how long it may take.
+An active body is kinematic while it follows its path. When it is released, it continues with its velocity. When its path takes
+it over, it moves there smoothly, or jumps if the path is far away and no blend time is given.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Span:
-    """Frames `first` to `last`, counted from the scene's first, at which a body is where its path has it.
+    """The frames `first` to `last`, counted from the scene's first, in which a body follows its path.
 
-    blended: the frame from which on it is there exactly. released: (6,) m/s and rad/s, the twist with which it is let go where
-    its path ends in a jump.
+    blended: the frame from which on it is exactly on its path. released: (6,) m/s and rad/s, the twist with which it is
+    released if its path ends in a jump.
     """
 
     body: int
@@ -46,21 +46,20 @@ class Span:
     released: Floats
 
     def leads_to(self, frame: int) -> bool:
-        """Whether the body follows its path on the way to a frame."""
+        """Return whether the body follows its path during the motion to a frame."""
         return self.first <= frame <= self.last and frame > 0
 
 
 class Prescribed:
-    """The paths and the gravity of a scene; made once for it. Frames are counted from the first one, times in time steps from
-    there.
+    """The paths and the gravity of a scene. Frames are counted from the first one, times in time steps from there.
 
-    waits: (n,) active bodies that are held until something wakes them, on their path or where they are. woken: (n,) those that
-    were held so, and follow their path no longer. takeovers: (n, NUMBERS_OF_TAKEOVER) how paths
-    took bodies over, zeros of those that they did not; of length 0 in a scene where none does.
+    waits: (n,) active bodies that are held, on their path or in place, until something wakes them. woken: (n,) bodies that were
+    held so and no longer follow their path. takeovers: (n, NUMBERS_OF_TAKEOVER) data of bodies that paths took over, zeros for
+    others; of length 0 if no path of the scene takes a body over.
     """
 
     def __init__(self, spec: SceneSpec, bodies: Bodies, substeps: int, timing: Timing):
-        """substeps: time steps a frame."""
+        """substeps: time steps per frame."""
         self._bodies, self._substeps, self._timing = bodies, substeps, timing
         self._gravity = None if spec.gravity_path is None else np.asarray(spec.gravity_path, dtype=np.float64)
         self._movable = bodies.model.dof >= 0
@@ -78,25 +77,27 @@ class Prescribed:
         self.waits, self.woken = np.zeros((2, len(self._movable)), dtype=bool)
 
     def require(self, frame: int) -> None:
-        """Raise SceneError where paths do not lead to this frame of the scene, with whose, and how far they do."""
+        """Raise SceneError if a path does not reach this frame of the scene, with its body and its last frame."""
         if self._lost is not None and frame >= self._lost[0]:
             raise SceneError(self._lost[1])
 
     def model(self, at: float) -> Model:
-        """The constants of the bodies, with the gravity that acts at a time."""
+        """Return the constants of the bodies, with the gravity at a time."""
         if self._gravity is None:
             return self._bodies.model
         frame = min(int(at / self._substeps) + 1, len(self._gravity) - 1)
         return self._bodies.model._replace(gravity=self._gravity[frame])
 
     def gravity_changes(self, frame: int) -> bool:
-        """Whether gravity is another one on the way to the next frame than on the way to this one."""
+        """Return whether gravity changes at a frame."""
         path = self._gravity
         return path is not None and 0 < frame < len(path) - 1 and not np.array_equal(path[frame], path[frame + 1])
 
     def hold(self, frame: int, state: State, held: Flags, last_step: float) -> None:
-        """Hold the active bodies that follow paths on the way from a frame, and let go those whose paths end at it, with the
-        velocity that they have there. last_step: s, the step before."""
+        """Make the active bodies kinematic that follow paths after a frame, and release those whose paths end at it.
+
+        Released bodies keep their velocity. held: (n,) is written. last_step: s, the previous step.
+        """
         seconds = self._timing.seconds(frame)
         held[:] = False
         self._jumps_next = []
@@ -111,7 +112,7 @@ class Prescribed:
                 twist = span.released
                 if len(span.path.piece_to(frame)) > 1:
                     twist = end_twist(span.path.piece_to(frame)) / seconds if seconds > 0.0 else np.zeros(6)
-                # of the step before, over half of which gravity acts in the one to come
+                # The next step adds gravity for half of the previous step, so that part is subtracted.
                 fallen = 0.5 * last_step * self.model(frame * self._substeps).gravity
                 state.velocity[i] = twist[:3] - fallen
                 orientation = span.path.pose(float(frame))[3:]
@@ -127,9 +128,9 @@ class Prescribed:
         held |= self.waits
 
     def let_go(self, woken: Flags, at: float, state: State, held: Flags, last_step: float) -> None:
-        """Let go of bodies (n,) that are held until they wake, as fast as their paths move them.
+        """Release waiting bodies that wake, `woken` (n,), with the velocities of their paths.
 
-        at: in time steps since the first frame. held: (n,) is written. last_step: s, the step before.
+        at: time steps since the first frame. held: (n,) is written. last_step: s, the previous step.
         """
         frame = at / self._substeps
         seconds = self._timing.seconds(max(math.ceil(frame), 1))
@@ -176,12 +177,12 @@ class Prescribed:
         state.velocity[i] = state.angular_momentum[i] = 0.0
 
     def place(self, state: State, at: float) -> None:
-        """Put the bodies that follow paths where these have them at a time; where they jump then, after it."""
+        """Set the poses of bodies that follow paths at a time; at a jump, the poses after it."""
         for span in self._followed:
             self._put(span, state, self._pose(span, at / self._substeps, after=True))
 
     def lead(self, state: State, end: float) -> None:
-        """Put them where their motion up to a time leads; where they jump then, before it."""
+        """Set the poses at the end of the motion up to a time; at a jump, the poses before it."""
         for span in self._followed:
             self._put(span, state, self._pose(span, end / self._substeps, after=False))
 
@@ -204,7 +205,7 @@ class Prescribed:
         return moved
 
     def twists(self, state: State, end: float, h: float) -> Floats:
-        """(n, 6) twists that lead from a state to where paths have their bodies at the end of h seconds; zero for others."""
+        """Return (n, 6) the twists that lead from a state to the poses of paths at the end of h seconds; zero for others."""
         twists = np.zeros((len(self._movable), 6))
         for span in self._followed:
             i, after = span.body, self._pose(span, end / self._substeps, after=False)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of bodies that bend which lie between two others, and move between them: what these bear, they need not.
+"""Removal of redundant contacts of flexible bodies: those that lie between two others and move with them.
 
-With weights w and 1 - w that add up to its place, the row of such a contact is that sum of the rows of the two, so it forbids
-nothing that they allow. That is known of its place and its normal; of its modes it is measured, and so it is of its gap, which
-tells what is bent already: a plank keeps all that it could come through the floor between, a chair's foot has four corners.
+If the position of a contact is a weighted mean of two others, with weights w and 1 - w, and so are its normal, its modes and
+its gap, then its row is the same mean of their rows, and it forbids no motion that they allow. Modes and gaps are compared
+explicitly, because the gap shows an existing deflection. A plank therefore keeps all contacts at which it could sag through the
+floor, while the foot of a chair keeps its four corners.
 
-What bore in the last step stays: without it others bear more, what bends bends a little further, and in the next step it is
-nearer than what lies between their gaps and kept again. Such contacts would come and go for ever.
+Contacts that carried load in the last step are kept. Without such a contact, others carry more load, the body bends a little
+further, and in the next step the contact is closer than the mean of their gaps and is kept again. Contacts would then appear
+and disappear forever.
 """
 
 from __future__ import annotations
@@ -17,21 +19,24 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 
 __all__ = ["NEAREST", "not_between"]
 
-# Of the way from one to the other: how far off it a contact may lie.
+# Largest distance of a contact from the line between the two others, relative to their distance.
 BESIDE_THE_LINE = 1e-3
-# How much their normals may differ.
+# Largest difference of normals.
 NORMALS_APART = 1e-3
-# Of the modes of the two: how much those of the contact may differ from what is between theirs.
+# Largest difference of the contact's modes from the interpolated ones, relative to the modes of the two others.
 MODES_APART = 1e-2
-# Of the smaller rest offset: how much nearer it may be than what is between their gaps.
+# Fraction of the smaller rest offset by which the gap may be smaller than the interpolated one.
 NEARER_THAN_BETWEEN = 1e-2
-# How many of a contact's nearest two may be.
+# The number of nearest contacts among which the two others are searched.
 NEAREST = 8
 
 
 @kernel_part
 def _nearest(point, kept, k, first, end, index, square):
-    """Write the kept contacts among first to end nearest to the k-th, and squared distances, both (NEAREST,); how many."""
+    """Find the kept contacts nearest to the k-th among those from first to end.
+
+    Writes their indices and squared distances, both (NEAREST,). Returns their number.
+    """
     count = 0
     for i in range(first, end):
         if i == k or not kept[i]:
@@ -52,7 +57,7 @@ def _nearest(point, kept, k, first, end, index, square):
 
 @kernel_part
 def _place_between(point, normal, i, j, k):
-    """The weight of j at contact k, which lies between i and j and has their normal; -1 where that is not so."""
+    """Return the weight of j if contact k lies between i and j and has their normal; -1 otherwise."""
     length = along = off = 0.0
     for axis in range(3):
         way, own = point[j, axis] - point[i, axis], point[k, axis] - point[i, axis]
@@ -70,7 +75,7 @@ def _place_between(point, normal, i, j, k):
 
 @kernel_part
 def _moves_between(modes, normal, i, j, k, weight):
-    """Whether modes (2, m, 3, r) move contact k along its normal as they do what is between i and j."""
+    """Return whether modes (2, m, 3, r) move contact k along its normal like the weighted mean of i and j."""
     own = other = 0.0
     for side in range(2):
         for r in range(modes.shape[3]):
@@ -86,7 +91,7 @@ def _moves_between(modes, normal, i, j, k, weight):
 
 @leaf_kernel
 def _leave_out(pair, contacts, modes, nearer, bore, kept, index, square):
-    """Leave out, of the contacts from the first to the end of a pair, those between two others; whether any was."""
+    """Remove the contacts of a pair that lie between two others. Returns whether any was removed."""
     (first, end), (point, normal, gap), found = pair, contacts, False
     for k in range(first, end):
         count = _nearest(point, kept, k, first, end, index, square) if kept[k] and not bore[k] else 0
@@ -103,10 +108,11 @@ def _leave_out(pair, contacts, modes, nearer, bore, kept, index, square):
 
 @kernel
 def not_between(ends, places, bodies, modes, bore):
-    """(m,) which contacts to keep, of contacts sorted by bodies; all of those of which neither body bends.
+    """Return (m,) which contacts to keep. Contacts are sorted by bodies; those of two rigid bodies are all kept.
 
-    ends: (m,) bodies A and B. places: (m, 3) points and normals, (m,) gaps. bodies: (n,) which bend, and rest offsets in m.
-    modes: (2, m, 3, r) world, of both bodies at the contacts. bore: (m,) which contacts bore in the last step.
+    ends: (m,) bodies A and B. places: (m, 3) points and normals, and (m,) gaps. bodies: (n,) which are flexible, and rest
+    offsets in m. modes: (2, m, 3, r) world, of both bodies at the contacts. bore: (m,) contacts that carried load in the last
+    step.
     """
     (body_a, body_b), gap, (bends, rest) = ends, places[2], bodies
     kept, index, square = np.ones(len(gap), np.bool_), np.empty(NEAREST, np.int64), np.empty(NEAREST)
@@ -117,7 +123,7 @@ def not_between(ends, places, bodies, modes, bore):
             end += 1
         nearer = NEARER_THAN_BETWEEN * (rest[b] if rest[a] == 0.0 else (rest[a] if rest[b] == 0.0 else min(rest[a], rest[b])))
         if bends[a] or bends[b]:
-            # with what lay nearest left out, others are the nearest
+            # Repeat, because after a removal other contacts are the nearest.
             while _leave_out((first, end), places, modes, nearer, bore, kept, index, square):
                 pass
         first = end

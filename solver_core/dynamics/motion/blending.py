@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body that was simulated and is taken over by its keyframes: what keeps its motion smooth in between.
+"""Smooth transition of a simulated body to its keyframes.
 
-The offset from the keyframes to the body fades, and its rate with it, from what they are at the takeover to zero: a cubic
-Hermite polynomial, the inertialization of Bollo (GDC 2018) with a polynomial of lower order. The velocity of the body has no
-jump at the begin, and is that of the keyframes at the end.
+The offset from the keyframes to the body, and its rate, decrease from their values at the takeover to zero by a cubic Hermite
+polynomial. This is the inertialization of Bollo (GDC 2018) with a polynomial of lower order. The velocity of the body is
+continuous at the start, and equals that of the keyframes at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ NUMBERS_OF_TAKEOVER = 14  # numbers that `Takeover.row` has
 
 @dataclass(frozen=True)
 class Takeover:
-    """A body as its keyframes take it over: the frame `begin`, from the first, its pose (7,) and its twist (6,) a frame."""
+    """The state of a body when its keyframes take it over.
+
+    begin: the frame, counted from the first. pose: (7,). twist: (6,) per frame.
+    """
 
     begin: float
     pose: Floats
@@ -44,7 +47,7 @@ class Takeover:
 
 
 def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float, takeover: Takeover) -> Floats:
-    """The pose (7,) of a body on the way from a takeover to its keyframes.
+    """Return the pose (7,) of a body during the transition from a takeover to its keyframes.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float,
     path : of the keyframes, of which `first` is the first frame that counts; before it their motion there goes on backwards.
     end : the frame, from the first of the scene, at which the body is on its keyframes.
     frame : the frame, with a fraction.
-    takeover : where it began, and how fast.
+    takeover : the state at the start of the transition.
     """
     length = end - takeover.begin
     share = (frame - takeover.begin) / length if length > 0.0 else 1.0
@@ -74,7 +77,7 @@ def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float,
 
 
 def gone_on(pose: Floats, twist: Floats, frames: float) -> Floats:
-    """A pose (7,) after so many frames, which may be negative, with a constant twist (6,) a frame."""
+    """Return a pose (7,) after so many frames, which may be negative, with a constant twist (6,) per frame."""
     result = pose.copy()
     result[:3] += frames * twist[:3]
     turn = frames * twist[3:]
@@ -83,7 +86,7 @@ def gone_on(pose: Floats, twist: Floats, frames: float) -> Floats:
 
 
 def turning(vector: Floats) -> Floats:
-    """(3, 3) the rotation of a rotation vector (3,)."""
+    """Return (3, 3) the rotation matrix of a rotation vector (3,)."""
     turned = np.empty(4)
     rotate_by(np.array([1.0, 0.0, 0.0, 0.0]), vector[0], vector[1], vector[2], turned)
     return matrices(turned[None])[0]

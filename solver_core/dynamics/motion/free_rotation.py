@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body that turns freely: Euler's equations split into a symmetric top and what is left of it.
+"""Free rotation of a body: Euler's equations, split into a symmetric top and the remainder.
 
-With the body's angular momentum l in its principal axes, the two of the nearest moments first, the energy is
+With the body's angular momentum l in its principal axes, the two with the closest inverse moments first, the energy is
 
     (s l^2 + (1 / I_3 - s) l_3^2) / 2  +  d (l_1^2 - l_2^2) / 2,      s, d = (1 / I_1 +- 1 / I_2) / 2
 
-Each term alone turns the body about axes that stand still, exactly: the first two about L, in the world, and the third axis,
-the others about the first two axes. Taken one after the other and back (Dullweber, Leimkuhler and McLachlan 1997) they keep L
-to the last bit and the energy to second order, however slender the body is; a top with I_1 = I_2 is exact. A step that turns
-evenly is not enough: a rod that tumbles at 15 rad/s got a spin of thousands from a hundredth of its angular momentum.
+Each term alone rotates the body exactly about fixed axes: the first two about L, in world axes, and about the third axis; the
+others about the first two axes. Applied in sequence and back (Dullweber, Leimkuhler and McLachlan 1997), they conserve L bit
+for bit and the energy to second order, for bodies of any slenderness; a top with I_1 = I_2 is exact. A step with constant
+angular velocity is not sufficient: a rod that tumbles at 15 rad/s reached a spin of thousands of rad/s from a hundredth of its
+angular momentum.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ Floats = NDArray[np.float64]
 
 
 def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
-    """Principal axes (n, 3, 3), by columns, and moments (n, 3) of inertia tensors (n, 3, 3), the two of the nearest inverse
-    moments first."""
+    """Return principal axes (n, 3, 3), by columns, and moments (n, 3) of inertia tensors (n, 3, 3).
+
+    The two axes with the closest inverse moments come first.
+    """
     moments, axes = eigen_of_each(np.ascontiguousarray(inertia, dtype=np.float64))
     inverse = 1.0 / moments
     flat = (inverse[:, 0] - inverse[:, 1] < inverse[:, 1] - inverse[:, 2])[:, None]
@@ -37,7 +40,7 @@ def principal_axes(inertia: Floats) -> tuple[Floats, Floats]:
 
 @leaf_kernel
 def _spin(q, momentum, axes, k, rate):
-    """Turn q about its principal axis k by the rate (1 / kg m^2, times s) times the angular momentum about that axis."""
+    """Rotate q about its principal axis k by `rate` (s / kg m^2) times the angular momentum about that axis."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     u, v, t = axes[0, k], axes[1, k], axes[2, k]
     # R u = u + 2 w (r x u) + 2 r x (r x u)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Quaternions (w, x, y, z) that turn body coordinates into world coordinates."""
+"""Quaternions (w, x, y, z) that rotate body coordinates to world coordinates."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["matrices", "rotate", "rotate_by", "rotated_by", "rotation_vector", "
 
 Floats = NDArray[np.float64]
 
-SERIES_ANGLE = 1e-4  # rad: below, two terms of the series have all digits
-NO_SINE = 1e-12  # of half an angle: its quotient with the angle is 1/2
+SERIES_ANGLE = 1e-4  # rad; below this, two terms of the series are exact to all digits
+NO_SINE = 1e-12  # sine of half an angle; below this, its quotient with the angle is 1/2
 
 
 @kernel
@@ -38,7 +38,7 @@ def matrices(orientation):
 
 @kernel
 def rotate_by(q, w1, w2, w3, out):
-    """out := exp(w) q, the orientation turned by the rotation vector w (rad, world axes), normalised."""
+    """out := exp(w) q, the orientation rotated by the rotation vector w (rad, world axes), normalized."""
     angle = np.sqrt(w1 * w1 + w2 * w2 + w3 * w3)
     # sin(angle / 2) / angle, by its series where the quotient would lose digits
     sine, c = sine_and_cosine(0.5 * angle)
@@ -55,7 +55,7 @@ def rotate_by(q, w1, w2, w3, out):
 
 @kernel
 def rotated_by(orientation, vectors):
-    """(n, 4) orientations turned by rotation vectors (n, 3), rad, world axes."""
+    """Return (n, 4) orientations rotated by rotation vectors (n, 3), rad, world axes."""
     out = np.empty_like(orientation)
     for i in range(orientation.shape[0]):
         rotate_by(orientation[i], vectors[i, 0], vectors[i, 1], vectors[i, 2], out[i])
@@ -63,12 +63,12 @@ def rotated_by(orientation, vectors):
 
 
 def rotate(orientation: Floats, vectors: Floats) -> Floats:
-    """Vectors (n, 3) turned by unit quaternions (n, 4)."""
+    """Return vectors (n, 3) rotated by unit quaternions (n, 4)."""
     return product(matrices(np.ascontiguousarray(orientation)), np.asarray(vectors)[..., None])[..., 0]
 
 
 def rotation_vector(before: Floats, after: Floats) -> Floats:
-    """Rotation vector (rad, world axes) that turns `before` (4,) into `after` (4,), the short way round."""
+    """Return the shortest rotation vector (rad, world axes) that rotates `before` (4,) to `after` (4,)."""
     return rotation_vectors(before[None], after[None])[0]
 
 
