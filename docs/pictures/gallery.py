@@ -81,6 +81,7 @@ MOMENTS = {
     "falling_chimney": (66, 84, 96),
     "lost_column": (12, 28, 36),
     "window": (3, 6, 49),
+    "brick_wall": (3, 16, 73),
     "bonded_bridge": (54, 72, 122),
 }
 LOW = 320, 152  # pixels, of each of them

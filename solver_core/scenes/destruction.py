@@ -58,7 +58,7 @@ class BondedScene:
 
 
 def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: float = 1.0) -> BondedScene:
-    """A free wall of bricks and mortar, and a ball of 20 kg that flies at it.
+    """A free wall of bricks and mortar, and a ball of 40 kg that flies at it.
 
     Parameters
     ----------
@@ -79,13 +79,15 @@ def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: fl
         for i in range(columns - row % 2)
     ]
     at, velocity = np.array([0.1, -0.9, 0.56 * rows * size[2]]), np.array([0.0, shot, 0.0])
-    ball = replace(ball_of("Ball", 0.15, at, 20.0), velocity=velocity)
+    ball = replace(ball_of("Ball", 0.2, at, 40.0), velocity=velocity)
     spec = SceneSpec((parts.ground(DRY_STONE), *bricks, ball), frame_end=73)
     return BondedScene(spec, names(bricks), Stresses(tension * MPA, 2.0 * tension * MPA))
 
 
 def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: int = 1) -> BondedScene:
-    """A pane of glass of 6 mm in a frame, and a ball of 6 kg that flies at it.
+    """A pane of glass of 6 mm that stands in a frame, and a ball of 6 kg that flies at it.
+
+    The pane is bonded to the sill. It has some room at the other sides, without which its pieces would jam in the frame.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: in
     tension : MPa that glass bears, also in shear
     seed : of the pieces
     """
-    width, height, thick, bar, sill = 1.2, 1.0, 0.006, 0.08, 0.5
+    width, height, thick, bar, sill, room = 1.2, 1.0, 0.006, 0.08, 0.5, 0.01
     low, high = np.array([-0.5 * width, sill]), np.array([0.5 * width, sill + height])
     middle, random = np.array([0.1, sill + 0.55 * height]), np.random.default_rng(seed)
     near = middle + random.normal(scale=0.16, size=(pieces // 2, 2))
@@ -102,12 +104,13 @@ def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: in
     points = np.concatenate([near, random.uniform(low, high, (pieces - len(near), 2))])
     upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
     pane = plates("Glass", cells(points, low, high), thick, upright, GLASS_DENSITY)
-    inner, outer = np.concatenate([low, high]), np.concatenate([low - bar, high + bar])
+    inner = np.concatenate([low - [room, 0.0], high + room])
+    outer = inner + bar * np.array([-1.0, -1.0, 1.0, 1.0])
     frame = [
         fixed("Sill", (outer[2] - outer[0], 2.0 * bar, bar), (0.0, 0.0, sill - 0.5 * bar)),
         fixed("Lintel", (outer[2] - outer[0], 2.0 * bar, bar), (0.0, 0.0, inner[3] + 0.5 * bar)),
-        fixed("Left Jamb", (bar, 2.0 * bar, height), (inner[0] - 0.5 * bar, 0.0, sill + 0.5 * height)),
-        fixed("Right Jamb", (bar, 2.0 * bar, height), (inner[2] + 0.5 * bar, 0.0, sill + 0.5 * height)),
+        fixed("Left Jamb", (bar, 2.0 * bar, height + room), (inner[0] - 0.5 * bar, 0.0, sill + 0.5 * (height + room))),
+        fixed("Right Jamb", (bar, 2.0 * bar, height + room), (inner[2] + 0.5 * bar, 0.0, sill + 0.5 * (height + room))),
     ]
     at = np.array([middle[0], -1.0, middle[1]])
     ball = replace(ball_of("Ball", 0.1, at, 6.0), velocity=np.array([0.0, shot, 0.0]))
