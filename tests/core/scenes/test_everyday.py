@@ -118,9 +118,8 @@ def test_a_marble_runs_through_a_groove_of_pieces_as_through_one(pieces):
             shape = parts.box_shape((length / pieces, 0.4, 0.1))
             turn = rotation.as_quat(scalar_first=True)
             groove.append(BodySpec(f"Board {side} {i}", BodyKind.PASSIVE, shape, middle, turn, material=material))
-    marble = BodySpec(
-        "Marble", BodyKind.ACTIVE, parts.sphere_shape(radius), np.array([0.0, 0.0, np.sqrt(2.0) * radius]), mass=0.1
-    )
+    place = np.array([0.0, 0.0, np.sqrt(2.0) * radius])
+    marble = BodySpec("Marble", BodyKind.ACTIVE, parts.sphere_shape(radius), place, mass=0.1, material=material)
     gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
     spec = SceneSpec((marble, *groove), gravity=gravity)
     frames = sc.Simulation(spec, substeps=10).run(30)
