@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
 
 __all__ = ["Faces", "Section", "total_area", "touching_sections"]
 
@@ -18,6 +19,11 @@ Indices = NDArray[np.int64]
 OPPOSITE = 0.99985
 # Of the area of the smaller face: a smaller overlap is rounding.
 LEAST_OVERLAP = 1e-6
+# Relative difference of the two second moments of a section, below which they are taken as equal. Vertices in single precision
+# make 1e-7 of it for a square. A larger value is a larger error in the loads of bonds.
+EQUAL_MOMENTS = 1e-3
+# Relative to the longest side: a shorter side of a section is rounding.
+SHORTEST_SIDE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -116,14 +122,56 @@ def section_of(pair: tuple[int, int], a: Array, b: Array, normal: Array) -> Sect
     total = from_middle.sum(axis=2)
     # exact for triangles: A / 12 (sum of c c^T over the corners + s s^T with their sum s)
     square = np.einsum("kf,kfci,kfcj->ij", areas, from_middle, from_middle) + np.einsum("kf,kfi,kfj->ij", areas, total, total)
-    values, turn = np.linalg.eigh(square / 12.0)
-    if np.linalg.det(turn) < 0.0:
-        turn[:, 0] *= -1.0
-    own = from_middle[areas > 0.0].reshape(-1, 2) @ turn
+    outline = from_middle[areas > 0.0].reshape(-1, 2)
+    values, turn = principal_axes_of_section(square / 12.0, outline)
+    own = outline @ turn
     reach = np.array([*np.abs(own).max(axis=0), np.linalg.norm(own, axis=1).max()])
     axes = np.stack([*(turn.T @ plane), normal])
     # about X counts the extent along Y, and the other way round
     return Section(*pair, middle @ plane + height * normal, axes, area, values[::-1].copy(), reach)
+
+
+def principal_axes_of_section(square: Array, corners: Array) -> tuple[Array, Array]:
+    """The second moments of a section and its principal axes.
+
+    All axes are principal where the second moments are equal, as those of a square are. Rounding would choose some, and on the
+    diagonals of a square a bond bears half of what it bears along the sides. The axes are then along the sides of the smallest
+    rectangle around the section.
+
+    Parameters
+    ----------
+    square : (2, 2) m4, the integral of x x^T over the section
+    corners : (n, 2) m, from the centroid, of parts of the section
+
+    Returns
+    -------
+    values : (2,) m4, rising
+    axes : (2, 2) unit vectors as columns, right-handed
+    """
+    values, axes = np.linalg.eigh(square)
+    if values[1] - values[0] <= EQUAL_MOMENTS * values[1]:
+        return values, sides_of_rectangle(corners)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    return values, axes
+
+
+def sides_of_rectangle(points: Array) -> Array:
+    """Return the directions of the sides of the smallest rectangle around points, as columns (2, 2), right-handed.
+
+    Parameters: points (n, 2), not all in a line.
+
+    One of its sides lies on a side of the convex hull (Freeman and Shapira 1975).
+    """
+    hull = points[ConvexHull(points).vertices]
+    sides = np.roll(hull, -1, axis=0) - hull
+    lengths = np.linalg.norm(sides, axis=1)
+    is_side = lengths > SHORTEST_SIDE * lengths.max()
+    along = sides[is_side] / lengths[is_side, None]
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    areas = np.ptp(hull @ along.T, axis=0) * np.ptp(hull @ across.T, axis=0)
+    best = int(np.argmin(areas))
+    return np.stack([along[best], across[best]], axis=1)
 
 
 def total_area(triangles: Array) -> float:

@@ -49,6 +49,20 @@ def test_two_boxes_share_the_rectangle_in_which_their_faces_overlap(turn):
     assert sorted([strength.bending_x, strength.bending_y]) == pytest.approx(sorted(1e6 * each for each in moduli))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_square_section_bears_a_moment_about_any_axis_as_the_stress_at_its_corners_says(seed):
+    """Rounding chose its axes, and along the diagonals a bond bore half of what it bears."""
+    turn, side = Rotation.random(random_state=seed), 0.8
+    size = np.full(3, side)
+    (section,) = touching_sections([box(size, (0.0, 0.0, 0.0), turn), box(size, (0.0, 0.0, side), turn)], 1e-3)
+    strength = strength_of(section, Stresses(1e6, 2e6))
+    for angle in np.random.default_rng(seed).uniform(0.0, np.pi, 8):
+        moment = 1e4 * turn.apply([np.cos(angle), np.sin(angle), 0.0])
+        x, y = section.axes[:2] @ moment
+        stress = 1e4 * (abs(np.cos(angle)) + abs(np.sin(angle))) * 6.0 / side**3
+        assert abs(x) / strength.bending_x + abs(y) / strength.bending_y == pytest.approx(stress / 1e6, rel=1e-3)
+
+
 def test_faces_that_are_farther_apart_than_the_gap_or_touch_at_an_edge_share_nothing():
     turn = TURNS[1]
     a = box((1.0, 1.0, 1.0), (0.0, 0.0, 0.0), turn)

@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.dynamics.simulation import Simulation
 from solver_core.geometry.mass_properties import mass_properties
-from solver_core.scene.spec import BodyKind, SceneSpec
+from solver_core.scene import parts
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 from solver_core.scenes.everyday import bin_of_mugs, conveyor, lathe_shape, mug_shape, roly_polies, table_for_twelve
 
 
@@ -86,3 +88,41 @@ def test_a_roly_poly_rises_by_its_center_of_mass_alone():
         upright.append(1.0 - 2.0 * (x * x + y * y))
     # it begins at 0.36, and rocks for a while
     assert upright[0] > 0.85 and upright[1] < 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [30.0, 80.0, 89.0])
+def test_a_sheet_of_paper_that_falls_on_its_short_side_ends_flat(degrees):
+    """A tenth of a millimeter thick."""
+    angle = np.radians(degrees)
+    height = 0.5 * 0.297 * np.sin(angle) + 0.1
+    turn = parts.axis_angle((1.0, 0.0, 0.0), angle)
+    sheet = parts.box("Sheet", (0.21, 0.297, 1e-4), (0.0, 0.0, height), parts.pair_material(0.25), 0.005, turn)
+    frames = sc.Simulation(SceneSpec((parts.ground(parts.pair_material(0.25)), sheet)), substeps=10).run(60)
+    _, x, y, _ = frames[-1].poses[1, 3:]
+    assert abs(1.0 - 2.0 * (x**2 + y**2)) > np.cos(np.radians(0.5))
+    assert abs(frames[-1].poses[1, 2] - 5e-5) < 1e-4
+    assert all((frame.statistics.status == sc.Status.SOLVED).all() for frame in frames[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pieces", [1, 10])
+def test_a_marble_runs_through_a_groove_of_pieces_as_through_one(pieces):
+    """In a groove of a right angle it rolls about points at r / sqrt(2) from its axis: a = g sin / (1 + 2 / 5 * 2)."""
+    radius, length, slope = 0.05, 4.0, np.radians(20.0)
+    groove, material = [], parts.pair_material(0.9)
+    for side in (-1.0, 1.0):
+        rotation = Rotation.from_rotvec([side * 0.25 * np.pi, 0.0, 0.0])
+        for i in range(pieces):
+            middle = rotation.apply([(i + 0.5) * length / pieces - 0.2, side * 0.2, -0.05])
+            shape = parts.box_shape((length / pieces, 0.4, 0.1))
+            turn = rotation.as_quat(scalar_first=True)
+            groove.append(BodySpec(f"Board {side} {i}", BodyKind.PASSIVE, shape, middle, turn, material=material))
+    place = np.array([0.0, 0.0, np.sqrt(2.0) * radius])
+    marble = BodySpec("Marble", BodyKind.ACTIVE, parts.sphere_shape(radius), place, mass=0.1, material=material)
+    gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    spec = SceneSpec((marble, *groove), gravity=gravity)
+    frames = sc.Simulation(spec, substeps=10).run(30)
+    seconds = 30.0 / spec.fps
+    assert frames[-1].poses[0, 0] == pytest.approx(0.5 * 9.81 * np.sin(slope) / 1.8 * seconds**2, rel=0.01)
+    assert abs(frames[-1].poses[0, 1]) < 1e-3 and abs(frames[-1].poses[0, 2] - place[2]) < 1e-3
