@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..linalg.in_order import dots
 from ..problem.residuals import effective_masses
 from ..problem.system import effective_inverse_mass, relative_velocities
 from .contact.build import stick_speed
@@ -171,7 +172,7 @@ def scrapes_in(begin: Begin, solution: Solution, time: float) -> FrameScrapes:
     friction = solution.memory.impulse[:, 1:]
     mean = 0.5 * (relative_velocities(system, begin.velocities) + relative_velocities(system, solution.v))
     slip = remember(solution.axes, mean)[:, 1:]
-    energy = -np.einsum("ij,ij->i", friction, slip)
+    energy = -dots(friction, slip)
     # a smaller energy would be 0 in single precision
     rows = np.flatnonzero((energy > np.finfo(np.float32).tiny) & (np.linalg.norm(slip, axis=1) > SCRAPE_SPEED))
     if not rows.size:
