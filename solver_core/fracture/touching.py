@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 __all__ = ["Faces", "Section", "total_area", "touching_sections"]
 
@@ -163,6 +162,9 @@ def sides_of_rectangle(points: Array) -> Array:
 
     One of its sides lies on a side of the convex hull (Freeman and Shapira 1975).
     """
+    # registering the add-on loads no scipy
+    from scipy.spatial import ConvexHull
+
     hull = points[ConvexHull(points).vertices]
     sides = np.roll(hull, -1, axis=0) - hull
     lengths = np.linalg.norm(sides, axis=1)
