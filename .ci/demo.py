@@ -76,7 +76,7 @@ class Stage(NamedTuple):
     process: subprocess.Popen
     log: Path
     outcome: Path  # what the stage writes down, as its last act
-    begin: float  # s, of time.perf_counter
+    begin: float  # s, of time.time
 
 
 def begin_stage(blender: Path, name: str, *arguments: str) -> Stage:
@@ -89,7 +89,7 @@ def begin_stage(blender: Path, name: str, *arguments: str) -> Stage:
         process = subprocess.Popen(
             command, env=environment, cwd=DEMO, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
         )
-    return Stage(name, process, log, outcome, time.perf_counter())
+    return Stage(name, process, log, outcome, time.time())
 
 
 def end_stage(stage: Stage) -> dict:
@@ -101,8 +101,10 @@ def end_stage(stage: Stage) -> dict:
         status, log = stage.process.returncode, stage.log.relative_to(ROOT)
         sys.exit(f"demo: stage {stage.name} failed with status {status}; the end of {log}:\n{tail}")
     result = json.loads(stage.outcome.read_text(encoding="utf-8"))
+    # it may have ended long ago, beside another stage
+    seconds = stage.outcome.stat().st_mtime - stage.begin
     stage.outcome.unlink()
-    print(f"      {result['said']}  ({time.perf_counter() - stage.begin:.1f} s)", flush=True)
+    print(f"      {result['said']}  ({seconds:.1f} s)", flush=True)
     return result
 
 
