@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dynamics.model.frame import FrameScrapes
-from .geometry.compounds import rotation_matrix
 from .impacts import STEPS_OF_AN_IMPACT, merged_impacts
 from .io import tables
 from .io.cache import CacheError, FrameCacheReader
@@ -217,6 +216,9 @@ def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpe
 
 def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
     """A row for each joint at the first frame at which it is broken."""
+    # registering the add-on loads no scipy
+    from .geometry.compounds import rotation_matrix
+
     timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
     gone = np.zeros(len(spec.joints), dtype=bool)
     if not len(gone):

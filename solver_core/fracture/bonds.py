@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from ..geometry.compounds import parts, rotation_matrix
 from ..scene.joints import LOCKED, BondStrength, JointChange, JointSpec
@@ -48,6 +47,9 @@ def strength_of(section: Section, stresses: Stresses) -> BondStrength:
 
 def bonds(sections: Sequence[Section], names: Sequence[str], stresses: Stresses) -> list[JointSpec]:
     """A bond for each section. names: of the bodies, by their numbers."""
+    # registering the add-on loads no scipy
+    from scipy.spatial.transform import Rotation
+
     counts: dict[tuple[int, int], int] = {}
     made = []
     for section in sections:

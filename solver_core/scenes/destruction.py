@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import Voronoi
 
-from ..fracture.bonds import Stresses, bonds_of_bodies
 from ..scene import parts
 from ..scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+
+if TYPE_CHECKING:
+    from ..fracture.bonds import Stresses
 
 __all__ = [
     "BondedScene",
@@ -54,6 +56,9 @@ class BondedScene:
     def with_bonds(self) -> SceneSpec:
         """The scene with its bonds as joints."""
         chosen = [body for body in self.spec.bodies if body.name in set(self.bonded)]
+        # registering the add-on loads no scipy
+        from ..fracture.bonds import bonds_of_bodies
+
         return replace(self.spec, joints=tuple(bonds_of_bodies(chosen, self.stresses, GAP)))
 
 
@@ -81,7 +86,7 @@ def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: fl
     at, velocity = np.array([0.1, -0.9, 0.56 * rows * size[2]]), np.array([0.0, shot, 0.0])
     ball = replace(ball_of("Ball", 0.2, at, 40.0), velocity=velocity)
     spec = SceneSpec((parts.ground(DRY_STONE), *bricks, ball), frame_end=73)
-    return BondedScene(spec, names(bricks), Stresses(tension * MPA, 2.0 * tension * MPA))
+    return BondedScene(spec, names(bricks), bearing(tension * MPA, 2.0 * tension * MPA))
 
 
 def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: int = 1) -> BondedScene:
@@ -115,7 +120,7 @@ def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: in
     at = np.array([middle[0], -1.0, middle[1]])
     ball = replace(ball_of("Ball", 0.1, at, 6.0), velocity=np.array([0.0, shot, 0.0]))
     spec = SceneSpec((parts.ground(DRY_STONE), *frame, *pane, ball), frame_end=49)
-    return BondedScene(spec, names([*frame, *pane]), Stresses(tension * MPA, tension * MPA))
+    return BondedScene(spec, names([*frame, *pane]), bearing(tension * MPA, tension * MPA))
 
 
 def lost_column(pieces: int = 60, speed: float = 8.0, tension: float = 2.9, seed: int = 2) -> BondedScene:
@@ -148,7 +153,7 @@ def lost_column(pieces: int = 60, speed: float = 8.0, tension: float = 2.9, seed
     pulled = np.array([0.0, -speed, 0.0])
     columns[1] = parts.let_go(replace(columns[1], velocity=pulled, position=columns[1].position + 2.0 * pulled / fps), 12, fps)
     spec = SceneSpec((parts.ground(DRY_STONE), *columns, *slab), fps=fps, frame_end=61)
-    return BondedScene(spec, names(slab), Stresses(tension * MPA, tension * MPA))
+    return BondedScene(spec, names(slab), bearing(tension * MPA, tension * MPA))
 
 
 def falling_chimney(courses: int = 24, tilt: float = 0.12, tension: float = 1.0) -> BondedScene:
@@ -177,7 +182,7 @@ def falling_chimney(courses: int = 24, tilt: float = 0.12, tension: float = 1.0)
         for i in range(courses)
     ]
     spec = SceneSpec((parts.ground(parts.pair_material(1.0)), *blocks), frame_end=121)
-    return BondedScene(spec, names(blocks), Stresses(tension * MPA, 2.0 * tension * MPA))
+    return BondedScene(spec, names(blocks), bearing(tension * MPA, 2.0 * tension * MPA))
 
 
 def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> BondedScene:
@@ -212,7 +217,7 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
         block = parts.box(f"Load {i}", (load, load, load), at, DRY_STONE, mass=IRON_DENSITY * load**3)
         weights.append(parts.let_go(block, 6 + 8 * i))
     spec = SceneSpec((parts.ground(DRY_STONE), *abutments, *row, *weights), frame_end=6 + 8 * loads + 36)
-    return BondedScene(spec, names([*abutments, *row]), Stresses(tension * MPA, tension * MPA))
+    return BondedScene(spec, names([*abutments, *row]), bearing(tension * MPA, tension * MPA))
 
 
 def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, seed: int = 3) -> BondedScene:
@@ -244,7 +249,15 @@ def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, se
     ]
     boulder = ball_of("Boulder", 0.2, np.array([0.1, 0.05, top + 1.6]), mass)
     spec = SceneSpec((parts.ground(DRY_STONE), *shore, *sheet, boulder), frame_end=61)
-    return BondedScene(spec, names([*shore, *sheet]), Stresses(tension * MPA, tension * MPA))
+    return BondedScene(spec, names([*shore, *sheet]), bearing(tension * MPA, tension * MPA))
+
+
+def bearing(tension: float, shear: float) -> Stresses:
+    """What a material bears in Pa."""
+    # registering the add-on loads no scipy
+    from ..fracture.bonds import Stresses
+
+    return Stresses(tension, shear)
 
 
 def names(bodies: Sequence[BodySpec]) -> tuple[str, ...]:
@@ -282,6 +295,9 @@ def cells(points: Array, low: Array, high: Array) -> list[Array]:
     list of (k, 2) : m, the corners of each cell in order about it
     """
     images = [np.where(np.arange(2) == axis, 2.0 * side - points, points) for axis in range(2) for side in (low, high)]
+    # registering the add-on loads no scipy
+    from scipy.spatial import Voronoi
+
     diagram = Voronoi(np.concatenate([points, *images]))
     found = []
     for region in diagram.point_region[: len(points)]:
