@@ -163,7 +163,7 @@ def main() -> None:
 
     installed = run_stage(blender, "installing the zip into a Blender that holds nothing else", "install", str(package))
     scene = run_stage(blender, "adding the card house from the Add menu", "scene")
-    print("demo: playing it with Blender's own Bullet, meanwhile", flush=True)
+    print("demo: playing it with Blender's own Bullet, in another process", flush=True)
     beside = begin_stage(blender, "bullet")
     bake = run_stage(blender, "baking it with Stiction, which compiles what it needs the first time", "bake")
     bullet = end_stage(beside)

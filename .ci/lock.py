@@ -2,8 +2,8 @@
 """Write the last groups of the lock file of the running Python: what the packages of the first groups need, in exact versions.
 
 The first groups are chosen by hand: change a version there, then run this with both Pythons (`make lock`). pip resolves; what
-it would install beyond the first groups becomes the last two, of which one is what the group `run` needs. Only the standard
-library and pip are needed.
+it would install beyond the first groups becomes the last two groups: the needs of `run`, and those of the others. Only the
+standard library and pip are needed.
 """
 
 from __future__ import annotations

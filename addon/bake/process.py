@@ -27,7 +27,7 @@ __all__ = ["Events", "Idle", "MadeOf", "Process", "stamps"]
 LAST_LINES = 20
 # More than the worker itself gives a step before it ends by force: only for one that hangs altogether.
 SECONDS_TO_END = 8.0
-# For what is left of its error output, once it has ended.
+# For the rest of its error output, after its end.
 SECONDS_FOR_LAST_WORDS = 5.0
 # So long before an idle process ends by itself it is asked for nothing any more: it might end at that moment.
 SECONDS_BEFORE_ITS_END = 60.0

@@ -37,7 +37,7 @@ def broken_glue(scene: Scene) -> Iterator[Finding]:
 
 
 def lost_debris(scene: Scene) -> Iterator[Finding]:
-    """An object with debris of which the next bake would have none."""
+    """Warn if an object shows debris and the next bake keeps none."""
     shown = scene.stiction_debris.shown
     if shown is not None and not scene.stiction.keep_contacts:
         message = f"the next bake has no debris for {shown.name}, because Keep Contacts is off"

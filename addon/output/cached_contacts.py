@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bpy.types import Object, Scene
+from bpy.types import Object, Operator, Scene
 
 from ...solver_core.dynamics.model.frame import FrameContacts
 from ...solver_core.io.cache import CacheError, FrameCacheReader
@@ -14,7 +14,7 @@ from ..bake.playback import open_cache
 from ..blender.restore import baked_objects
 from ..blender.rigid_bodies import is_baked
 
-__all__ = ["CachedContacts", "objects_of_bodies"]
+__all__ = ["CachedContacts", "has_contacts", "objects_of_bodies"]
 
 
 class CachedContacts:
@@ -81,3 +81,17 @@ def objects_of_bodies(scene: Scene) -> dict[str, Object]:
     members = world.collection.all_objects if world is not None and world.collection is not None else ()
     others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not is_baked(ob)}
     return others | {ob.stiction.backup.body: ob for ob in baked_objects(scene)}
+
+
+def has_contacts(operator: type[Operator], reader: FrameCacheReader | None) -> bool:
+    """Return whether a bake has contacts; the poll message of the operator says why not.
+
+    Parameters: `reader` is the cache of the bake, None where there is no bake.
+    """
+    if reader is None:
+        operator.poll_message_set("There is no bake")
+        return False
+    if not reader.has_contacts:
+        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
+        return False
+    return True

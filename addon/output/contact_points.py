@@ -22,7 +22,7 @@ from ...solver_core.impacts import write_impacts
 from ..bake.bake_files import cache_path, snapshot_of
 from ..blender.export_operator import ExportOperator
 from ..settings.display import remove_shown
-from .cached_contacts import CachedContacts, objects_of_bodies
+from .cached_contacts import CachedContacts, has_contacts, objects_of_bodies
 from .contact_nodes import add_example
 from .point_mesh import FLOAT, VECTOR, WHOLE, write_points
 
@@ -135,7 +135,7 @@ class STICTION_OT_add_contact_points(Operator):
         if ob is not None and ob.name in context.scene.objects:
             cls.poll_message_set(f"The points are there already: {ob.name}")
             return False
-        return has_contacts(cls, context)
+        return has_contacts(cls, Points.contacts.reader(context.scene))
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
@@ -162,7 +162,7 @@ class STICTION_OT_export_impacts(ExportOperator, Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        return has_contacts(cls, context)
+        return has_contacts(cls, Points.contacts.reader(context.scene))
 
     def ending(self) -> str:
         return "impacts.csv"
@@ -170,17 +170,6 @@ class STICTION_OT_export_impacts(ExportOperator, Operator):
     def write(self, scene: Scene, file: Path) -> str:
         cache = Path(cache_path(scene))
         return f"Wrote {write_impacts(snapshot_of(cache), cache, file)} impacts to {file}"
-
-
-def has_contacts(operator: type[Operator], context: Context) -> bool:
-    reader = Points.contacts.reader(context.scene)
-    if reader is None:
-        operator.poll_message_set("There is no bake")
-        return False
-    if not reader.has_contacts:
-        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
-        return False
-    return True
 
 
 @persistent

@@ -21,7 +21,7 @@ from ...solver_core.process.console import one_line
 from ..bake.bake_files import cache_path, snapshot_of
 from ..blender.export_operator import ExportOperator
 from ..settings.display import remove_shown
-from .cached_contacts import CachedContacts
+from .cached_contacts import CachedContacts, has_contacts
 from .cached_debris import CachedDebris, SceneDebris
 from .contact_points import NO_MATERIAL, materials_of
 from .debris_nodes import add_effects
@@ -226,7 +226,7 @@ class STICTION_OT_add_debris(Operator):
         if ob is not None and ob.name in context.scene.objects:
             cls.poll_message_set(f"The points are there already: {ob.name}")
             return False
-        return has_events(cls, context)
+        return has_contacts(cls, Cache.contacts.reader(context.scene))
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
@@ -273,7 +273,7 @@ class STICTION_OT_export_debris(ExportOperator, Operator):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        return has_events(cls, context)
+        return has_contacts(cls, Cache.contacts.reader(context.scene))
 
     def ending(self) -> str:
         return "debris.csv"
@@ -281,18 +281,6 @@ class STICTION_OT_export_debris(ExportOperator, Operator):
     def write(self, scene: Scene, file: Path) -> str:
         cache = Path(cache_path(scene))
         return f"Wrote {write_debris(snapshot_of(cache), cache, file, rates_of(scene))} points of debris to {file}"
-
-
-def has_events(operator: type[Operator], context: Context) -> bool:
-    """Whether the scene's bake has what debris comes from; for `poll`, which says why not."""
-    reader = Cache.contacts.reader(context.scene)
-    if reader is None:
-        operator.poll_message_set("There is no bake")
-        return False
-    if not reader.has_contacts:
-        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
-        return False
-    return True
 
 
 @persistent

@@ -12,7 +12,7 @@ squashes it. Then modes on which the loads do the least work make room, such as 
 
 Modes of equal frequency, such as the five squashes of a ball, form a family. Any rotation of a ball mixes the members of a
 family, so a body with a part of a family gives way askew. A family is therefore kept whole or left out whole, and a symmetric
-body can have fewer modes than are asked for. The same holds for families of static shapes on which the loads do equal work.
+body can have fewer modes than requested. Static shapes form families too: shapes on which the loads do equal work.
 """
 
 from __future__ import annotations

@@ -294,10 +294,10 @@ def cells(points: Array, low: Array, high: Array) -> list[Array]:
     -------
     list of (k, 2) : m, the corners of each cell in order about it
     """
-    images = [np.where(np.arange(2) == axis, 2.0 * side - points, points) for axis in range(2) for side in (low, high)]
     # registering the add-on loads no scipy
     from scipy.spatial import Voronoi
 
+    images = [np.where(np.arange(2) == axis, 2.0 * side - points, points) for axis in range(2) for side in (low, high)]
     diagram = Voronoi(np.concatenate([points, *images]))
     found = []
     for region in diagram.point_region[: len(points)]:

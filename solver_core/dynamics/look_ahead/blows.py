@@ -74,7 +74,7 @@ class Blows:
 
         Returns
         -------
-        the pairs of bodies, each with the time at which it touches, or at which its impact ends if it touches already
+        the pairs of bodies, with the time of contact of each, or the end of its impact if it is in contact already
         """
         a, b = contacts.body_a, contacts.body_b
         borne = np.minimum(self.borne[a], self.borne[b])

@@ -53,8 +53,7 @@ Flags = NDArray[np.bool_]
 NOTICED = 2.5e-4
 LARGEST_OVERLAP = 1e-3
 DEEPENING = 0.1  # fraction of LARGEST_OVERLAP by which a deeper overlap may deepen in a whole time step
-# Fraction of an earlier overlap by which its depth may vary: the depth of interpenetrating bodies depends on which exit is the
-# shortest.
+# Fraction of an earlier overlap by which its depth may vary, since another exit can become the shortest one.
 FLUCTUATION = 0.1
 EXPLAINED = 0.5  # fraction of the final depth that the approach along the normal must explain, else the direction is wrong
 KEPT_TO = 0.5  # fraction of NOTICED; a contact that a motion violates by less is satisfied, within the accuracy of solves

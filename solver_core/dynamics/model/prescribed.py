@@ -34,7 +34,7 @@ Flags = NDArray[np.bool_]
 class Span:
     """The frames `first` to `last`, counted from the scene's first, in which a body follows its path.
 
-    blended: the frame from which on it is exactly on its path. released: (6,) m/s and rad/s, the twist with which it is
+    blended: the first frame at which it is exactly on its path. released: (6,) m/s and rad/s, the twist with which it is
     released if its path ends in a jump.
     """
 
