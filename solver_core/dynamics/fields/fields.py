@@ -72,8 +72,8 @@ class Fields:
     def wakes(self, frame: int, state: State, asleep: Flags, untouched: Flags) -> Flags:
         """Return (n,) the sleeping bodies that fields wake at a frame.
 
-        A body wakes if the effect of the fields on it changes at the frame, or if a field or absorber on an awake body acts on it.
-        Bodies that have slept since the start of the scene, untouched (n,), wake under any force.
+        A body wakes if the effect of the fields on it changes at the frame, or if a field or absorber on an awake body acts on
+        it. Bodies that have slept since the start of the scene, untouched (n,), wake under any force.
         """
         woken = untouched & self.effects(frame + 1, state, untouched).force.any(axis=1)
         settled = asleep & ~untouched
