@@ -232,8 +232,9 @@ def light_and_frame(here: bpy.types.Scene) -> None:
     background = here.world.node_tree.nodes["Background"].inputs
     background["Color"].default_value, background["Strength"].default_value = (0.6, 0.7, 0.8, 1.0), 0.7
 
+    # Four samples and the denoiser: a picture of sixteen took 9 s of two cores, a third of the demo, and looks the same.
     here.render.engine = "CYCLES"
-    here.cycles.device, here.cycles.samples, here.cycles.use_denoising = "CPU", 16, True
+    here.cycles.device, here.cycles.samples, here.cycles.use_denoising = "CPU", 4, True
     here.render.resolution_x, here.render.resolution_y, here.render.resolution_percentage = 640, 480, 100
 
 
