@@ -96,7 +96,7 @@ def particle() -> System:
 
 def islands() -> None:
     """The islands of a step, which take longest to compile, without anything that finds contacts."""
-    requests = Requests(np.array([1e-4]), np.array([False]), 200, 0, ACCELERATED)
+    requests = Requests(np.array([1e-4]), np.array([False]), np.ones(1), 200, 0, ACCELERATED)
     solve_islands(particle(), np.zeros((1, 3)), requests, effort_of_a_step())
 
 

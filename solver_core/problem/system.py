@@ -29,6 +29,7 @@ __all__ = [
     "relative_velocities",
     "relative_velocity",
     "transpose_product",
+    "with_least_scale",
 ]
 
 Floats = NDArray[np.float64]
@@ -98,6 +99,27 @@ def one_body(jacobian: Floats, free_velocity: Floats, slack: Floats, mu: Floats,
         mu=mu,
         box=np.zeros((0, 3, 3)),
         least_scale=least_scale,
+    )
+
+
+@kernel_part
+def with_least_scale(system, least_scale):
+    """Return a `System` with another lower bound of the velocity scale [m/s]."""
+    return System(
+        system.offset,
+        system.block_start,
+        system.mass,
+        system.inverse_mass,
+        system.velocity,
+        system.body_a,
+        system.body_b,
+        system.jacobian_a,
+        system.jacobian_b,
+        system.bias,
+        system.slack,
+        system.mu,
+        system.box,
+        least_scale,
     )
 
 

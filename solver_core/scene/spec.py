@@ -234,7 +234,8 @@ class SolverSettings:
     tolerance : relative; bound on the error (28) of Kaufman et al. 2008 and on each relative residual of the method's law
     max_iterations : staggered iterations, pivots per contact, or redistributions of energy
     moving_tolerance : the tolerance of large moving islands (more than 32 bodies that have tumbled, until they sleep) with
-        accelerated Staggered Projections, if it is larger than `tolerance`
+        accelerated Staggered Projections, if it is larger than `tolerance`; relative to their fastest motion, and at least
+        to ten times the speed that gravity gives in a step
     polygon_sides : 0 for the exact friction disk, else the number of sides of the friction polygon
     substeps : time steps per frame
     sleeping : whether islands at rest within the tolerance are left out of the steps until another body comes near

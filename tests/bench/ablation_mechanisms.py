@@ -173,6 +173,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "large islands settle": Mechanism(
         (Edit(ISLAND_MOTION, "CALM_FOR = 1.0 / 3.0", "CALM_FOR = np.inf"),), scenes=("wall 60, comes to rest", "cubes 125")
     ),
+    "least scale of large moving islands": Mechanism(
+        (Edit(ISLAND_MOTION, "LEAST_SCALE = 10.0", "LEAST_SCALE = 1.0"),),
+        scenes=("wall 60, comes to rest", "wall 100", "cubes 125"),
+    ),
     "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),

@@ -28,7 +28,7 @@ from ...problem.residuals import (
 )
 from ...problem.result import PRECEDED_BY, WORST_FIRST, Found, Status
 from ...problem.subsystem import contact_islands, subsystem
-from ...problem.system import System, effective_inverse_mass, relative_velocities
+from ...problem.system import System, effective_inverse_mass, relative_velocities, with_least_scale
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import LARGE, good_enough
@@ -46,7 +46,9 @@ __all__ = [
     "Requests",
     "Totals",
     "after",
+    "asked_of",
     "island_of_each",
+    "island_part",
     "islands_of",
     "not_begun",
     "solve_islands",
@@ -84,12 +86,13 @@ class Islands(NamedTuple):
 class Requests(NamedTuple):
     """The requested accuracy and the options of a solve.
 
-    tolerance, tumbles: of each body, equal for all bodies of an island; or of each island. max_iterations, sides, variant: as
-    of `Request` and `solve_system`.
+    tolerance, tumbles, least_scale: of each body, as of `Asked`, equal for all bodies of an island; or of each island.
+    max_iterations, sides, variant: as of `Request` and `solve_system`.
     """
 
     tolerance: Floats
     tumbles: NDArray[np.bool_]
+    least_scale: Floats
     max_iterations: int
     sides: int
     variant: int
@@ -150,16 +153,24 @@ def islands_of(system):
 
 
 @kernel
-def asked_of(system, requests_of_bodies):
-    """Return the `Islands` of a system, (islands,) their tolerances, and (islands,) which are large moving islands."""
-    (body_tolerance, body_tumbles), islands = requests_of_bodies, islands_of(system)
+def asked_of(system, requests):
+    """Return the `Islands` of a system, and the `Requests` of islands that follow from those of bodies."""
+    islands = islands_of(system)
     count = islands.start.size - 1
-    tolerance, tumbles = np.empty(count), np.empty(count, np.bool_)
+    tolerance, tumbles, least_scale = np.empty(count), np.empty(count, np.bool_), np.empty(count)
     for i in range(count):
         k = islands.contacts[islands.start[i]]
         body = max(system.body_a[k], system.body_b[k])
-        tolerance[i], tumbles[i] = body_tolerance[body], body_tumbles[body]
-    return islands, tolerance, tumbles
+        tolerance[i], tumbles[i], least_scale[i] = requests.tolerance[body], requests.tumbles[body], requests.least_scale[body]
+    return islands, Requests(tolerance, tumbles, least_scale, requests.max_iterations, requests.sides, requests.variant)
+
+
+@kernel
+def island_part(system, islands, requests, i):
+    """Return the `System` of island i with its least velocity scale, and the indices of its bodies."""
+    start, contacts, number = islands
+    part, bodies = subsystem(system, contacts[start[i] : start[i + 1]], number)
+    return with_least_scale(part, requests.least_scale[i] * system.least_scale), bodies
 
 
 @kernel
@@ -204,12 +215,12 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
 
     impulse: (m, 3), the warm start, overwritten by the solution. v: (n,) and out, `Outcomes`: updated for these islands.
     """
-    start, contacts, number = islands
-    tolerance, tumbles, max_iterations, sides, variant = requests
+    start, contacts, _ = islands
+    tolerance, tumbles, _, max_iterations, sides, variant = requests
     history = np.empty((max_iterations, 3))
     for i in which:
         chosen = contacts[start[i] : start[i + 1]]
-        part, bodies = subsystem(system, chosen, number)
+        part, bodies = island_part(system, islands, requests, i)
         some = impulse[chosen]
         velocity, relative = np.empty(part.velocity.size), np.empty(3)
         worst, contact, natural = measure_island(part, some, sides, relative)
@@ -251,11 +262,11 @@ def _solve_in_turn(system, requests, again, effort, impulse):
     requests: of each body. again: as of `solve_islands`, `ANEW` for all islands. Returns velocities (n,), the status of each
     island (islands,), and `Totals`.
     """
-    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
-    of_islands = Requests(tolerance, tumbles, requests.max_iterations, requests.sides, requests.variant)
+    islands, of_islands = asked_of(system, requests)
     which, v, out = again
     if out.status.size == 0:
-        which, v, out = np.arange(tolerance.size), system.velocity.copy(), not_begun(tolerance.size)
+        count = islands.start.size - 1
+        which, v, out = np.arange(count), system.velocity.copy(), not_begun(count)
     out.factorisations[:] = 0
     ends = ends_of_runs((islands.start[1:] - islands.start[:-1])[which], OF_A_RUN)
     begin, done = effort[WORK], 0
@@ -303,8 +314,8 @@ def solve_islands(
     else:
         v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
     if total.status != SOLVED:
-        islands, tolerance, _ = asked_of(system, (requests.tolerance, requests.tumbles))
-        mark_infeasible(system, islands, tolerance, v, status, None if again is None else again[0])
+        islands, of_islands = asked_of(system, requests)
+        mark_infeasible(system, islands, of_islands.tolerance, v, status, None if again is None else again[0])
         total = total._replace(status=min(status.tolist(), key=WORST_FIRST.index))
     return v, total
 
@@ -313,8 +324,8 @@ def _solve_large(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
 ) -> tuple[Floats, Indices, Totals]:
     """Solve islands as `_solve_in_turn` does, with better warm starts for large islands, and in threads."""
-    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
-    of_islands, count = requests._replace(tolerance=tolerance, tumbles=tumbles), len(tolerance)
+    islands, of_islands = asked_of(system, requests)
+    count = len(of_islands.tolerance)
     which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
     large = _propose(system, islands, of_islands, which, effort, impulse, threads) if is_large(system) else None
     ends = ends_of_runs(np.diff(islands.start)[which], OF_A_RUN)
@@ -346,12 +357,12 @@ def _propose(
 
     Returns the number of factorizations, and the value of `Found`, of each island, both (islands,).
     """
-    start, contacts, number = islands
+    start, contacts, _ = islands
     cost, found = np.zeros(start.size - 1, np.int64), np.zeros(start.size - 1, np.int64)
-    tolerance, tumbles, max_iterations, sides, variant = requests
+    tolerance, tumbles, _, max_iterations, sides, variant = requests
     for i in which[np.diff(start)[which] > LARGE].tolist():
         chosen = contacts[start[i] : start[i + 1]]
-        part, _ = subsystem(system, chosen, number)
+        part, _ = island_part(system, islands, requests, i)
         if is_large(part):
             some = impulse[chosen]
             request = Request(float(tolerance[i]), bool(tumbles[i]), max_iterations, sides)

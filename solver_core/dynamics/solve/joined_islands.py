@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ...problem.residuals import effective_masses, fastest_velocity
 from ...problem.result import Found, Status
-from ...problem.subsystem import subsystem
 from ...problem.system import System, effective_inverse_mass
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, solve_eliminated
@@ -32,7 +31,7 @@ from ..joints.rows import Followed, largest_changes
 from ..model import bodies as model_bodies
 from ..model.integrate import integrate
 from ..model.predict import Begin
-from .islands import Again, Error, Requests, asked_of, measure_given
+from .islands import Again, Error, Requests, asked_of, island_part, measure_given
 
 __all__ = ["Corrected", "Corrections", "solve_corrected"]
 
@@ -111,14 +110,14 @@ class _Progress(NamedTuple):
 @inner_kernel
 def _pieces_of(system, requests, which, impulse):
     """Return the islands with indices `which` as pieces."""
-    islands, tolerance, tumbles = asked_of(system, (requests.tolerance, requests.tumbles))
+    islands, of_islands = asked_of(system, requests)
     pieces = []
     for i in which:
         rows = islands.contacts[islands.start[i] : islands.start[i + 1]]
-        part, bodies = subsystem(system, rows, islands.number)
+        part, bodies = island_part(system, islands, of_islands, i)
         kappa = effective_masses(effective_inverse_mass(part))
         state = State(impulse[rows], np.empty(part.velocity.size))
-        pieces.append(_Piece(part, bodies, rows, kappa, state, tolerance[i], tumbles[i]))
+        pieces.append(_Piece(part, bodies, rows, kappa, state, of_islands.tolerance[i], of_islands.tumbles[i]))
     return pieces
 
 

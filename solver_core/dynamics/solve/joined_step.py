@@ -21,7 +21,7 @@ from ..contact.build import StepProblem
 from ..joints.joints import Joints, with_inertia, with_joints
 from ..joints.rows import JointRows, JointStep
 from ..model.bodies import RIGID, State
-from ..model.island_motion import IslandMotion
+from ..model.island_motion import Asked, IslandMotion
 from ..model.predict import Begin
 from .bent_further import Solved
 from .bond_graph import BondGraph
@@ -150,7 +150,7 @@ class JoinedStep:
         ends = system.body_a[first:], system.body_b[first:]
         rows = JointRows(*ends, system.jacobian_a[first:], system.jacobian_b[first:], system.bias[first:], system.box)
         asked = self._island_motion.look(begin, system)
-        asked, v = (np.minimum(asked[0], self._settings.tolerance), asked[1]), v.copy()
+        asked, v = asked.exactly(self._settings.tolerance), v.copy()
         while (breaks := joints.breaking(problem.impulse[first:])).any():
             joints = joints.without(breaks, problem.impulse[first:], touches)
             again = loaded, v, not_begun(len(joined.outcomes.status))
@@ -219,7 +219,7 @@ class JoinedStep:
             if joints.has_bounds:
                 of_softer = rows, asked, (which, v, out), bonds
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
-            exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
+            exactly = asked.exactly(self._settings.tolerance)._replace(tumbles=np.zeros_like(asked.tumbles))
         # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
         of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
         corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
@@ -276,8 +276,8 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_pass: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
-        exactly: tuple[Floats, NDArray[np.bool_]],
+        of_pass: tuple[JointRows, Asked, Again, Bonds | None],
+        exactly: Asked,
         has_bounds: bool,
     ) -> tuple[Floats, Totals]:
         """Solve a problem about its present rows of joints, to the tolerance `exactly` or else to that of the pass.
@@ -299,7 +299,7 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_softer: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
+        of_softer: tuple[JointRows, Asked, Again, Bonds | None],
         factorisations: int,
     ) -> int:
         """Improve the impulses of a problem by solving it with ever stiffer bounded rows of joints.

@@ -30,6 +30,7 @@ from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.build import StepProblem
 from ..joints.rows import JointRows, JointStep
 from ..model.bodies import State
+from ..model.island_motion import Asked
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
 from .islands import Again, Requests, Totals, solve_islands, totals
@@ -46,13 +47,12 @@ Floats = NDArray[np.float64]
 class Begun(NamedTuple):
     """The start of a solve of islands.
 
-    now: (dof,) velocities at the start of the step. asked: (moving,) requested tolerance of each body, and which bodies belong
-    to islands in motion. again: the islands to solve and the outcomes of the others; None to solve all. is_start: whether
-    another solve starts from this solution.
+    now: (dof,) velocities at the start of the step. asked: requested accuracy of each body's island. again: the islands to
+    solve and the outcomes of the others; None to solve all. is_start: whether another solve starts from this solution.
     """
 
     now: Floats
-    asked: tuple[Floats, NDArray[np.bool_]]
+    asked: Asked
     again: Again | None
     is_start: bool
 
@@ -100,7 +100,7 @@ class SystemSolver:
         self,
         begin: Begin,
         problem: StepProblem,
-        asked: tuple[Floats, NDArray[np.bool_]],
+        asked: Asked,
         again: Again | None = None,
         is_start: bool = False,
         bonds: Bonds | None = None,
@@ -111,7 +111,7 @@ class SystemSolver:
         ----------
         begin : the step
         problem : its impulses are the warm start and are overwritten by the solution
-        asked : (moving,) requested tolerance of each body, and (moving,) which bodies belong to islands in motion
+        asked : requested accuracy of each body's island
         again : as for `solve_islands`; the published methods solve all islands
         is_start : whether another solve starts from this solution, so that unsolved islands are not kicked
         bonds : of the step, whose clusters move as one body each; None if there are none
@@ -133,7 +133,7 @@ class SystemSolver:
         self,
         problem: StepProblem,
         rows: JointRows,
-        asked: tuple[Floats, NDArray[np.bool_]],
+        asked: Asked,
         of_step: tuple[Begin, JointStep | None, State, Corrections],
         again: Again,
     ) -> tuple[Corrected, StepProblem]:
@@ -174,11 +174,11 @@ class SystemSolver:
         if bonds is None:
             return self._solve_with_moments(system, impulse, self.moments, begun)
         clustered, again = Clustered.of(system, bonds), begun.again
-        exact = np.minimum(begun.asked[0], self._settings.tolerance)
+        exact = begun.asked.exactly(self._settings.tolerance)
         of_clusters, whose = (None, None) if again is None else clustered.again(again)
         of_solve = Begun(
             clustered.gathered_velocities(begun.now),
-            (clustered.asked(begun.asked[0], exact), clustered.asked(begun.asked[1], begun.asked[1])),
+            Asked(*(clustered.asked(*of_bodies) for of_bodies in zip(begun.asked, exact, strict=True))),
             of_clusters,
             begun.is_start,
         )
@@ -224,7 +224,7 @@ class SystemSolver:
         system: System,
         impulse: Floats,
         now: Floats,
-        asked: tuple[Floats, NDArray[np.bool_]],
+        asked: Asked,
         again: Again | None,
         is_start: bool,
     ) -> tuple[Floats, Totals]:

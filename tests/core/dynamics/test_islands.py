@@ -11,7 +11,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
-from solver_core.dynamics.solve.islands import Requests, island_of_each, not_begun, solve_islands, totals
+from solver_core.dynamics.model.island_motion import Asked
+from solver_core.dynamics.solve.islands import Error, Requests, island_of_each, not_begun, solve_islands, totals
+from solver_core.problem.residuals import fastest_velocity
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System
 from solver_core.scene.parts import box, ground
@@ -88,7 +90,7 @@ def held_by_a_limit(slowest):
 def test_a_limit_that_only_an_impact_of_the_same_solve_reaches_holds(slowest, push, hold):
     """Alone the impact of 0.8 N s would turn the body by -0.4 rad/s."""
     system, impulse = held_by_a_limit(slowest), np.zeros((2, 3))
-    requests = Requests(np.full(1, 1e-8), np.zeros(1, np.bool_), 50, 0, 0)
+    requests = Requests(np.full(1, 1e-8), np.zeros(1, np.bool_), np.ones(1), 50, 0, 0)
     v, totals = solve_islands(system, impulse, requests, effort_of_a_step())
     assert totals.status == sc.Status.SOLVED
     assert impulse[:, 0] == pytest.approx([push, hold], abs=1e-8)
@@ -146,7 +148,14 @@ def measured_by_hand(system, impulse, island, count):
 def near_answers(system, random, off):
     """Impulses of a solved system, each off by a part of itself."""
     impulse = np.zeros((len(system.mu), 3))
-    requests = Requests(np.full(len(system.offset) - 1, 1e-10), np.zeros(len(system.offset) - 1, np.bool_), 50, 0, 0)
+    requests = Requests(
+        np.full(len(system.offset) - 1, 1e-10),
+        np.zeros(len(system.offset) - 1, np.bool_),
+        np.ones(len(system.offset) - 1),
+        50,
+        0,
+        0,
+    )
     solve_islands(system, impulse, requests, effort_of_a_step())
     return impulse * (1.0 + off * random.normal(size=impulse.shape))
 
@@ -161,7 +170,7 @@ def test_what_is_called_solved_is_by_residuals_that_the_test_computes_itself(var
     system = together([random_bodies(seed, contacts=6, bodies=2, mu=(0.2, 0.9)).system for seed in range(12)])
     impulse = np.zeros((len(system.mu), 3)) if off is None else near_answers(system, random, off)
     bodies, (island, count) = len(system.offset) - 1, island_of_each(system)
-    requests = Requests(np.full(bodies, tolerance), np.zeros(bodies, np.bool_), iterations, 0, variant)
+    requests = Requests(np.full(bodies, tolerance), np.zeros(bodies, np.bool_), np.ones(bodies), iterations, 0, variant)
     effort = effort_of_a_step()
     effort[OVERDUE] = overdue
     v, found = np.zeros(system.offset[-1]), not_begun(count)
@@ -178,7 +187,7 @@ def test_what_is_called_solved_is_by_residuals_that_the_test_computes_itself(var
 def test_only_the_islands_that_are_asked_for_are_solved_and_the_others_keep_what_they_had():
     system = together([random_bodies(seed, contacts=6, bodies=2, mu=(0.2, 0.9)).system for seed in range(8)])
     bodies, (island, count) = len(system.offset) - 1, island_of_each(system)
-    requests = Requests(np.full(bodies, 1e-6), np.zeros(bodies, np.bool_), 50, 0, 0)
+    requests = Requests(np.full(bodies, 1e-6), np.zeros(bodies, np.bool_), np.ones(bodies), 50, 0, 0)
     impulse, found, which = np.zeros((len(system.mu), 3)), not_begun(count), np.arange(0, count, 2)
     found.status[1::2] = sc.Status.MAX_ITERATIONS
     v, all_of_them = solve_islands(system, impulse, requests, effort_of_a_step(), 1, (which, system.velocity.copy(), found))
@@ -187,3 +196,26 @@ def test_only_the_islands_that_are_asked_for_are_solved_and_the_others_keep_what
     np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(system.velocity).max())
     assert (worst[which] <= 1e-6).all() and worst[1::2].max() > 1e-3
     assert all_of_them.status != sc.Status.SOLVED
+
+
+def test_errors_in_velocity_are_relative_to_the_least_scale_of_the_island():
+    """The same impulses in an island whose least velocity scale is ten times its fastest velocity have a tenth of the error."""
+    system = together([random_bodies(3, contacts=6, bodies=2, mu=(0.2, 0.9)).system])
+    system = system._replace(least_scale=fastest_velocity(system))
+    given, bodies = near_answers(system, np.random.default_rng(7), 1e-4), len(system.offset) - 1
+    errors = []
+    for least_scale in (1.0, 10.0):
+        requests = Requests(np.full(bodies, 0.1), np.ones(bodies, np.bool_), np.full(bodies, least_scale), 50, 0, 0)
+        impulse = given.copy()
+        _, found = solve_islands(system, impulse, requests, effort_of_a_step())
+        assert (impulse == given).all()
+        errors.append(found.errors[Error.NATURAL_MAP])
+    assert errors[0] > 1e-6
+    assert errors[1] == pytest.approx(0.1 * errors[0], rel=1e-12)
+
+
+def test_a_request_for_exact_islands_is_relative_to_their_own_velocity():
+    asked = Asked(np.array([1e-3, 1e-8]), np.array([True, False]), np.array([10.0, 1.0])).exactly(1e-6)
+    assert asked.tolerance.tolist() == [1e-6, 1e-8]
+    assert asked.tumbles.tolist() == [True, False]
+    assert asked.least_scale.tolist() == [1.0, 1.0]

@@ -29,7 +29,7 @@ def hard(seed):
 def solve(how, system, tolerance=1e-6, overdue=0):
     bodies, impulse, effort = len(system.offset) - 1, np.zeros((len(system.mu), 3)), effort_of_a_step()
     effort[OVERDUE] = overdue
-    requests = Requests(np.full(bodies, tolerance), np.zeros(bodies, np.bool_), 50, 0, 0)
+    requests = Requests(np.full(bodies, tolerance), np.zeros(bodies, np.bool_), np.ones(bodies), 50, 0, 0)
     v, found = how(system, impulse, requests, effort, 1, None)
     return impulse, v, found
 

@@ -83,7 +83,7 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
         total = 0
         for seed in range(12):
             problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
-            requests = Requests(np.full(10, 1e-6), np.full(10, tumbles), 200, 0, ACCELERATED)
+            requests = Requests(np.full(10, 1e-6), np.full(10, tumbles), np.ones(10), 200, 0, ACCELERATED)
             impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
             _, totals = solve_islands(problem.system, impulse, requests, effort_of_a_step())
             assert totals.status == sc.Status.SOLVED

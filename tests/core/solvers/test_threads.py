@@ -45,7 +45,7 @@ def side_by_side(system: System, copies: int) -> System:
 
 def requests_at(tolerance, system):
     bodies = len(system.offset) - 1
-    return Requests(np.full(bodies, tolerance), np.zeros(bodies, dtype=bool), 200, 0, ACCELERATED)
+    return Requests(np.full(bodies, tolerance), np.zeros(bodies, dtype=bool), np.ones(bodies), 200, 0, ACCELERATED)
 
 
 @pytest.mark.parametrize("copies", [1, 2])
