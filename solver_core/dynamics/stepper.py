@@ -42,7 +42,7 @@ from .model.bending import Bending
 from .model.bodies import State, build_bodies
 from .model.held_together import HeldTogether
 from .model.impact_memory import NO_IMPACTS_BEGUN
-from .model.integrate import integrate
+from .model.integrate import FreeMotion, RigidModel, RigidState, integrate
 from .model.island_motion import IslandMotion
 from .model.large_bends import LargeBends
 from .model.predict import Begin, predicted_step
@@ -425,9 +425,9 @@ class Stepper:
         """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
         state, model, bodies = self.state, begin.model, begin.bodies
         apart = np.zeros(len(v)) if apart is None else apart
-        constants = model.dof, model.lock, model.axes, model.moments
-        predicted = bodies.predicted, bodies.end_momentum, bodies.mass
-        rigid = integrate(constants, state[:4], predicted, begin.offset, v, apart, begin.h)
+        constants = RigidModel(model.dof, model.lock, model.axes, model.moments)
+        predicted = FreeMotion(bodies.predicted, bodies.end_momentum, bodies.mass)
+        rigid = integrate(constants, RigidState(*state[:4]), predicted, begin.offset, v, apart, begin.h)
         moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
         self.bending.advance(begin, moved, v, apart)
         self.paths.lead(moved, begin.at + begin.h / self.step)

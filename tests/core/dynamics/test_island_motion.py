@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.island_motion import CALM, CALM_FOR, TIGHTENED, who_tumbles
+from solver_core.dynamics.model.island_motion import (
+    CALM,
+    CALM_FOR,
+    TIGHTENED,
+    BodyMotion,
+    GravityStep,
+    MotionTolerances,
+    classify_bodies,
+)
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.system import System
 
@@ -143,9 +151,9 @@ def asked_of(system, tumbling, calm=0.0):
     """
     count = len(tumbling)
     tumbled, member, settled = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    of_bodies = tumbled, member, settled, np.full(count, calm), np.zeros(count)
-    steps, tolerances = (0.05, 1.0 / 240.0, 1.0 / 240.0), (1e-6, 1e-4, 1e-3)
-    tolerance, tumbles = who_tumbles(system, np.arange(count), system.velocity, steps, tolerances, of_bodies)
+    motion = BodyMotion(tumbled, member, settled, np.full(count, calm), np.zeros(count))
+    step, tolerances = GravityStep(0.05, 1.0 / 240.0, 1.0 / 240.0), MotionTolerances(1e-6, 1e-4, 1e-3)
+    tolerance, tumbles = classify_bodies(system, np.arange(count), system.velocity, step, tolerances, motion)
     np.testing.assert_array_equal(tumbles, tumbled)
     assert not (settled & (tumbled | member)).any()
     return tumbles, member, tolerance
