@@ -53,9 +53,9 @@ class ImpactLimits(NamedTuple):
 class SupportContacts(NamedTuple):
     """The m contacts of a step, as contacts of bodies with their only support.
 
-    body: (m,) the supported body of each contact, -1 for contacts of another kind; their other entries are undefined.
-    jacobian: (m, 6) the derivative of the opening speed with respect to the twist of the body. impulse: (m, 6) N s and N m s, the
-    stored impulse on the body about its center of mass. speed: (m,) m/s, the speed of the support along the normal.
+    body: (m,) the supported body of each contact, -1 for contacts of another kind; their other entries are undefined. jacobian:
+    (m, 6) the derivative of the opening speed with respect to the twist of the body. impulse: (m, 6) N s and N m s, the stored
+    impulse on the body about its center of mass. speed: (m,) m/s, the speed of the support along the normal.
     """
 
     body: NDArray[np.int64]

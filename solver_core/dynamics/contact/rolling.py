@@ -78,8 +78,8 @@ class RollingBodies(NamedTuple):
 class Supports(NamedTuple):
     """The support of each of n bodies in the last step.
 
-    points: (n,) the number of loaded contacts. body: (n,) the supporting body, -1 for none. impulse: (n, 6) N s and N m s, of the
-    support on the body about its center of mass.
+    points: (n,) the number of loaded contacts. body: (n,) the supporting body, -1 for none. impulse: (n, 6) N s and N m s, of
+    the support on the body about its center of mass.
     """
 
     points: NDArray[np.int64]
@@ -129,9 +129,7 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        which = RollingBodies(
-            self._island_motion.members, self._bends, self._deformation.speed, self._balls, self._flat
-        )
+        which = RollingBodies(self._island_motion.members, self._bends, self._deformation.speed, self._balls, self._flat)
         return rolling_contacts(begin.model, begin.bodies, state.position, contacts, memory, which, step, begin.force_time)
 
     def turning(

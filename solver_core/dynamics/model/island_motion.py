@@ -55,7 +55,8 @@ class MotionTolerances(NamedTuple):
 
 
 class GravityStep(NamedTuple):
-    """The scales of a step. speed: m/s, the speed that gravity gives in it. h: s, the step. full_step: s, the scene's time step."""
+    """The scales of a step. speed: m/s, the speed that gravity gives in it. h: s, the step. full_step: s, the scene's time
+    step."""
 
     speed: float
     h: float
@@ -80,8 +81,9 @@ class BodyMotion(NamedTuple):
 class IslandData(NamedTuple):
     """The data of islands, each at the index of its first body, all (moving,).
 
-    size: the number of bodies. fastest: m^2/s^2, the squared speed of the fastest contact. stirred: whether any body was moving.
-    calm: s, how long all moving bodies have been calm. contacts, joints: the numbers of contacts and of triples of joint rows.
+    size: the number of bodies. fastest: m^2/s^2, the squared speed of the fastest contact. stirred: whether any body was
+    moving. calm: s, how long all moving bodies have been calm. contacts, joints: the numbers of contacts and of triples of
+    joint rows.
     """
 
     size: NDArray[np.int64]

@@ -153,7 +153,7 @@ class JoinedStep:
         asked, v = (np.minimum(asked[0], self._settings.tolerance), asked[1]), v.copy()
         while (breaks := joints.breaking(problem.impulse[first:])).any():
             joints = joints.without(breaks, problem.impulse[first:], touches)
-            again = loaded, v, not_begun(len(joined.outcomes.status))
+            again = Again(loaded, v, not_begun(len(joined.outcomes.status)))
             v, found = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
             if found.status != Status.SOLVED:
                 break
@@ -217,18 +217,18 @@ class JoinedStep:
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
             if joints.has_bounds:
-                of_softer = rows, asked, (which, v, out), bonds
+                of_softer = rows, asked, Again(which, v, out), bonds
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
         # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
         of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
-        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
+        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, Again(which, v, out))
         is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
         rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
         asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
         while which.size:
-            of_pass = rows, asked, (which, v, out), bonds
+            of_pass = rows, asked, Again(which, v, out), bonds
             v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
@@ -253,7 +253,7 @@ class JoinedStep:
         if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(of_all, len(contacts.mu)):
             return Joined((problem, v, of_all, True), islands, out)
         if waiting.size:
-            v, of_all = self._solve_islands(begin, problem, asked, (waiting, v, out))
+            v, of_all = self._solve_islands(begin, problem, asked, Again(waiting, v, out))
             of_all = after(factorisations, of_all)
         straight = joints.straight_rows(*limits)
         of_rows = problem.impulse[len(contacts.mu) :], (rows_before, straight)
@@ -265,7 +265,7 @@ class JoinedStep:
             return Joined((problem, v, of_all, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
         out = not_begun(count)
-        anew = np.arange(count), problem.system.velocity.copy(), out
+        anew = Again(np.arange(count), problem.system.velocity.copy(), out)
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
         # A shorter step would have less time to correct joints that are off already.

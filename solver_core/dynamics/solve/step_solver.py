@@ -34,7 +34,7 @@ from .lowered_rebounds import Rebounded, solve_lowered
 from .moments import Moments, lengths_of, moments_of_step, of_some, recall_moments, remembered_moments
 from .outcome import Solution
 from .propagation import Blow, pass_on
-from .separation import separation
+from .separation import JointBounds, SeparationLimits, separation
 from .system_solver import SystemSolver
 
 __all__ = ["Known", "StepSolver"]
@@ -156,14 +156,14 @@ class StepSolver:
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
         # Stage 5: overlaps are separated.
-        speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
-        means = systems.effort, problem.parting
-        in_motion = self._island_motion.keeps_distance
+        held_together = JointBounds(self._joints.pairs, box)
+        limits = SeparationLimits(self._settings.recovery_speed, self._island_motion.keeps_distance)
         if is_loose and systems.can_be_cut(totals, len(contacts)):
             # The caller discards this solution.
             apart, parting = np.zeros(len(v)), np.zeros(len(contacts))
         else:
-            apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
+            of_solve = held_together, v, limits, systems.effort, problem.parting
+            apart, parting = separation(begin, problem.system, contacts, *of_solve)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         moment = remembered_moments(systems.moments, len(contacts))

@@ -33,7 +33,7 @@ from ..model.bodies import State
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
 from .islands import Again, Requests, Totals, solve_islands, totals
-from .joined_islands import Corrected, Corrections, solve_corrected
+from .joined_islands import Corrected, CorrectedStep, Corrections, solve_corrected
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
 from .step_methods import StepInput, step_method
@@ -158,14 +158,14 @@ class SystemSolver:
         is_plain = not self._has_grain and (self.moments is None or not len(self.moments.contact))
         followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
         if followed is None or not (self.is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
-            drift = np.zeros(len(again[2].status))
-            drift[again[0]] = np.inf
+            drift = np.zeros(len(again.outcomes.status))
+            drift[again.which] = np.inf
             return Corrected(np.zeros(len(drift), np.bool_), drift, rows.bias), problem
         system = problem.system
         if self._see is not None:
             self._see(system, problem.impulse)
-        requests, of_kernel = Requests(*asked, *self._options), (begin, followed, at_end, corrections)
-        corrected = solve_corrected(system, problem.impulse, requests, of_kernel, self._effort, again)
+        requests, step = Requests(*asked, *self._options), CorrectedStep(begin, followed, at_end, corrections)
+        corrected = solve_corrected(system, problem.impulse, requests, step, self._effort, again)
         bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
         return corrected, problem._replace(system=system._replace(bias=bias))
 
@@ -194,11 +194,11 @@ class SystemSolver:
         impulse[:] = clustered.impulses(v, own)
         if again is None or of_clusters is None or whose is None:
             return v, found
-        again[1][:] = v
+        again.v[:] = v
         if not self.is_staggered:
             return v, found
-        clustered.take_outcomes(of_clusters[2], of_clusters[0], whose, again)
-        return v, totals(again[2])
+        clustered.take_outcomes(of_clusters.outcomes, of_clusters.which, whose, again)
+        return v, totals(again.outcomes)
 
     def _solve_with_moments(
         self, system: System, impulse: Floats, moments: Moments | None, begun: Begun
@@ -214,8 +214,8 @@ class SystemSolver:
         impulse[:] = wider.without(own)
         wider.keep(own)
         if again is not None:
-            again[1][:] = v[wider.columns]
-            again[2].worst_contact[:] = wider.of_contacts(again[2].worst_contact)
+            again.v[:] = v[wider.columns]
+            again.outcomes.worst_contact[:] = wider.of_contacts(again.outcomes.worst_contact)
         worst = wider.of_contacts(np.array([found.worst_contact]))
         return v[wider.columns], found._replace(worst_contact=int(worst[0]))
 

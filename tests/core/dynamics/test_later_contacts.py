@@ -19,7 +19,7 @@ from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.pacing.parts import MAX_CUTS, Parts
-from solver_core.dynamics.solve.separation import leave_what_gets_worse
+from solver_core.dynamics.solve.separation import BodyIslands, ContactGaps, stop_deepening_islands
 from solver_core.dynamics.stepper import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene import parts
@@ -295,8 +295,8 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     given = begin, state, contacts, beyond, simulation._steps.memory, rules_of(simulation.spec)
     system = build_system(*given, 1.0, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
-    bodies = begin.model.dof, islands, contacts.body_a, contacts.body_b
-    leave_what_gets_worse(system, bodies, (contacts.gap, rest_offsets(size), size), h, v)
+    bodies = BodyIslands(begin.model.dof, islands, contacts.body_a, contacts.body_b)
+    stop_deepening_islands(system, bodies, ContactGaps(contacts.gap, rest_offsets(size), size), h, v)
     assert v[2] == kept
 
 
