@@ -107,13 +107,13 @@ class Stepper:
         self.state = self.state._replace(modal=unbent, modal_velocity=unbent.copy())
         shapes_of_modes = {int(body): one.shapes for body, one in zip(self.bending.body, self.bending.reduced, strict=True)}
         self.deformation = Deformation(spec, self.bodies.shapes, shapes_of_modes)
-        self.deformation.bend_on(self.state.modal_velocity)
+        self.deformation.set_modal_velocity(self.state.modal_velocity)
         self.surfaces = SurfaceMotions(spec, self.bodies.center_of_mass)
         self.together = HeldTogether(spec, self.bodies)
         of_bodies = self.bodies, self.together
         self._impacts = ImpactFinder(*of_bodies, self.deformation)
         threads = number_of_threads(threads)
-        kept = kept_walks(self.bodies.shapes, self.deformation.never())
+        kept = kept_walks(self.bodies.shapes, self.deformation.is_rigid())
         self._collider = Collider(*of_bodies, self._impacts, self.deformation, kept, threads)
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
         of_scene = self._impacts, self._later, self.deformation, self.bending
@@ -295,7 +295,7 @@ class Stepper:
                 return refused
             moved = self._moved(begin, solution.v, solution.apart)
             if begin.bend is not None:
-                self.deformation.bend_on(self.bending.velocities(begin, solution.v + solution.apart))
+                self.deformation.set_modal_velocity(self.bending.velocities(begin, solution.v + solution.apart))
             if not self._later.may_matter(solution.twist, h, h / self.step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
                 break
@@ -305,7 +305,7 @@ class Stepper:
             alone = impacts.outside(self.island_motion.members)
             if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
                 return alone.first()
-            self.deformation.bend(moved.modal)
+            self.deformation.place_modes(moved.modal)
             later = self._later.find(begin.contacts, contacts, self.state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
             if self._wake_met(later.contacts, begin.awake):
@@ -407,8 +407,8 @@ class Stepper:
                 self._pulled = self.pull.push(begin, state, self.bodies.center_of_mass)
             if len(self.bending):
                 begin = self.bending.begin(begin, state)
-                self.deformation.bend(state.modal)
-                self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+                self.deformation.place_modes(state.modal)
+                self.deformation.set_modal_velocity(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
             ahead = begin.bodies.predicted, h, begin.bodies.rotation
             contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact, self.memory)
             if not self._wake_met(contacts, begin.awake):
@@ -482,8 +482,8 @@ class Stepper:
     def follow_modes(self) -> None:
         """Put the surfaces of bodies that bend where the state has them, to move on as it does."""
         if len(self.bending):
-            self.deformation.bend(self.state.modal)
-            self.deformation.bend_on(self.bending.of_those(self.sleep.awake, self.state.modal_velocity))
+            self.deformation.place_modes(self.state.modal)
+            self.deformation.set_modal_velocity(self.bending.of_those(self.sleep.awake, self.state.modal_velocity))
 
     def wake(self, woken: NDArray[np.bool_]) -> None:
         """Wake whole islands of bodies (n,), with what they knew of their contacts."""

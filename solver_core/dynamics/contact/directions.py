@@ -153,7 +153,7 @@ class Directions:
         motion = Motion(state.position, begin.bodies.rotation, twist, begin.h, begin.h / begin.single, OVERLAP_ALLOWED)
         bends = begin.bend is not None
         if bends:
-            self._deformation.bend_on(self._bending.velocities(begin, begin.velocities))
+            self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.velocities))
         speed = self._later.normal_speed(contacts, motion)
         bouncing = restitutions(self._rule, self._restitution, contacts) * -speed > begin.least_bounce
         doubt, is_any = contacts_in_doubt(contacts, speed, bouncing, begin.h, rest, memory, self._unforeseen)
@@ -162,13 +162,13 @@ class Directions:
         else:
             chosen = Chosen(contacts, np.zeros(len(contacts), np.bool_), NO_IMPACTS)
         if bends:
-            self._deformation.bend_on(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+            self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
         return chosen
 
     @property
     def _unforeseen(self) -> Flags:
         """(n,) bodies whose shape at the end of the step is unknown: meshes that deform by keyframes."""
-        return self._deformation.follows_keys()
+        return self._deformation.moves_by_keyframes()
 
     def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> Chosen:
         """Return as `choose` does for a step with contacts in doubt."""
@@ -204,12 +204,12 @@ class Directions:
         if begin.bend is not None:
             modal = state.modal.copy()
             modal[begin.bend.row] += begin.h * begin.bend.velocity
-            self._deformation.bend(modal)
+            self._deformation.place_modes(modal)
         found = self._later.contacts_at(end.position, end.rotation, chosen, fall, chosen & begin.awake)
         found = found.chosen(of_pairs_in_doubt(found, contacts, doubt.in_doubt))
         stated = self._later.stated_at_begin(found, begin.h, motion)
         if begin.bend is not None:
-            self._deformation.bend(state.modal)
+            self._deformation.place_modes(state.modal)
         return Ahead(found.placed(stated.point, found.gap), stated.gap, deepest_of_pairs(contacts, contacts.gap, found))
 
     def _that_bounce(self, impacts: Impacts, met: ContactSet, motion: Motion, least: float) -> Impacts:
@@ -316,7 +316,8 @@ class Rows(NamedTuple):
     """The selected rows.
 
     stands: (m,) contacts at the start that are kept. taken: (k,) contacts at the end that are added. asked: (m,) the first
-    contact of each pair whose time of impact has to be computed. may_pass: (m,) the same of pairs that do not overlap at the end.
+    contact of each pair whose time of impact has to be computed. may_pass: (m,) the same of pairs that do not overlap at the
+    end.
     """
 
     stands: Flags

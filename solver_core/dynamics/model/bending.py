@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Active flexible bodies: modal velocities in addition to the twist of a frame, which moves like a rigid body of inertia I(q).
 
-A mode of unit mass, q'' + d q' + omega^2 q = g, acts with the mean of its forces at the ends of three steps, weighted a,
-1 - 2 a, a, as the springs of joints do (`joints/rows.py`). Its frequency is exact, and it dissipates energy only by d. The force
-at the last of these ends is unknown, so it is part of the mass block of the body for impulses:
+A mode of unit mass, q'' + d q' + omega^2 q = g, acts with the mean of its forces at the ends of three steps, weighted a, 1 - 2
+a, a, as the springs of joints do (`joints/rows.py`). Its frequency is exact, and it dissipates energy only by d. The force at
+the last of these ends is unknown, so it is part of the mass block of the body for impulses:
 
     (1 + T h a omega^2 + s T d) v+ = (1 + T h' a omega^2 - (1 - s) T d) v - T omega^2 q + T g
 
-h is the step, h' the previous one, and T the time over which forces act. The frame of a body with pinned vertices does not move.
-The modes of such a body have momenta, and gravity acts on them. Modes that are too fast for the step act with the force at its
-end (backward Euler), and come to rest soon. Damping acts with the mean of both velocities, s = 1/2, or with more of the later
-one. The modes of a body with a fast spin are coupled (`spinning.py`).
+h is the step, h' the previous one, and T the time over which forces act. The frame of a body with pinned vertices does not
+move. The modes of such a body have momenta, and gravity acts on them. Modes that are too fast for the step act with the force
+at its end (backward Euler), and come to rest soon. Damping acts with the mean of both velocities, s = 1/2, or with more of the
+later one. The modes of a body with a fast spin are coupled (`spinning.py`).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Bending:
     """The constant data of the b flexible bodies of a scene with n bodies.
 
     body: (b,) their indices. first: (b + 1,) the first row of each in `modal` of the state. reduced: their modes. width: (n,)
-    the number of modes of each body. pinned: (n,) bodies with a fixed frame. flat: the modes for kernels. coupling: of each, the
-    result of `most_coupling`.
+    the number of modes of each body. pinned: (n,) bodies with a fixed frame. flat: the modes for kernels. coupling: of each,
+    the result of `most_coupling`.
     """
 
     body: Ints

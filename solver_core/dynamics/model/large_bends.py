@@ -20,24 +20,24 @@ Strains along axes that are too fast for the step are damped critically. The dam
 rate of q, because a shape that follows a bend is not strained by it. Backward Euler for such axes would take three quarters of
 the amplitude of an oscillation of a hundredth of the length in ten seconds.
 
-p contains the change of velocity by F in half a step. Along an axis that is too fast this is more than the actual motion, and its
-energy is (h omega / 2)^2 times the energy stored there. It has no effect while a load is supported, but would be released when
-the support lets go. Backward Euler is therefore used for a step in which strains along such axes would change by more than a
-hundredth of the body's energy, or whose last interval had that much more force than the strains at its end. It is also used for
-all steps of a body none of whose modes oscillates. With the strains at the end of the step,
+p contains the change of velocity by F in half a step. Along an axis that is too fast this is more than the actual motion, and
+its energy is (h omega / 2)^2 times the energy stored there. It has no effect while a load is supported, but would be released
+when the support lets go. Backward Euler is therefore used for a step in which strains along such axes would change by more than
+a hundredth of the body's energy, or whose last interval had that much more force than the strains at its end. It is also used
+for all steps of a body none of whose modes oscillates. With the strains at the end of the step,
 
     v+ + h F(q, q + h v+) = v + T g,    and    1/2 v.v + W(q)
 
 never increases, for any deformation.
 
 Backward Euler dissipates most of a bounce, in which strains along such axes hold much of the energy. Shorter steps resolve more
-axes. Such a step is therefore first split into two, four or eight partial steps: the fewest after which the unresolved axes hold
-less than that hundredth (`LargeBend.parts`). Backward Euler remains for steps that eight parts do not resolve.
+axes. Such a step is therefore first split into two, four or eight partial steps: the fewest after which the unresolved axes
+hold less than that hundredth (`LargeBend.parts`). Backward Euler remains for steps that eight parts do not resolve.
 
-The linearization of F at velocities w is F(w) + F'(w) (v+ - w). The symmetric part of F' is the mass block for impulses, and the
-step is solved again about its solution (`solve/bent_further.py`). A solution always exists, because F does no more work than W
-holds. If stresses make F' indefinite, Newton's method may diverge. Then pseudo-transient continuation (Kelley and Keyes 1998)
-starts from rest: a multiple of the derivative without stresses is added, and decreases with the residual.
+The linearization of F at velocities w is F(w) + F'(w) (v+ - w). The symmetric part of F' is the mass block for impulses, and
+the step is solved again about its solution (`solve/bent_further.py`). A solution always exists, because F does no more work
+than W holds. If stresses make F' indefinite, Newton's method may diverge. Then pseudo-transient continuation (Kelley and Keyes
+1998) starts from rest: a multiple of the derivative without stresses is added, and decreases with the residual.
 """
 
 from __future__ import annotations
@@ -308,10 +308,8 @@ class LargeBend:
         ----------
         velocity : (r,) modal velocities
 
-        Returns
-        -------
-        (r,) the residual, a momentum; (r, r) its derivative; and (r, r) the part of the derivative that is symmetric and positive
-        definite for any stresses
+        Returns ------- (r,) the residual, a momentum; (r, r) its derivative; and (r, r) the part of the derivative that is
+        symmetric and positive definite for any stresses
         """
         force, derivative, without_stresses = tangents(self.gram, self.q, velocity, self.h, self.damping_time, self.slack)
         inertia = np.diag(self.inertia)

@@ -113,9 +113,7 @@ def spins_fast(coupling: tuple[float, float], turning: Floats, h: float) -> bool
     return angle * angle * stiffness > LITTLE_STIFFNESS or angle * turn > LITTLE_TURN
 
 
-def spun_modes(
-    body: ReducedBody, state: ModalState, turning: Floats, times: StepTimes, unknown: Ints
-) -> SpunModes:
+def spun_modes(body: ReducedBody, state: ModalState, turning: Floats, times: StepTimes, unknown: Ints) -> SpunModes:
     """Solve the step of a free body with linear deformation and coupled modes.
 
     Parameters

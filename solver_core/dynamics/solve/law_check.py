@@ -172,7 +172,7 @@ class LawCheck:
         self._size, self._restitution, self._rule = bodies.model.size, bodies.model.restitution, restitution_rule
         self._impacts, self._later, self._movable = impacts, later, bodies.model.dof >= 0
         self._least_offset = float(rest_offsets(self._size)[np.isfinite(self._size)].min(initial=np.inf))
-        self._deforms = ~deformation.never()
+        self._deforms = ~deformation.is_rigid()
         self._bounces = bool(np.any(self._restitution > 0.0))
 
     def violations(self, step: Checked) -> Violations:

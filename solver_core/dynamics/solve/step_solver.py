@@ -113,7 +113,7 @@ class StepSolver:
         -------
         The solution. A step that is infeasible with bounces is solved without them.
         """
-        self._deformation.bend(state.modal)
+        self._deformation.place_modes(state.modal)
         of_try = Try(begin, state, joints, memory, known, moved, contacts)
         solution = self._solve(of_try, bounces)
         if not bounces or solution.totals.status != Status.INFEASIBLE:
@@ -182,7 +182,7 @@ class StepSolver:
         where = contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation
         drift = self._surfaces.drift(contacts, state.position, begin.bodies, begin.h)
         modes = None if begin.bend is None else self._deformation.modes_at(*where)
-        bent = 0.0 if modes is None else self._deformation.bent_drift(*where[:2], modes, state.modal_velocity)
+        bent = 0.0 if modes is None else self._deformation.modal_surface_velocity(*where[:2], modes, state.modal_velocity)
         known = memory, self._rules, least_bounce, self._joints.held
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
         turning = NO_TURNING, NO_TURNING, rolls
