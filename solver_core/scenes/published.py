@@ -395,7 +395,7 @@ def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
 
 
 def _ramp(length: float, height: float, width: float) -> BodySpec:
-    """Return a passive wedge that rises along x from the origin. Its edge is below the ground, so sliding bodies hit its face."""
+    """Return a passive wedge that rises along x. Its lower edge is below the ground, so sliding bodies hit its face."""
     low = -0.1
     profile = ((low * length, low * height), (length, low * height), (length, height))
     corners = np.array([[x, y, z] for y in (-0.5 * width, 0.5 * width) for x, z in profile])

@@ -68,7 +68,7 @@ MAX_RELEASED_FRACTION = 0.01
 # Most partial steps of a time step of the scene. The shapes of a compact body span a factor of six in frequency, so eight parts
 # resolve all shapes of a body whose first mode the full step just resolves.
 BEND_PARTS = 8
-NEWTON_STEPS = 20
+UNDAMPED_STEPS = 20
 DAMPED_STEPS = 100
 # Relative to the largest modal velocity. Newton's method squares the error, so one more step would be exact to rounding.
 NEWTON_TOLERANCE = 1e-6
@@ -270,7 +270,7 @@ class LargeBend:
 
         Returns the linearization about this motion.
         """
-        found = self._newton(velocity, 0.0, NEWTON_STEPS)
+        found = self._newton(velocity, 0.0, UNDAMPED_STEPS)
         if found is None:
             found = self._newton(np.zeros_like(velocity), 1.0, DAMPED_STEPS)
         return self.linearize_at(velocity) if found is None else found
