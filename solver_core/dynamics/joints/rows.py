@@ -370,17 +370,17 @@ class JointStep:
         return largest * self._begin.h
 
     def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
-        """Return the energy that joints add in the step although they hold their bodies.
+        """Return the energy that constraints of joints add in the step.
 
-        Joints that hold do no work unless the step is too long for how fast their bodies turn. Joints that transmit their
-        thresholds hold nothing and are left out.
+        They do no work unless the step is too long for the rotation of their bodies. Joints that transmit their thresholds are
+        not constraints and do not count.
 
         Parameters
         ----------
         impulse : (t, 3) N s, of the rows
-        rows : the rows that the step was solved with, and the straight ones
-        drift : the drift in lengths that joints may have, along which work is allowed
-        recovery_speed : lengths a second, at which joints that are far off pull their bodies back, which is allowed as well
+        rows : the rows that the step was solved with, and the first-order rows
+        drift : lengths, the allowed drift of joints, along which work is allowed
+        recovery_speed : lengths per second, at which large constraint errors are corrected; this work is allowed as well
 
         Returns
         -------
@@ -548,17 +548,19 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 @kernel
 def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
-    """The work of rows that hold: impulses times the mean speed of their coordinates in the step, less what is allowed.
+    """Return the work of locked and limited rows in excess of the allowed work.
+
+    The work is the impulse times the mean speed of the coordinate in the step.
 
     Parameters
     ----------
     rows : Rows
     fixed : Fixed
     impulse : (t, 3) N s
-    turning : (t, 3) m/s, the speeds that come of the turning of rows in the step
-    drift : lengths by which each row may move
+    turning : (t, 3) m/s, the speeds due to the rotation of rows in the step
+    drift : lengths, the allowed motion of each row
     h : s, the step
-    recovery_speed : lengths a second at which a row that is farther off than it can recover in the step is pulled back
+    recovery_speed : lengths per second, at which a constraint error is corrected that is too large for one step
 
     Returns
     -------

@@ -12,7 +12,7 @@ rule, a = 1/4. The Coriolis force is that of the mean velocity, so that it does 
 
     (B - T/2 G) v+ = (A + T/2 G) v - T K q + T g
 
-B is symmetric and stands in the block that contacts push against; A is the same matrix of the step before. With equal steps and
+B is symmetric and is the mass block for impulses; A is the same matrix of the previous step. With equal steps and
 without damping v.(1 + h^2 (a - 1/4) K) v + (q+ + q).K (q+ + q) / 4 is constant, in which the first term is positive. So a body
 whose K is positive is stable in steps of any length, and one that only the Coriolis force stabilizes stays so.
 """

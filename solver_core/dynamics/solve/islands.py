@@ -74,8 +74,10 @@ FOUND, ERRORS = len(Found), len(Error)  # constants, because kernels cannot take
 
 
 class Islands(NamedTuple):
-    """The islands of a system: the contacts of island i are contacts[start[i] : start[i + 1]]; number: (bodies,) work array of
-    `subsystem`."""
+    """The islands of a system.
+
+    The contacts of island i are contacts[start[i] : start[i + 1]]. number: (bodies,) work array of `subsystem`.
+    """
 
     start: Indices
     contacts: Indices

@@ -64,8 +64,8 @@ class Known(NamedTuple):
 class JointedTry(NamedTuple):
     """The input of a solve with joints, besides the joints.
 
-    problem: without rows of joints. may_cut: whether a shorter step may replace this one. moved: the state at the end of the
-    step, from velocities (dof,).
+    begin: the step. problem: without rows of joints. known: the warm start. may_cut: whether a shorter step may replace this
+    one. moved: returns the state at the end of the step from velocities (dof,).
     """
 
     begin: Begin

@@ -122,7 +122,7 @@ class StepSolver:
         return self._solve(of_try, False)
 
     def _solve(self, of_try: Try, bounces: bool) -> Solution:
-        """Solve a try, stage by stage; bounces: as of `solve`."""
+        """Solve a try in five stages. bounces: as in `solve`."""
         begin, state, joints, memory, known, moved, contacts = of_try
         systems = self._systems
         systems.fall = begin.gravity_speed
