@@ -28,7 +28,7 @@ from .bond_graph import BondGraph
 from .clusters import Bonds
 from .islands import Again, Outcomes, Totals, after, island_of_each, not_begun, totals
 from .joined_islands import Corrections
-from .system_solver import SystemSolver
+from .system_solver import StepToCorrect, SystemSolver
 
 __all__ = ["JoinedStep", "Known", "Moved"]
 
@@ -73,6 +73,19 @@ class JointedTry(NamedTuple):
     known: Known
     may_cut: bool
     moved: Moved
+
+
+class Pass(NamedTuple):
+    """The input of a solve with given rows of joints.
+
+    rows: of the joints. asked: the requested tolerance (moving,) of each body, and (moving,) bodies of large moving islands.
+    again: the islands to solve. bonds: of the step, None if there are none.
+    """
+
+    rows: JointRows
+    asked: tuple[Floats, NDArray[np.bool_]]
+    again: Again
+    bonds: Bonds | None
 
 
 class Unfinished(NamedTuple):
@@ -217,18 +230,19 @@ class JoinedStep:
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
             if joints.has_bounds:
-                of_softer = rows, asked, Again(which, v, out), bonds
+                of_softer = Pass(rows, asked, Again(which, v, out), bonds)
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = np.minimum(asked[0], self._settings.tolerance), np.zeros_like(asked[1])
         # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
-        of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
+        is_eliminated = before is None and bonds is None
+        of_step = StepToCorrect(begin, joints if is_eliminated else None, at_end, CORRECTED)
         corrected, problem = self._solve_corrected(problem, rows, asked, of_step, Again(which, v, out))
         is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
         rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
         asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
         while which.size:
-            of_pass = rows, asked, Again(which, v, out), bonds
+            of_pass = Pass(rows, asked, Again(which, v, out), bonds)
             v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
@@ -276,7 +290,7 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_pass: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
+        of_pass: Pass,
         exactly: tuple[Floats, NDArray[np.bool_]],
         has_bounds: bool,
     ) -> tuple[Floats, Totals]:
@@ -299,7 +313,7 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_softer: tuple[JointRows, tuple[Floats, NDArray[np.bool_]], Again, Bonds | None],
+        of_softer: Pass,
         factorisations: int,
     ) -> int:
         """Improve the impulses of a problem by solving it with ever stiffer bounded rows of joints.

@@ -38,7 +38,7 @@ from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
 from .step_methods import StepInput, step_method
 
-__all__ = ["SystemSolver"]
+__all__ = ["StepToCorrect", "SystemSolver"]
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,19 @@ class Begun(NamedTuple):
     asked: tuple[Floats, NDArray[np.bool_]]
     again: Again | None
     is_start: bool
+
+
+class StepToCorrect(NamedTuple):
+    """A step whose joints are corrected in one kernel.
+
+    begin: the step. joints: None if they are not eliminated. at_end: the state at the end of the step of bodies that the solver
+    does not move. corrections: the limits.
+    """
+
+    begin: Begin
+    joints: JointStep | None
+    at_end: State
+    corrections: Corrections
 
 
 class SystemSolver:
@@ -134,7 +147,7 @@ class SystemSolver:
         problem: StepProblem,
         rows: JointRows,
         asked: tuple[Floats, NDArray[np.bool_]],
-        of_step: tuple[Begin, JointStep | None, State, Corrections],
+        of_step: StepToCorrect,
         again: Again,
     ) -> tuple[Corrected, StepProblem]:
         """Solve islands with joints in one kernel, with their corrections (`joined_islands.py`).
@@ -146,8 +159,7 @@ class SystemSolver:
         problem : its impulses are the warm start and are overwritten by the solution
         rows : of the joints
         asked, again : as for `solve`
-        of_step : the step, its joints (None if they are not to be eliminated), the state at its end of bodies that the solver
-            does not move, and how joints are corrected
+        of_step : the step and its joints
 
         Returns
         -------
