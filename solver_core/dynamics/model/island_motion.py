@@ -182,7 +182,7 @@ def stand_still(dof, offset, body_a, body_b, radius, gravity_speed, tolerance, v
     Parameters
     ----------
     dof : (n,) of a `Model`
-    offset : (moving + 1,), and body_a, body_b : (m,), as in a `System`
+    offset, body_a, body_b : (moving + 1,), (m,) and (m,), as in a `System`
     radius : (n,) m, from the centers of mass to the farthest points
     gravity_speed : m/s
     tolerance : relative, of the scene

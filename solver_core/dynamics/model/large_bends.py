@@ -308,8 +308,10 @@ class LargeBend:
         ----------
         velocity : (r,) modal velocities
 
-        Returns ------- (r,) the residual, a momentum; (r, r) its derivative; and (r, r) the part of the derivative that is
-        symmetric and positive definite for any stresses
+        Returns
+        -------
+        (r,) the residual, a momentum; (r, r) its derivative; and (r, r) the part of the derivative that is symmetric and
+        positive definite for any stresses
         """
         force, derivative, without_stresses = tangents(self.gram, self.q, velocity, self.h, self.damping_time, self.slack)
         inertia = np.diag(self.inertia)

@@ -222,7 +222,8 @@ def _solve_each(system, islands, requests, which, effort, impulse, v, out):
     which : indices of the islands to solve
     effort : (5,) the work budget of the step, updated
     impulse : (m, 3) N s, the warm start, overwritten by the solution
-    v : (dof,) m/s and rad/s, and out : `Outcomes`; updated for these islands
+    v : (dof,) m/s and rad/s, updated for these islands
+    out : `Outcomes`, updated for these islands
     """
     sides, history = requests.sides, np.empty((requests.max_iterations, 3))
     for i in which:

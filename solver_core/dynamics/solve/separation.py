@@ -187,9 +187,11 @@ def separation(
     velocities (dof,), to be added to `v` when positions are integrated; and (m,) N s, the separation impulses, zero if the
     result is a compromise
 
-    Notes ----- Contacts with a gap of at most `SUPPORT_RANGE` rest offsets may not close. A larger gap may close to that
-    distance: if it could not, a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result
-    is a compromise, and islands whose deepest overlap it would deepen do not move.
+    Notes
+    -----
+    Contacts with a gap of at most `SUPPORT_RANGE` rest offsets may not close. A larger gap may close to that distance: if it
+    could not, a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise,
+    and islands whose deepest overlap it would deepen do not move.
     """
     model, h, pairs, box = begin.model, begin.h, joints.pairs, joints.box
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
