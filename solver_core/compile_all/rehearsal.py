@@ -148,7 +148,7 @@ def collide(scene: Callable[[], SceneSpec]) -> Callable[[], None]:
         modes = {i: np.zeros((len(spec.bodies[i].shape.vertices), 3, 1)) for i in solids}
         deformation = Deformation(spec, bodies.shapes, modes)
         deformation.place(0.0, 0.1, STEP)
-        deformation.bend_on(np.zeros(len(solids)))
+        deformation.set_modal_velocity(np.zeros(len(solids)))
         some = np.array(solids[:1], dtype=np.int64)
         deformation.modes_at(some, some, state.position[some], state.position, matrices(state.orientation))
         rotation, movable = matrices(state.orientation), bodies.model.dof >= 0

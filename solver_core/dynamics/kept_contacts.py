@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts, impacts and scrapes that a simulation keeps of a frame on request. It only looks at solved steps."""
+"""Recording of the contacts, impacts and scrapes of a frame, on request. It reads solved steps and changes nothing."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ __all__ = ["KeptContacts"]
 
 Floats = NDArray[np.float64]
 
-# Times the speed that gravity gives in a step: what rests and is lifted by rounding comes back with less.
+# Smallest closing speed of an impact, relative to the speed that gravity gives in a step. A resting body that rounding lifts
+# closes more slowly.
 IMPACT_STEPS = 2.0
-IMPACT_SPEED = 1e-3  # m/s, where there is no gravity
-# Bodies that slip no faster do not scrape. A speed of the scene, not of the step, so that scrapes do not depend on substeps.
-SCRAPE_SPEED = 1e-3  # m/s
+IMPACT_SPEED = 1e-3  # m/s, smallest closing speed of an impact
+# m/s, smallest slip of a scrape. It does not depend on the step, so that scrapes do not depend on substeps.
+SCRAPE_SPEED = 1e-3
 
 
 class KeptContacts:
-    """Looks at every step of a frame: `begin_frame`, `add` after each part of a step, `of_frame`."""
+    """Records the steps of a frame: call `begin_frame`, then `add` after each partial step, then `of_frame`."""
 
     def __init__(self, step: float) -> None:
-        """step: s, before it is cut."""
+        """step: s, the time step of the scene."""
         self.begin_frame(0.0, 0.0, step)
 
     def begin_frame(self, at: float, time: float, step: float) -> None:
-        """Forget what the frame before had.
+        """Start a frame and discard the records of the previous one.
 
         Parameters
         ----------
-        at, time : a moment in time steps, and in s of simulated time, since the first frame.
-        step : s, of the frame's time steps, before they are cut; times are counted in them from that moment.
+        at, time : the start of the frame, in time steps and in s of simulated time, since the first frame
+        step : s, the time step of the frame
         """
         self._at, self._time, self._step = at, time, step
         self._last: tuple[Begin, Solution] | None = None
@@ -51,7 +52,7 @@ class KeptContacts:
         self._scrapes: list[FrameScrapes] = []
 
     def add(self, begin: Begin, solution: Solution) -> None:
-        """Take in a part of a step, the last of them in place of those before."""
+        """Record a partial step. Contacts are those of the last one."""
         self._last = begin, solution
         fast = max(IMPACT_SPEED, IMPACT_STEPS * begin.gravity * self._step)
         time = self._time + (begin.at - self._at) * self._step
@@ -63,7 +64,7 @@ class KeptContacts:
             self._scrapes.append(scrapes)
 
     def of_frame(self) -> FrameContacts:
-        """The contacts of the last part that was added, none where all slept, and all impacts."""
+        """Return the contacts of the last partial step, none if all bodies slept, and all impacts and scrapes of the frame."""
         if self._last is None:
             return NOTHING_TOUCHES
         begin, solution = self._last
@@ -75,10 +76,16 @@ class KeptContacts:
 
 
 def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImpacts) -> FrameContacts:
-    """The contacts of a step that was solved. slow: m/s, what slips no faster sticks.
+    """Return the contacts of a solved step.
 
-    Which of the two in 0 <= u_n + c perp lam_n >= 0 is zero is asked as `cones.natural_normal` asks it: the impulse is weighed
-    against the velocity by the contact's effective mass.
+    Which side of 0 <= u_n + c perp lam_n >= 0 is zero is decided as in `cones.natural_normal`: the velocity is multiplied by
+    the effective mass of the contact and compared with the impulse.
+
+    Parameters
+    ----------
+    begin, solution : the step and its solution
+    slow : m/s; a contact with no more slip sticks
+    impacts : of the frame
     """
     contacts, system, time = solution.contacts, solution.system, begin.force_time
     velocity = relative_velocities(system, solution.v)
@@ -111,16 +118,17 @@ def contacts_of(begin: Begin, solution: Solution, slow: float, impacts: FrameImp
 
 
 def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> FrameImpacts:
-    """The impacts of a part of a step, one for each two bodies.
+    """Return the impacts of a partial step, one for each pair of bodies.
 
-    A contact that bears is an impact if it closed fast. It is the rest of an impact if it still closes, and the impact of its
-    two bodies began in the part before. A normal impulse does work on the mean of the normal velocity before and after the
-    step, so the energies of an impact in parts add up to the kinetic energy that it takes, whatever the time step.
+    A loaded contact is an impact if it closed fast. It is the rest of an impact if it still closes, and the impact of its pair
+    started in the previous partial step. A normal impulse does work on the mean of the normal velocities before and after the
+    step, so the energies of an impact add up to the kinetic energy that it absorbs, for any time step.
 
     Parameters
     ----------
-    time : s of simulated time, when the part begins
-    fast : m/s
+    begin, solution : the step and its solution
+    time : s of simulated time, the start of the partial step
+    fast : m/s, the smallest closing speed of an impact
     """
     begun = begin.begun
     contacts, system = solution.contacts, solution.system
@@ -143,7 +151,7 @@ def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> Fr
     touched = np.clip((contacts.gap[rows] - rest) / closing[rows], 0.0, begin.h)
     normal = np.add.reduceat(weight[:, None] * contacts.normal[rows], first)
     point = np.add.reduceat(weight[:, None] * contacts.point[rows], first) / total[:, None]
-    # normals of a body that is clasped may add up to nothing
+    # The normals of a body that is clasped from both sides may add up to zero.
     size = np.linalg.norm(normal, axis=1, keepdims=True)
     normal = np.where(size > 0.0, normal / np.where(size > 0.0, size, 1.0), contacts.normal[rows[first]])
     return FrameImpacts(
@@ -159,21 +167,22 @@ def impacts_in(begin: Begin, solution: Solution, time: float, fast: float) -> Fr
 
 
 def scrapes_in(begin: Begin, solution: Solution, time: float) -> FrameScrapes:
-    """What friction dissipated in a part of a step, one row for each two bodies.
+    """Return the work of friction in a partial step, one row for each pair of bodies.
 
-    Friction does work on the mean of the slip before and after the step. So the work of a step is the kinetic energy that
-    friction takes, also in a step in which a body stops, and sums over steps do not depend on their length.
+    Friction does work on the mean of the slip before and after the step. The work of a step is therefore the kinetic energy
+    that friction dissipates, also in a step in which a body stops, and sums over steps do not depend on their length.
 
     Parameters
     ----------
-    time : s of simulated time, when the part begins
+    begin, solution : the step and its solution
+    time : s of simulated time, the start of the partial step
     """
     contacts, system = solution.contacts, solution.system
     friction = solution.memory.impulse[:, 1:]
     mean = 0.5 * (relative_velocities(system, begin.velocities) + relative_velocities(system, solution.v))
     slip = remember(solution.axes, mean)[:, 1:]
     energy = -dots(friction, slip)
-    # a smaller energy would be 0 in single precision
+    # A smaller energy would be zero in single precision.
     rows = np.flatnonzero((energy > np.finfo(np.float32).tiny) & (np.linalg.norm(slip, axis=1) > SCRAPE_SPEED))
     if not rows.size:
         return NOTHING_SCRAPED
@@ -202,7 +211,7 @@ def scrapes_in(begin: Begin, solution: Solution, time: float) -> FrameScrapes:
 
 
 def scrapes_of_frame(parts: Sequence[FrameScrapes]) -> FrameScrapes:
-    """The scrapes of the parts of a frame's steps, put together by their two bodies."""
+    """Combine the scrapes of all partial steps of a frame by pairs of bodies."""
     if not parts:
         return NOTHING_SCRAPED
     rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in FrameScrapes.__dataclass_fields__}
@@ -222,7 +231,7 @@ def scrapes_of_frame(parts: Sequence[FrameScrapes]) -> FrameScrapes:
 
     normal = mean_of(rows["normal"])
     size = np.linalg.norm(normal, axis=1, keepdims=True)
-    # normals that add up to nothing are of a body that is clasped
+    # The normals of a body that is clasped from both sides may add up to zero.
     some = np.zeros_like(normal)
     some[which] = rows["normal"]
     normal = np.where(size > 0.0, normal / np.where(size > 0.0, size, 1.0), some)

@@ -33,7 +33,7 @@ __all__ = ["SETTLE_SECONDS", "Progress", "Settled", "settle"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-SETTLE_SECONDS = 10.0  # s of simulated time at most, unless the caller says otherwise
+SETTLE_SECONDS = 10.0  # default limit on simulated time in s
 WINDOW_FRAMES = 12  # half a second
 SLOWEST_SHARE = 1e-3  # fraction of the half size, and of the free fall in a window; a body that moves less may be at rest
 MOST_GROWTH = 1.2  # largest ratio of the motions in consecutive windows of a body at rest
@@ -51,14 +51,21 @@ class Progress:
 
 @dataclass(frozen=True)
 class Settled:
-    """Where bodies came to rest.
+    """The result of a settle.
 
-    poses: (n, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world, in the order of the
-    scene's bodies. moving: (n,) which bodies could move. rests: (n,) which bodies rest, those that cannot move included.
-    lost: (n,) which fell past everything that stands still, and will never rest. displacement: (n,) m, an upper bound of how
-    far any point of each body is from where it started; moved: (n,) whether that is more than a thousandth of its radius.
-    seconds: of simulated time. steps: of the solver; missed_steps: how many did not reach their tolerance. overlap: m, the
-    deepest at the end, 0 for none; overlapping: the names of its two bodies.
+    Attributes
+    ----------
+    poses : (n, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world, in the order of the
+        bodies of the scene
+    moving : (n,) bodies that could move
+    rests : (n,) bodies at rest, including those that cannot move
+    lost : (n,) bodies that fell below all static bodies and will never come to rest
+    displacement : (n,) m, an upper bound on the displacement of any point of each body
+    moved : (n,) whether it exceeds a thousandth of the radius of the body
+    seconds : simulated time
+    steps, missed_steps : number of time steps, and of those that did not reach their tolerance
+    overlap : m, the deepest overlap at the end, 0 for none
+    overlapping : the names of its two bodies
     """
 
     poses: Floats
@@ -105,12 +112,12 @@ def settle(
 
     Returns
     -------
-    Settled : it says of each body whether it rests; the simulation also ends when all that does not rest is lost.
+    Settled : with a flag for each body at rest. The simulation also ends when all other bodies are lost.
 
     Raises
     ------
-    SceneError : the scene cannot be simulated, with every object and field in the way.
-    ValueError : max_seconds is not a positive number, a name is not that of a body, or nothing would move.
+    SceneError : the scene is invalid; lists every object and field
+    ValueError : max_seconds is not a positive number, a name is unknown, or no body would move
     """
     if not (math.isfinite(max_seconds) and max_seconds > 0.0):
         raise ValueError(f"max_seconds must be positive and finite, not {max_seconds}")
@@ -148,11 +155,11 @@ def settle(
 class RestWatch:
     """Detects which bodies of a simulation are at rest.
 
-    moving: (n,) which bodies the solver moves. rests, lost: (n,) as of `Settled`, at the frame that was seen last.
+    moving: (n,) bodies that the solver moves. rests, lost: (n,) as in `Settled`, at the last frame.
     """
 
     def __init__(self, spec: SceneSpec, simulation: Simulation, poses: Floats) -> None:
-        """poses: (n, 7) as the simulation starts."""
+        """poses: (n, 7) at the start of the simulation."""
         self.moving = np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies])
         self.rests, self.lost = ~self.moving, np.zeros(len(poses), dtype=bool)
         self._simulation, self._radius = simulation, simulation.radius
@@ -186,7 +193,7 @@ class RestWatch:
         self.lost = self._are_lost(now) if self._down.any() else self.lost
 
     def displacement(self, poses: Floats) -> Floats:
-        """(n,) m, an upper bound of how far the points of each body are from where they started, with poses (n, 7)."""
+        """Return (n,) m, an upper bound on the displacement of any point of each body since the start, at poses (n, 7)."""
         now = Placement.now(self._simulation, poses)
         return np.where(self.moving, now.distance(self._start, self._radius), 0.0)
 
@@ -196,7 +203,7 @@ class RestWatch:
 
 
 def farthest_along(body: BodySpec, direction: Floats) -> float:
-    """Coordinate in m of the farthest point of a body along a unit vector (3,); infinite for a half-space."""
+    """Return the coordinate in m of the farthest point of a body along a unit vector (3,); infinite for a half-space."""
     farthest = -np.inf
     for part in parts(body.shape):
         if part.shape.kind is ShapeKind.PLANE:
@@ -220,9 +227,9 @@ class Placement:
         return cls(simulation.center_of_mass.copy(), poses[:, 3:].copy())
 
     def distance(self, other: Placement, radius: Floats) -> Floats:
-        """(n,) m, an upper bound of how far points of the bodies are from where they are in another placement.
+        """Return (n,) m, an upper bound on the distance of any point of each body from its position in another placement.
 
-        radius: (n,) m, from the centers to the farthest points; infinite ones count as nothing.
+        radius: (n,) m, from the centers to the farthest points; infinite ones count as zero.
         """
         cosine = np.abs(dots(self.orientation, other.orientation))
         half_sine = np.sqrt(np.maximum(0.0, 1.0 - np.minimum(cosine, 1.0) ** 2))

@@ -228,16 +228,16 @@ class Simulation:
         if "takeovers" in checkpoint:
             steps.paths.takeovers = np.array(checkpoint["takeovers"])
         if "waits" in checkpoint:
-            steps.follow_activation(np.array(checkpoint["waits"]))
-        steps.follow_modes()
-        steps.follow_blows()
+            steps.restore_waiting(np.array(checkpoint["waits"]))
+        steps.update_flexible_surfaces()
+        steps.update_breaking_impulses()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
         if all(name in checkpoint for name in OF_PAIRS):
             steps.together.restore(checkpoint)
         else:
             # A checkpoint of an earlier version lacks the initial gaps of jointed pairs: the current gaps replace them.
             steps.together.forget()
-            steps.take_gaps()
+            steps.record_rest_gaps()
 
     def take_up(self, frame: Frame, checkpoint: dict[str, NDArray]) -> tuple[SceneWarning, ...]:
         """Continue after a frame of another scene's simulation. Both scenes have the same bodies and joints.
@@ -266,9 +266,9 @@ class Simulation:
         if len(steps.bending) and len(frame.modal) == len(steps.state.modal):
             steps.state.modal[:], steps.state.modal_velocity[:] = frame.modal, checkpoint["modal_velocity"]
         steps.sleep.keep_untouched(checkpoint)
-        steps.follow_modes()
+        steps.update_flexible_surfaces()
         if "waits" in checkpoint and len(steps.activation):
-            steps.follow_activation(np.array(checkpoint["waits"]))
+            steps.restore_waiting(np.array(checkpoint["waits"]))
         steps.paths.goes_on(frame.frame - self.spec.frame_start, steps.state)
         steps.hold(frame.frame - self.spec.frame_start)
         steps.place(at, at + 1.0, steps.step)
@@ -290,7 +290,7 @@ class Simulation:
         # The joints change even if no body is awake, because a checkpoint restores the changed joints.
         changed = steps.joints.enter(frame, steps.state)
         if changed:
-            steps.follow_joints()
+            steps.update_jointed_pairs()
         if changed | steps.paths.gravity_changes(frame):
             steps.wake(steps.sleep.settled)
         if steps.fields is not None and steps.sleep.asleep.any():
@@ -305,9 +305,9 @@ class Simulation:
         """
         steps = self._steps
         steps.together.forget()
-        steps.follow_blows()
+        steps.update_breaking_impulses()
         steps.together.follow(steps.joints.links, steps.joints.is_rigid)
-        contacts = steps.take_gaps()
+        contacts = steps.record_rest_gaps()
         apart = contacts.without(steps.together.are_held(contacts))
         through_the_world = contacts.chosen(steps.together.are_held_by_the_world_alone(contacts))
         of_bodies = steps.bodies.model.size, [body.name for body in self.spec.bodies], self._frame

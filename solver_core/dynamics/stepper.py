@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stepper: a scene moved on by one time step after the other, in the stages predict, collide, build, solve, separate,
-integrate."""
+"""The stepper: advances a scene by time steps, in the stages predict, collide, build, solve, separate and integrate.
+
+`docs/design/dynamics.md` shows the stages in order, with the file of each.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ from .model.bending import Bending
 from .model.bodies import State, build_bodies
 from .model.held_together import HeldTogether
 from .model.impact_memory import NO_IMPACTS_BEGUN
-from .model.integrate import integrate
+from .model.integrate import FreeMotion, RigidModel, RigidState, integrate
 from .model.island_motion import IslandMotion
 from .model.large_bends import LargeBends
 from .model.predict import Begin, predicted_step
@@ -62,21 +64,27 @@ __all__ = ["See", "Stepper"]
 Floats = NDArray[np.float64]
 See = Callable[[int, System, Floats], object]
 
-KEPT_CUTS = 12  # of those allowed, for what is not solved in so many tries; the others are made at impacts
-FEW_TRIES = 2  # where contact has no solution: for what else goes on in the scene
-MAX_CASCADES = 32  # times that a step is attempted anew because glue gave way whose bodies can collide from then on
-MAX_TRIES = 8  # of a step, each with the contacts that the one before ran into
+RESERVED_CUTS = 12  # of the allowed cuts of a step, for steps that are not solved; impacts use the others
+MAX_TRIES_INFEASIBLE = 2  # solves of a step whose contacts have no solution, for the sake of the other bodies in the scene
+MAX_CASCADES = 32  # restarts of a step because yielding joints let their bodies collide
+MAX_TRIES = 8  # solves of a step, each with the contacts that the motion of the previous solve violated
 
 
 class Stepper:
-    """Moves the state of a scene on. What of it lasts from step to step is public, for `Simulation` to keep and to bring back.
+    """Advances the state of a scene. `Simulation` stores and restores the public attributes.
 
-    step: s, of the time steps on the way to the frame that comes next. state: as the last step ended, after a step of last_step
-    s; memory: of its contacts; begun: impacts that end in the next
-    step; held, reaction: (j, 6) N s and N m s,
-    what joints did in the last step, in their coordinates, and on their bodies B since the frame began. pull: a body that is
-    pulled by a hand, None for none; pull_impulse: (3,) N s, what it did in the last step. every_contact: leave no contact of
-    meshes out.
+    Attributes
+    ----------
+    step : s, the length of time steps up to the next frame
+    state : of the bodies at the end of the last step
+    last_step : s, the length of the last step
+    memory : the contact history
+    begun : impacts that end in the next step
+    held : (j, 6) N s and N m s, the impulses of joints in the last step, in their coordinates
+    reaction : (j, 6) N s and N m s, the impulses of joints on their bodies B since the start of the frame
+    pull : the interactive spring between the pointer and a body; None for none
+    pull_impulse : (3,) N s, of this spring in the last step
+    every_contact : whether meshes keep all contacts instead of a reduced manifold
     """
 
     def __init__(
@@ -88,13 +96,13 @@ class Stepper:
         see: See | None,
         modes: Mapping[int, ReducedBody] | None,
     ) -> None:
-        """As of `Simulation`, of a scene that is validated."""
+        """Set up the steps of a validated scene. Parameters as of `Simulation`."""
         self.spec, self.settings = spec, settings
         self.timing = Timing(spec, settings.substeps)
         self.step = self.timing.latest_step(1)
         self.bodies, self.state = build_bodies(spec)
         self.last_step = 0.0
-        self._predicted = np.zeros((len(spec.bodies), 6))  # twists, as the last step began
+        self._predicted = np.zeros((len(spec.bodies), 6))  # the predicted twists of the last step
         self.memory, self.begun = none_remembered(), NO_IMPACTS_BEGUN
         self._strongest_gravity = strongest_gravity(spec)
         gravity_speed = self._strongest_gravity * self.step
@@ -107,13 +115,13 @@ class Stepper:
         self.state = self.state._replace(modal=unbent, modal_velocity=unbent.copy())
         shapes_of_modes = {int(body): one.shapes for body, one in zip(self.bending.body, self.bending.reduced, strict=True)}
         self.deformation = Deformation(spec, self.bodies.shapes, shapes_of_modes)
-        self.deformation.bend_on(self.state.modal_velocity)
+        self.deformation.set_modal_velocity(self.state.modal_velocity)
         self.surfaces = SurfaceMotions(spec, self.bodies.center_of_mass)
         self.together = HeldTogether(spec, self.bodies)
         of_bodies = self.bodies, self.together
         self._impacts = ImpactFinder(*of_bodies, self.deformation)
         threads = number_of_threads(threads)
-        kept = kept_walks(self.bodies.shapes, self.deformation.never())
+        kept = kept_walks(self.bodies.shapes, self.deformation.is_rigid())
         self._collider = Collider(*of_bodies, self._impacts, self.deformation, kept, threads)
         self._later = LaterContacts(*of_bodies, self._impacts, self.deformation, kept)
         of_scene = self._impacts, self._later, self.deformation, self.bending
@@ -127,7 +135,7 @@ class Stepper:
         self.place(0.0, 1.0, self.step)
         self.fields = Fields(spec, self.bodies, settings.substeps) if spec.fields else None
         self.pull: Pull | None = None
-        self._pulled = np.zeros(3)  # N s, of the part of a step that is in work
+        self._pulled = np.zeros(3)  # N s, of the current partial step
         self.pull_impulse = np.zeros(3)
         self.every_contact = False
         self.joints = Joints(spec, self.bodies, self.bending, self.state)
@@ -136,13 +144,16 @@ class Stepper:
         self._see, self._step_now = see, 0
         self._solver = StepSolver(spec, settings, *solved, rolling, threads, None if see is None else self._show)
         self._blows = Blows(np.where(movable, self.bodies.model.mass, np.inf), BLOW_TIME)
-        self.follow_blows()
+        self.update_breaking_impulses()
         self.reaction, self.held = np.zeros((len(self.joints), 6)), np.zeros((len(self.joints), 6))
         self._standstill = Standstill(spec)
         self._cascades = 0
 
     def enter_frame(self, frame: int) -> int:
-        """Begin the way to a frame, counted from the first; the number of time steps on it, 0 where time is frozen."""
+        """Start the steps to a frame, counted from the first.
+
+        Returns the number of time steps, 0 if time is frozen.
+        """
         if self.kept is not None:
             first = (frame - 1) * self.settings.substeps if self.timing.changes else 0
             time = self.timing.begin(frame - 1) if self.timing.changes else 0.0
@@ -153,14 +164,14 @@ class Stepper:
         return self.settings.substeps
 
     def take_step(self, frame: int) -> None:
-        """Step as on the way to a frame, or on the last way before it that was not frozen."""
+        """Use the time step of a frame, or of the last frame before it in which time is not frozen."""
         step = self.timing.latest_step(frame)
         if step != self.step:
             self.step = step
             self.sleep.change_step(self._strongest_gravity * step, step)
 
     def advance(self, number: int) -> dict[str, Any]:
-        """Advance by a time step, counted from 0 at the first frame; its row of statistics."""
+        """Advance by a time step and return its row of statistics. number: of the step, counted from 0 at the first frame."""
         begin = perf_counter()
         self.held[:] = 0.0
         self._pulled, self.pull_impulse = np.zeros(3), np.zeros(3)
@@ -169,22 +180,25 @@ class Stepper:
         self._step_now = number
         self._activate(float(number))
         with self._solver.one_step():
-            rows = [row_at_rest()] if self._rests(number) else self._rows(number)
+            rows = [row_at_rest()] if self._step_asleep(number) else self._step_rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
         moving = int(np.count_nonzero(self.island_motion.members))
         joined = self.joints.pairs, self._driven()
-        self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._met_asleep)
+        self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._would_be_woken)
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
 
     def _activate(self, at: float) -> None:
-        """Wake what frames, values and zones wake as a time step begins, at in time steps since the first frame."""
+        """Wake the waiting bodies whose frame, value or zone is due at a time, in time steps since the first frame."""
         if len(self.activation):
             self._wake_up(self.activation.due(at, self.settings.substeps, self.state, self.step), at)
 
     def _wake_up(self, woken: NDArray[np.bool_], at: float) -> None:
-        """Wake bodies (n,) that wait, at a time in time steps since the first frame, and break the bonds that are to break."""
+        """Wake waiting bodies and break their bonds.
+
+        woken: (n,). at: the time in time steps since the first frame.
+        """
         if not woken.any():
             return
         loosened = self.activation.loosened_by(woken)
@@ -200,16 +214,16 @@ class Stepper:
             near |= self.sleep.to_wake(met.body_a, met.body_b, woken)
         self.wake(near)
         self.joints.release(loosened)
-        self.follow_joints()
+        self.update_jointed_pairs()
 
-    def follow_activation(self, waits: NDArray[np.bool_]) -> None:
-        """Go on from where only some bodies (n,) still wait."""
+    def restore_waiting(self, waits: NDArray[np.bool_]) -> None:
+        """Restore which bodies (n,) still wait."""
         held = self.activation.holds
         self.activation.wake(~waits)
         self.paths.waits, self.paths.woken = self.activation.holds, held & ~waits
 
     def _woken_by_blows(self, begin: Begin, solution: Solution) -> NDArray[np.bool_]:
-        """(n,) the bodies that wait, and are hit hard enough in a step to wake."""
+        """Return (n,) the waiting bodies that are hit hard enough in a step to wake."""
         needed = self.activation.impulse
         if not np.isfinite(needed).any():
             return np.zeros(len(needed), np.bool_)
@@ -218,14 +232,14 @@ class Stepper:
         return impulses_of_blows(solution.contacts, *pushed) > needed
 
     def _driven(self) -> NDArray[np.int64]:
-        """The bodies that never rest, because a motor drives them or the surface below them moves."""
+        """Return the bodies that never rest, because a motor drives them or the surface below them moves."""
         driven = self.joints.driven
         if not len(self.surfaces):
             return driven
         return np.concatenate([driven, self.surfaces.carried(self.memory.body_a, self.memory.body_b)])
 
-    def _rests(self, at: float) -> bool:
-        """Whether all that the solver may move sleeps through a time step, which is over then but for what is animated."""
+    def _step_asleep(self, at: float) -> bool:
+        """Advance by a time step if all bodies that the solver may move sleep through it. Returns whether they do."""
         if np.count_nonzero(self.sleep.awake):
             return False
         prescribed = self.place(at, at + 1.0, self.step)
@@ -236,35 +250,41 @@ class Stepper:
         self._predicted, self.last_step = prescribed, self.step
         self.sleep.record_motion(prescribed, True)
         self.island_motion.rest()
-        self.follow_modes()
+        self.update_flexible_surfaces()
         if len(self.joints):
             nothing = np.zeros_like(self.joints.memory.impulse), prescribed, np.zeros_like(self.held)
             self.joints.advance(self.state, *nothing, self.step)
         return True
 
-    def _rows(self, step: int) -> list[dict[str, Any]]:
-        """The rows of a time step's parts; those of the last one where that changed nothing, and nothing has changed since."""
+    def _step_rows(self, step: int) -> list[dict[str, Any]]:
+        """Advance by a time step and return the rows of its partial steps.
+
+        If the last step changed nothing, and nothing has changed since, its rows are returned again.
+        """
         advance = partial(self._advance_in_parts, step)
         if self.pull is not None or self._see is not None or anything_moves(self.state, self.sleep.awake):
             return advance()
         return self._standstill.rows(self._situation, advance, self.kept)
 
     def _situation(self) -> Situation:
-        """All that a step begins with, but for what changes by itself."""
+        """Return the data that determine a step, except for those that change in every step."""
         motion = self.island_motion.checkpoint().values()
         arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, np.array([self.step, self.last_step])
         return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
-        """Advance by a time step, in parts from impact to impact where bodies would pass each other; the rows of these."""
+        """Advance by a time step in partial steps and return their rows.
+
+        A partial step ends at an impact that the bodies would miss otherwise.
+        """
         rows: list[dict[str, Any]] = []
         parts = Parts(self.step)
-        # every attempt advances, is refused, and only so many are, or wakes a body that waited
+        # Each attempt advances, is rejected, or wakes a waiting body. The number of rejections is limited.
         while parts.left > 0.0:
             self._cascades = 0
             if self.joints.hold_again():
-                self.follow_joints()
-            outcome = self._attempt(step + 1.0 - parts.left / self.step, parts)
+                self.update_jointed_pairs()
+            outcome = self._try_partial_step(step + 1.0 - parts.left / self.step, parts)
             if outcome is None:
                 continue
             if isinstance(outcome, Cut):
@@ -274,45 +294,56 @@ class Stepper:
                 parts.accept(outcome["status"] == Status.SOLVED)
         return rows
 
-    def _attempt(self, at: float, parts: Parts) -> dict[str, Any] | Cut | None:
-        """Advance by the next part; or leave all as it is and return where it has to be cut, or None where blows have woken
-        bodies, with which it has to be attempted again. at: its begin, in time steps since the first frame."""
+    def _try_partial_step(self, at: float, parts: Parts) -> dict[str, Any] | Cut | None:
+        """Try the next partial step.
+
+        Parameters
+        ----------
+        at : its start, in time steps since the first frame
+        parts : the partial steps of the time step
+
+        Returns
+        -------
+        the row of statistics; or a `Cut` if a shorter partial step is needed, and the state is unchanged; or None if impacts
+        have woken bodies, and the partial step has to be tried again
+        """
         h, cuts = parts.h, parts.cuts
-        begin, chosen = self._begin(at, h)
-        contacts = self._unfollowed(begin, None, cuts) or self._to_solve(begin, chosen, cuts)
+        begin, chosen = self._predict_and_collide(at, h)
+        contacts = self._strain_rejection(begin, None, cuts) or self._contacts_to_solve(begin, chosen, cuts)
         if isinstance(contacts, Cut):
             return contacts
         joints = self.joints.step(begin, self.state, self.held) if len(self.joints) else None
         memory, known = self.memory, Known(self.joints.memory.impulse, None)
         tries: list[Attempt] = []
         while True:
-            solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._moved, begin))
+            solve = partial(self._solver.solve, begin, self.state, joints, memory, known, partial(self._integrated, begin))
             solution = solve(contacts, cuts > 0)
-            if self._let_go(solution):
-                return self._attempt(at, parts)
-            refused = self._refused(begin, solution, parts) or self._turn(begin, solution, parts, solve)
+            if self._release_yielding_joints(solution):
+                return self._try_partial_step(at, parts)
+            refused = self._rejection(begin, solution, parts) or self._impact_rejection(begin, solution, parts, solve)
             if refused is not None:
                 return refused
-            moved = self._moved(begin, solution.v, solution.apart)
+            moved = self._integrated(begin, solution.v, solution.apart)
             if begin.bend is not None:
-                self.deformation.bend_on(self.bending.velocities(begin, solution.v + solution.apart))
+                self.deformation.set_modal_velocity(self.bending.velocities(begin, solution.v + solution.apart))
             if not self._later.may_matter(solution.twist, h, h / self.step):
                 tries.append(Attempt(solution, moved, NO_IMPACTS, NOTHING_LATER))
                 break
             motion = self._motion(begin, twist_between(self.state, moved, solution.twist, h))
             impacts = self._impacts.find(motion, begin.awake)
-            # a large island in motion does not wait for two of its bodies: what they meet at are contacts
+            # Large moving islands are not split at impacts within them. Such impacts become contacts.
             alone = impacts.outside(self.island_motion.members)
-            if 0 < len(alone) <= cuts - KEPT_CUTS and solution.may_improve:
+            if 0 < len(alone) <= cuts - RESERVED_CUTS and solution.may_improve:
                 return alone.first()
-            self.deformation.bend(moved.modal)
+            self.deformation.place_modes(moved.modal)
             later = self._later.find(begin.contacts, contacts, self.state, motion, moved, impacts, begin.awake)
             tries.append(Attempt(solution, moved, impacts, later))
-            if self._wake_met(later.contacts, begin.awake):
-                return self._attempt(at, parts)
-            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_collide_further else FEW_TRIES):
+            if self._wake_touched(later.contacts, begin.awake):
+                return self._try_partial_step(at, parts)
+            if not len(later.contacts) or len(tries) >= (MAX_TRIES if solution.may_collide_further else MAX_TRIES_INFEASIBLE):
                 break
-            # what was held once stays held, or two motions that each let in the other's overlap would take turns
+            # Contacts accumulate over the tries. Otherwise two motions that each cause the overlap of the other could
+            # alternate.
             contacts = merged(contacts, later.contacts) if len(tries) == 1 else contacts.joined(later.contacts, len(tries))
             memory, known = solution.memory, Known(solution.held, solution.bias)
         best = min(tries, key=Attempt.harm)
@@ -322,53 +353,56 @@ class Stepper:
         if woken.any():
             self._wake_up(woken, at)
             return None
-        return self._advanced(begin, joints, best, [attempt.solution for attempt in tries])
+        return self._commit(begin, joints, best, [attempt.solution for attempt in tries])
 
-    def _to_solve(self, begin: Begin, chosen: Chosen, cuts: int) -> ContactSet | Cut:
-        """The contacts that a step is solved for at first; or where it has to be cut for impacts that these would not show."""
+    def _contacts_to_solve(self, begin: Begin, chosen: Chosen, cuts: int) -> ContactSet | Cut:
+        """Return the contacts for the first solve of a step, or a `Cut` at an impact that these contacts would miss."""
         contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
-        if 0 < len(bounces) <= cuts - KEPT_CUTS:
+        if 0 < len(bounces) <= cuts - RESERVED_CUTS:
             return bounces.first()
         blows = self._blows.find(
             begin, contacts, self._later.normal_speed(contacts, self._motion(begin, begin.bodies.predicted))
         )
-        if len(blows) and cuts > KEPT_CUTS:
+        if len(blows) and cuts > RESERVED_CUTS:
             return blows.first()
         distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h)
         if np.count_nonzero(distant):
             impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
             impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
-            if 0 < len(impacts) <= cuts - KEPT_CUTS:
+            if 0 < len(impacts) <= cuts - RESERVED_CUTS:
                 return impacts.first()
-            # those that are met will be found once more, with the direction that they are met from
+            # Distant contacts that close in the step are detected again later, with the normal at which they close.
             contacts = contacts.without(distant & ~chosen.stated)
-        return self._without_passed(begin, contacts)
+        return self._drop_passed_contacts(begin, contacts)
 
-    def _let_go(self, solution: Solution) -> bool:
-        """Let bodies collide whose joints transmit their thresholds in this step, since what presses them together then is not
-        borne by the joints; whether some could not before."""
+    def _release_yielding_joints(self, solution: Solution) -> bool:
+        """Let bodies collide whose joints transmit their thresholds in this step.
+
+        Their joints do not carry all of the load that presses them together. Returns whether some bodies could not collide
+        before.
+        """
         if not self.joints.give_way(solution.gave_way, solution.held):
             return False
         before = self.together.excluded
-        self.follow_joints()
+        self.update_jointed_pairs()
         self._cascades += 1
         return self._cascades <= MAX_CASCADES and not np.array_equal(before, self.together.excluded)
 
-    def _without_passed(self, begin: Begin, contacts: ContactSet) -> ContactSet:
-        """The contacts without those that bodies on axles will have turned past as the step ends."""
+    def _drop_passed_contacts(self, begin: Begin, contacts: ContactSet) -> ContactSet:
+        """Remove contacts of bodies on axles that rotate past each other by the end of the step."""
         if not len(self.joints):
             return contacts
-        # a part of a step is no other law
+        # A partial step uses the same threshold as a full step.
         turning = self._later.between_axles(contacts, begin.bodies.twist, begin.single, self.joints.links)
         if not turning.any():
             return contacts
         twist = self.joints.expected(begin)
-        moved = self._moved(begin, begin.unknowns(twist))
+        moved = self._integrated(begin, begin.unknowns(twist))
         return contacts.without(self._later.passed_by(contacts, turning, moved, twist, begin.h))
 
-    def _refused(self, begin: Begin, solution: Solution, parts: Parts) -> Cut | None:
-        """Where a step has to be cut for what its solution says alone; None where it has not."""
-        if (unfollowed := self._unfollowed(begin, solution.v, parts.cuts)) is not None:
+    def _rejection(self, begin: Begin, solution: Solution, parts: Parts) -> Cut | None:
+        """Return a `Cut` if the solution of a step requires a shorter one, else None."""
+        if (unfollowed := self._strain_rejection(begin, solution.v, parts.cuts)) is not None:
             return unfollowed
         if parts.cuts == 0 or not solution.may_improve:
             return None
@@ -377,23 +411,30 @@ class Stepper:
         is_missed = solution.totals.status == Status.MAX_ITERATIONS and parts.misses < MAX_MISSES
         return Cut(0.5 * begin.h, repeatedly=False, is_miss=True) if is_missed else None
 
-    def _unfollowed(self, begin: Begin, v: Floats | None, cuts: int) -> Cut | None:
-        """Where a step has to be cut to follow strains of bodies in large bends; None where it has not. v: (dof,) what it was
-        solved for, None where it is not solved yet."""
+    def _strain_rejection(self, begin: Begin, v: Floats | None, cuts: int) -> Cut | None:
+        """Return a `Cut` if strains of bodies with large deformation require a shorter step, else None.
+
+        v: (dof,) the solved velocities; None if the step is not solved yet.
+        """
         if cuts == 0 or not isinstance(begin.bend, LargeBends):
             return None
         part = followed_part(begin, begin.bend, self.island_motion.members, v)
         return Cut(part, repeatedly=True) if part < begin.h else None
 
-    def _turn(self, begin: Begin, solution: Solution, parts: Parts, solve: Callable[[ContactSet], Solution]) -> Cut | None:
-        """Where a step has to be cut for impacts that follow each other; None where it has not."""
+    def _impact_rejection(
+        self, begin: Begin, solution: Solution, parts: Parts, solve: Callable[[ContactSet], Solution]
+    ) -> Cut | None:
+        """Return a `Cut` if impacts of a step follow each other and need partial steps of their own, else None."""
         if parts.cuts == 0 or not solution.may_improve:
             return None
         first = first_of_some(begin, solution, self.state.position, parts.turns, solve)
         return Cut(first, repeatedly=False, is_turn=True) if first < begin.h else None
 
-    def _begin(self, at: float, h: float) -> tuple[Begin, Chosen]:
-        """Predict and collide: bodies and contacts as a step of h seconds begins, with all awake that it could disturb."""
+    def _predict_and_collide(self, at: float, h: float) -> tuple[Begin, Chosen]:
+        """Predict and collide: return the context of a step of h seconds, and its selected contacts.
+
+        Sleeping bodies that the step could disturb are woken. at: the start, in time steps since the first frame.
+        """
         state = self.state
         prescribed = self.place(at, at + h / self.step, h)
         self._wake_for(prescribed, h)
@@ -407,11 +448,11 @@ class Stepper:
                 self._pulled = self.pull.push(begin, state, self.bodies.center_of_mass)
             if len(self.bending):
                 begin = self.bending.begin(begin, state)
-                self.deformation.bend(state.modal)
-                self.deformation.bend_on(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+                self.deformation.place_modes(state.modal)
+                self.deformation.set_modal_velocity(self.bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
             ahead = begin.bodies.predicted, h, begin.bodies.rotation
             contacts = self._collider.contacts(state, begin.awake, *ahead, self.every_contact, self.memory)
-            if not self._wake_met(contacts, begin.awake):
+            if not self._wake_touched(contacts, begin.awake):
                 if len(self.begun.body_a):
                     contacts = along_begun_normals(contacts, self.memory)
                 begin = begin.with_contacts(contacts, self.together.rest)
@@ -421,29 +462,35 @@ class Stepper:
                 speed, large = self._impacts.reach(begin.bodies.twist, 1.0), self.island_motion.members
                 return bearing_until_met(begin, state, speed, self.memory, large | self.bending.bends), chosen
 
-    def _moved(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
-        """The state at the end of a step with velocities v, and others that part what overlaps, both (dof,)."""
+    def _integrated(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
+        """Return the state at the end of a step.
+
+        v, apart: (dof,) the solved velocities, and velocities that separate overlaps.
+        """
         state, model, bodies = self.state, begin.model, begin.bodies
         apart = np.zeros(len(v)) if apart is None else apart
-        constants = model.dof, model.lock, model.axes, model.moments
-        predicted = bodies.predicted, bodies.end_momentum, bodies.mass
-        rigid = integrate(constants, state[:4], predicted, begin.offset, v, apart, begin.h)
+        constants = RigidModel(model.dof, model.lock, model.axes, model.moments)
+        predicted = FreeMotion(bodies.predicted, bodies.end_momentum, bodies.mass)
+        rigid = integrate(constants, RigidState(*state[:4]), predicted, begin.offset, v, apart, begin.h)
         moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
         self.bending.advance(begin, moved, v, apart)
         self.paths.lead(moved, begin.at + begin.h / self.step)
         return moved
 
     def _motion(self, begin: Begin, twist: Floats) -> Motion:
-        """Bodies that move on from where they are with constant twists (n, 6)."""
+        """Return the motion of all bodies in a step with constant twists (n, 6)."""
         return Motion(self.state.position, begin.bodies.rotation, twist, begin.h, begin.h / self.step, OVERLAP_ALLOWED)
 
-    def _advanced(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
-        """Take over the best that a step was solved for; its row of statistics."""
+    def _commit(self, begin: Begin, joints: JointStep | None, best: Attempt, solved: list[Solution]) -> dict[str, Any]:
+        """Commit the best try of a step to the state and return its row of statistics.
+
+        solved: the solutions of all tries.
+        """
         solution = best.solution
         self.pull_impulse += self._pulled
 
         def motion_of(v: Floats) -> Motion:
-            moved = self._moved(begin, v, solution.apart)
+            moved = self._integrated(begin, v, solution.apart)
             return self._motion(begin, twist_between(self.state, moved, begin.all_twists(v + solution.apart), begin.h))
 
         checked = Checked(begin, self.state, solution, self.memory, joints is not None, motion_of)
@@ -459,11 +506,11 @@ class Stepper:
         self.state, self.last_step = best.moved, begin.h
         self.island_motion.advance()
         bending = self.deformation.bending_speed()
-        self.follow_modes()
+        self.update_flexible_surfaces()
         self._predicted = begin.bodies.predicted
         self.sleep.record_motion(solution.twist, solution.totals.status == Status.SOLVED, bending)
         found = {"approach": solution.approach, "taken": solution.taken}
-        # what parts the overlaps of the next step is found anew: contacts that pushed once would push for ever, a little
+        # Separation impulses are not carried over. A contact that pushed once would otherwise keep a small impulse forever.
         memory = kept._replace(parting=np.zeros(len(kept.parting)), **found)
         self.begun = begun_impacts(begin, position, solution.contacts, memory)
         self.memory = as_it_was_remembered(self.memory, memory, solution)
@@ -476,30 +523,30 @@ class Stepper:
         row = step_row(begin, solution, joined, solved, best.later.deepest, chosen, violations)
         self._standstill.take(row, begin, solution)
         if len(self.joints) and self.joints.break_by(self.held, solution.gave_way):
-            self.follow_joints()
+            self.update_jointed_pairs()
         return row
 
-    def follow_modes(self) -> None:
-        """Put the surfaces of bodies that bend where the state has them, to move on as it does."""
+    def update_flexible_surfaces(self) -> None:
+        """Deform the surfaces of flexible bodies as in the state, and set their modal velocities."""
         if len(self.bending):
-            self.deformation.bend(self.state.modal)
-            self.deformation.bend_on(self.bending.of_those(self.sleep.awake, self.state.modal_velocity))
+            self.deformation.place_modes(self.state.modal)
+            self.deformation.set_modal_velocity(self.bending.of_those(self.sleep.awake, self.state.modal_velocity))
 
     def wake(self, woken: NDArray[np.bool_]) -> None:
-        """Wake whole islands of bodies (n,), with what they knew of their contacts."""
+        """Wake whole islands of bodies (n,) and restore the history of their contacts."""
         if np.count_nonzero(woken):
             self.memory = self.sleep.wake(woken, self.memory)
 
-    def _wake_met(self, contacts: ContactSet, awake: NDArray[np.bool_]) -> bool:
-        """Wake those that have contacts with bodies that are awake (n,); whether there are any."""
+    def _wake_touched(self, contacts: ContactSet, awake: NDArray[np.bool_]) -> bool:
+        """Wake sleeping bodies that have contacts with awake ones (n,). Returns whether there are any."""
         if not np.count_nonzero(self.sleep.asleep):
             return False
         woken = self.sleep.to_wake(contacts.body_a, contacts.body_b, awake)
         self.wake(woken)
         return bool(np.count_nonzero(woken))
 
-    def _met_asleep(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n,) which of some bodies would be met in the next step by what stays awake, were they to sleep."""
+    def _would_be_woken(self, falling: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return (n,) the bodies among those that fall asleep that awake bodies would touch in the next step."""
         awake = self.sleep.awake & ~falling
         moving = np.where(falling[:, None], 0.0, self._predicted)
         contacts = self._collider.contacts(self.state, awake, moving, self.step)
@@ -510,7 +557,10 @@ class Stepper:
         return met & falling
 
     def _wake_for(self, prescribed: Floats, h: float) -> None:
-        """Wake what comes near an animated body that moves, a mesh that deforms, or a surface that moves, in h seconds."""
+        """Wake sleeping bodies that a moving animated body, deforming mesh or moving surface reaches in h seconds.
+
+        prescribed: (n, 6) m/s and rad/s, twists of animated bodies.
+        """
         asleep = self.sleep.asleep
         if not np.count_nonzero(asleep):
             return
@@ -522,7 +572,17 @@ class Stepper:
             self.wake(joined | self.sleep.to_wake(near.body_a, near.body_b, moving))
 
     def place(self, at: float, end: float, h: float) -> Floats:
-        """Put what is animated or deforms where it is at the begin; the twists (n, 6) over the h seconds up to the end."""
+        """Place animated bodies and deforming meshes at the start of a step.
+
+        Parameters
+        ----------
+        at, end : the start and the end of the step, in time steps since the first frame
+        h : s, the step
+
+        Returns
+        -------
+        (n, 6) m/s and rad/s, the twists of animated bodies in the step
+        """
         self.paths.place(self.state, at)
         frames = at / self.settings.substeps, end / self.settings.substeps
         self.deformation.place(*frames, h)
@@ -530,15 +590,15 @@ class Stepper:
         return self.paths.twists(self.state, end, h)
 
     def hold(self, frame: int) -> None:
-        """Hold the bodies that follow paths on the way from a frame, counted from the first, and let go all others."""
+        """Make the bodies kinematic that follow paths from a frame on, counted from the first, and release all others."""
         held = self.sleep.held.copy()
         self.paths.hold(frame, self.state, self.sleep.held, self.last_step)
         self.wake(self.sleep.islands_of(self.sleep.held & ~held))
 
     def arrive(self, frame: int, has_stood_still: bool) -> None:
-        """Put what comes to a frame without a motion where it is there, and wake what rests, for that may have held it.
+        """Place bodies that jump to a frame, and wake bodies at rest, which these may have supported.
 
-        has_stood_still: whether no time has passed on the way to the frame.
+        has_stood_still: whether time was frozen before the frame.
         """
         moved = self.paths.arrive(self.state, frame, has_stood_still)
         if not moved.any():
@@ -548,29 +608,29 @@ class Stepper:
             near = self._collider.near(self.state, self.sleep.asleep, moved, np.zeros(len(moved)))
             self.wake(self.sleep.to_wake(near.body_a, near.body_b, moved))
 
-    def follow_blows(self) -> None:
-        """Take in what a blow may break now."""
+    def update_breaking_impulses(self) -> None:
+        """Update the impulses at which impacts break joints or wake bodies."""
         self._blows.follow(*self.joints.weakest(), self.activation.impulse)
 
-    def follow_joints(self) -> None:
-        """Have contacts agree with the joints that hold now."""
-        self.follow_blows()
+    def update_jointed_pairs(self) -> None:
+        """Update the pairs of jointed bodies after joints changed."""
+        self.update_breaking_impulses()
         if self.together.follow(self.joints.links, self.joints.is_rigid):
-            self.take_gaps()
+            self.record_rest_gaps()
 
-    def take_gaps(self) -> ContactSet:
-        """All contacts as they are now, at whose gaps joints hold from now on whom they did not hold before."""
+    def record_rest_gaps(self) -> ContactSet:
+        """Return all current contacts, and record their gaps as the gaps at rest of newly jointed pairs."""
         contacts = self.all_contacts()
         if len(self.joints.links):
             self.together.begin(self._collider.neighbours(self.state), contacts)
         return contacts
 
     def all_contacts(self) -> ContactSet:
-        """The contacts of all bodies where they are now, bodies that sleep included."""
+        """Return the contacts of all bodies at their current positions, including sleeping bodies."""
         still = np.zeros((len(self.spec.bodies), 6))
         return self._collider.contacts(self.state, self.sleep.awake | self.sleep.asleep, still, 0.0)
 
     def _show(self, system: System, impulse: Floats) -> None:
-        """Show the problem that is solved next."""
+        """Pass a problem to the observer before it is solved."""
         assert self._see is not None
         self._see(self._step_now, system, impulse)

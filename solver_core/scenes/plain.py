@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes that demos, tests and benchmarks share: published set pieces and textbook experiments.
+"""Scenes that demos, tests and benchmarks share: card houses, masonry and textbook experiments.
 
-All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s. Scenes with joints for the Add menu, and those of
-the papers, are in files of their own.
+All units are SI. All scenes have a ground plane z <= 0 unless their docstring says otherwise. Other files have the scenes with
+joints of the Add menu and the scenes of the papers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ..scene.parts import axis_angle, block, box, ground, pair_material
 from ..scene.spec import MaterialSpec, SceneSpec
 
 __all__ = [
+    "BrickSize",
+    "CardSize",
+    "TileSize",
     "arch",
     "bridge",
     "card_house",
@@ -33,26 +37,62 @@ __all__ = [
 ]
 
 
+class CardSize(NamedTuple):
+    """The size of a card in m."""
+
+    thickness: float
+    width: float
+    length: float
+
+
+class BrickSize(NamedTuple):
+    """The size of a brick in m."""
+
+    length: float
+    depth: float
+    height: float
+
+
+class TileSize(NamedTuple):
+    """The size of a domino in m."""
+
+    thickness: float
+    width: float
+    height: float
+
+
+CARD = CardSize(0.001, 0.063, 0.088)
+BRICK = BrickSize(0.215, 0.1025, 0.065)
+TILE = TileSize(0.0075, 0.024, 0.048)
+
+
 def card_house(
     levels: int = 5,
     mu: float = 0.8,
-    card=(0.001, 0.063, 0.088),
+    card: CardSize = CARD,
     lean: float = math.radians(20.0),
     density: float = 700.0,
     clearance: float = 1.5e-5,
     frames: int = 241,
 ) -> SceneSpec:
-    """A house of cards: pairs of leaning cards under flat ones, (3 levels^2 + levels) / 2 cards in all.
+    """Return a house of cards: pairs of leaning cards under flat ones, (3 levels^2 + levels) / 2 cards in all.
 
-    card: thickness, width and length in m. lean: rad from the vertical. clearance: m, gap between neighbours at the first
-    frame.
+    Parameters
+    ----------
+    levels : number of levels
+    mu : coefficient of friction
+    card : size of a card
+    lean : rad, from the vertical
+    density : kg/m^3
+    clearance : m, the gap between neighbors at the first frame
+    frames : last frame
     """
     thickness, width, length = card
     material = pair_material(mu)
     mass = density * thickness * width * length
     sine, cosine = math.sin(lean), math.cos(lean)
     leaning_height = length * cosine + thickness * sine
-    # half the distance of a pair's centres: the inner top edges are one clearance apart
+    # Half the distance between the centers of a pair, whose inner top edges are one clearance apart.
     half = 0.5 * (length * sine + thickness * cosine + clearance)
     spacing = length + 0.5 * thickness
     bodies = [ground(material)]
@@ -97,10 +137,20 @@ def arch(
     density: float = 2400.0,
     frames: int = 241,
 ) -> SceneSpec:
-    """A semicircular masonry arch of wedge blocks without mortar. inner, outer: radii in m; depth in m."""
+    """Return a semicircular masonry arch of wedge-shaped blocks without mortar.
+
+    Parameters
+    ----------
+    blocks : number of blocks
+    mu : coefficient of friction
+    inner, outer : m, radii
+    depth : m
+    density : kg/m^3
+    frames : last frame
+    """
     material = pair_material(mu)
     bodies = [ground(material)]
-    # corner order as in box_shape: radial, along the depth, around the arch
+    # The order of corners is that of `box_shape`: radial, along the depth, around the arch.
     step = math.pi / blocks
     for i in range(blocks):
         middle = math.pi * (i + 0.5) / blocks
@@ -119,7 +169,17 @@ def arch(
 def tower(
     boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241
 ) -> SceneSpec:
-    """A tower of cubes whose top one has `heaviest` times the mass of the others."""
+    """Return a tower of cubes.
+
+    Parameters
+    ----------
+    boxes : number of cubes
+    size : m, edge length
+    mu : coefficient of friction
+    mass : kg, of all cubes but the top one
+    heaviest : mass of the top cube, relative to `mass`
+    frames : last frame
+    """
     material = pair_material(mu)
     bodies = [ground(material)]
     for i in range(boxes):
@@ -132,14 +192,21 @@ def wall(
     courses: int = 4,
     bricks: int = 5,
     mu: float = 0.6,
-    brick=(0.215, 0.1025, 0.065),
+    brick: BrickSize = BRICK,
     density: float = 1900.0,
     joint: float = 0.01,
     frames: int = 241,
 ) -> SceneSpec:
-    """A dry wall: every other course is a third of a brick further on, so that its last brick stands; upright joints are open.
+    """Return a dry wall. Every other course is offset by a third of a brick, so that its last brick is supported.
 
-    brick: length, depth and height in m. joint: m, the width of the upright joints. density: kg/m^3.
+    Parameters
+    ----------
+    courses, bricks : number of courses, and of bricks in each
+    mu : coefficient of friction
+    brick : size of a brick
+    density : kg/m^3
+    joint : m, width of the vertical joints, which are open
+    frames : last frame
     """
     material = pair_material(mu)
     length, depth, height = brick
@@ -155,16 +222,23 @@ def wall(
 def dominoes(
     tiles: int = 30,
     mu: float = 0.4,
-    tile=(0.0075, 0.024, 0.048),
+    tile: TileSize = TILE,
     pitch: float = 0.02,
     bend: float = 0.8,
     push: float = 0.25,
     frames: int = 121,
 ) -> SceneSpec:
-    """A row of dominoes in a bow, the first of which topples onto the next.
+    """Return a curved row of dominoes. The first one topples onto the next.
 
-    tile: thickness, width and height in m. pitch: m, from the middle of one to that of the next. bend: rad by which the row
-    turns in all. push: m/s at which the first one's upper edge begins.
+    Parameters
+    ----------
+    tiles : number of dominoes
+    mu : coefficient of friction
+    tile : size of a domino
+    pitch : m, distance between the centers of neighbors
+    bend : rad, total turn of the row
+    push : m/s, initial speed of the upper edge of the first domino
+    frames : last frame
     """
     material = pair_material(mu)
     thickness, width, height = tile
@@ -183,14 +257,17 @@ def dominoes(
 
 
 def jamming_rod(speed: float = 3.0, mu: float = 2.0, frames: int = 25) -> SceneSpec:
-    """A slender rod whose lower end is pushed over the ground ahead of it, as chalk over a board (Painleve).
+    """Return a slender rod that slides on its leading lower end, like chalk on a board (Painleve's paradox).
 
-    It leans by atan(1 / 2) from the upright, its middle behind its tip along the motion +x. With mu above 4/3 no contact force
-    can keep a uniform rod out of the ground while its tip slides: the harder it is pressed, the harder it is pulled in.
+    The rod leans by atan(1 / 2) from the vertical, with its center behind its tip; it moves along +x. With mu > 4/3 no contact
+    force can keep a uniform rod out of the ground while its tip slides, because friction presses it in by more than the normal
+    force lifts it.
+
+    speed: m/s. mu: coefficient of friction. frames: last frame.
     """
     material = pair_material(mu)
     lean, half, thickness = math.atan(0.5), 0.5, 0.004
-    # the lower end of the axis is ahead; the edge that touches is the one in front
+    # The lower end of the axis is in front, and the front edge touches the ground.
     sine, cosine = math.sin(lean), math.cos(lean)
     height = half * cosine + 0.5 * thickness * sine
     rod = box(
@@ -213,7 +290,16 @@ def slope(
     size=(0.3, 0.3, 0.2),
     frames: int = 121,
 ) -> SceneSpec:
-    """A box at rest on a slope of the given tangent that descends along +x, turned on it by `yaw` rad."""
+    """Return a box at rest on a slope that descends along +x.
+
+    Parameters
+    ----------
+    tangent : of the angle of the slope
+    mu, mu_dynamic : coefficients of static and of dynamic friction; None for equal ones
+    yaw : rad, rotation of the box about the normal of the slope
+    size : (3,) m
+    frames : last frame
+    """
     material = pair_material(mu, mu_dynamic)
     angle = math.atan(tangent)
     tilt = axis_angle((0.0, 1.0, 0.0), angle)
@@ -226,7 +312,7 @@ def slope(
 
 
 def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frames: int = 97) -> SceneSpec:
-    """A box pushed off along +x on flat ground."""
+    """Return a box that slides along +x on flat ground. speed: m/s. size: (3,) m."""
     material = pair_material(mu)
     return SceneSpec(
         (ground(material), box("Box", size, (0.0, 0.0, 0.5 * size[2]), material, velocity=(speed, 0.0, 0.0))), frame_end=frames
@@ -236,7 +322,7 @@ def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frame
 def dropped_cube(
     height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121
 ) -> SceneSpec:
-    """A cube dropped flat, its lower face `height` m above the ground."""
+    """Return a cube that falls flat. height: m, of its lower face. size: m, edge length."""
     material = pair_material(mu, restitution=restitution)
     return SceneSpec(
         (ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames
@@ -247,7 +333,10 @@ BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 
 
 def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
-    """Links of a length and a mass in a row along x, ball joints between them and one that holds the first: they swing down."""
+    """Return a horizontal chain along x that swings down from its first link.
+
+    The links are connected by ball joints, and another ball joint holds the first link. length: m. mass: kg, of a link.
+    """
     size, surface = (length, 0.2 * length, 0.2 * length), MaterialSpec(0.5, 0.5)
     bodies = [box(f"Link {i}", size, (length * (i + 0.5), 0.0, 0.0), surface, mass) for i in range(links)]
     names = ["", *(body.name for body in bodies)]
@@ -258,7 +347,10 @@ def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
 
 
 def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
-    """Links in an upright circle, closed by hinges about y between each two; one link hangs on a hinge in its middle."""
+    """Return a closed ring of links in a vertical plane. Hinges about y connect neighbors, and another holds the top link.
+
+    radius: m. mass: kg, of a link.
+    """
     angles = [2.0 * math.pi * i / links for i in range(links)]
     length, inner = 2.0 * radius * math.sin(math.pi / links), radius * math.cos(math.pi / links)
     size, surface = (0.8 * length, 0.1 * length, 0.1 * length), MaterialSpec(0.5, 0.5)
@@ -282,7 +374,10 @@ def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
 
 
 def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec:
-    """Planks of a mass that hang in an arc, two ball joints between any two and from the ends to the world, a load above."""
+    """Return a hanging bridge of planks in an arc, and a box that falls on it.
+
+    Two ball joints connect neighbors, and two connect each end to the world. load: kg, of the box. mass: kg, of a plank.
+    """
     surface, width, reach = MaterialSpec(0.8, 0.8), 0.2, 0.4
     radius = 0.5 * width / math.sin(reach / planks)
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `plain.py`.
+"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in SI units.
 
-Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
-number is ours, as are all sizes and masses.
+Kaufman et al. give coefficients of friction, numbers of degrees of freedom, and the outcome. All sizes and masses are ours, and
+so are all numbers that a docstring does not attribute to a paper.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from ..scene.spec import BodyKind, BodySpec, MaterialSpec, SceneSpec, ShapeKind,
 from .plain import card_house
 
 __all__ = [
+    "ArchLine",
+    "ArchSection",
     "bar_on_four_feet",
     "bombarded_card_house",
     "catenary_arch",
@@ -29,10 +32,28 @@ __all__ = [
 ]
 
 FPS = 24.0
-# Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
+# Positions at which blocks fall on the house of cards, as fractions of half its width: on its top, and on its sides.
 TARGETS = 0.07, 0.6, -0.6, -0.3
-NEAR_TARGET = 0.05  # m from there, in which the highest card is what a block falls on
+NEAR_TARGET = 0.05  # m; a block falls on the highest card within this distance of its target
 DENSITY, OF_WOOD = 2400.0, 500.0  # of stone and of wood, kg / m^3
+
+
+class ArchLine(NamedTuple):
+    """The center line of an arch: span and height in m."""
+
+    span: float
+    height: float
+
+
+class ArchSection(NamedTuple):
+    """The cross section of an arch: depth and thickness in m."""
+
+    depth: float
+    thickness: float
+
+
+LINE = ArchLine(2.0, 1.5)
+SECTION = ArchSection(0.4, 0.11)
 
 
 def bombarded_card_house(
@@ -45,10 +66,17 @@ def bombarded_card_house(
     every: float = 3.0,
     frames: int = 193,
 ) -> SceneSpec:
-    """A house of cards on which small blocks fall, one after the other: a section comes down, and what is left stands again.
+    """Return a house of cards on which small blocks fall. A section collapses, and the rest comes to rest again.
 
-    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. edge:
-    m, of a block. first, every: s, when the first is let go and how long after it the next.
+    The paper gives mu, the restitution and 348 degrees of freedom, which are six levels of 57 cards and one block.
+
+    Parameters
+    ----------
+    levels, blocks : number of levels and of blocks
+    mu, restitution : coefficients
+    edge : m, edge length of a block
+    first, every : s, release time of the first block, and the interval between blocks
+    frames : last frame
     """
     house = card_house(levels=levels, mu=mu, lean=math.radians(28.0))
     material = pair_material(mu, restitution=restitution)
@@ -68,16 +96,25 @@ def catenary_arch(
     dropped: int = 1,
     thrown: int = 2,
     speed: float = 10.0,
-    line=(2.0, 1.5),
-    section=(0.4, 0.11),
+    line: ArchLine = LINE,
+    section: ArchSection = SECTION,
     frames: int = 241,
 ) -> SceneSpec:
-    """An arch of blocks without mortar, in the line of a hanging chain turned over; blocks fall on it and are thrown at a leg.
+    """Return an arch of blocks without mortar along an inverted catenary. Blocks fall on it and hit one of its legs.
 
-    The paper's are mu and 162 degrees of freedom, which are 27 bodies, and that the arch finds a new equilibrium under what
-    falls on its keystone, and comes down when its leg is hit. dropped: blocks let go over the keystone, a second apart.
-    thrown: blocks thrown at the left leg at `speed` m/s, after that. line: m, span and height of the line in the middle of the
-    arch. section: m, its depth and thickness.
+    The paper gives mu, 162 degrees of freedom, which are 27 bodies, and the outcome: the arch finds a new equilibrium under the
+    blocks that fall on its keystone, and collapses when its leg is hit.
+
+    Parameters
+    ----------
+    blocks : number of blocks in the arch
+    mu : coefficient of friction
+    dropped : number of blocks released above the keystone, one per second
+    thrown : number of blocks that hit the left leg afterwards
+    speed : m/s, of these blocks
+    line : center line of the arch
+    section : its cross section
+    frames : last frame
     """
     material = pair_material(mu)
     (span, height), (depth, thickness), edge = line, section, 0.25
@@ -90,7 +127,7 @@ def catenary_arch(
         middle = np.array([x, 0.0, height - scale * (math.cosh(x / scale) - 1.0)])
         outward = np.array([slope, 0.0, 1.0]) / math.hypot(1.0, slope)
         cuts.append((middle - 0.5 * thickness * outward, middle + 0.5 * thickness * outward))
-    # feet are cut along the ground, in which the outer edge of a square cut would be
+    # The feet are cut along the ground, because the outer edge of a square cut would be below it.
     for i, (near, far) in ((0, cuts[0]), (-1, cuts[-1])):
         along = np.array([far[2] - near[2], 0.0, near[0] - far[0]]) / thickness
         cuts[i] = tuple(edge - edge[2] / along[2] * along for edge in (near, far))
@@ -124,11 +161,19 @@ def jamming_tube(
     seed: int = 1,
     frames: int = 121,
 ) -> SceneSpec:
-    """Cubes dropped into a square tube with a neck: they come through without friction, and the more of it the sooner they jam.
+    """Return cubes that fall into a square tube with a neck. They pass without friction, and jam sooner with more friction.
 
-    The paper drops rigid and deformable things into tight tubes and has them jam less as mu falls. Layers are of four cubes, of
-    `edge` m, at turns that `seed` draws. neck: edges that the neck is wide, the tube above it 4.2. taper: rad, by which its
-    sides lean.
+    The paper drops rigid and deformable bodies into tight tubes, which jam less with a smaller mu.
+
+    Parameters
+    ----------
+    mu : coefficient of friction
+    layers : number of layers of four cubes
+    edge : m, edge length of a cube
+    neck : width of the neck, relative to `edge`; the tube above it is 4.2 edges wide
+    taper : rad, angle between the sides of the taper and the vertical
+    seed : of the random orientations
+    frames : last frame
     """
     material = pair_material(mu)
     half, wide, bottom, rise = 0.5 * neck * edge, 2.1 * edge, 6.5 * edge, (2.0 * layers + 2.0) * edge
@@ -172,15 +217,22 @@ def log_house(
     log: float = 0.1,
     frames: int = 97,
 ) -> SceneSpec:
-    """A house of notched logs that slides over the ground, jumps a ramp, runs into a curb and breaks up.
+    """Return a house of notched logs that slides over the ground, jumps off a ramp, hits a curb and breaks up.
 
-    The paper's are 414 degrees of freedom, which are 69 logs, and what happens. courses: of logs in each of the four walls.
-    roof: planks laid across the top. speed: m/s. length, log: m, of a log and of the edges of its section. mu_ground: of logs
-    on the ground and on the ramp.
+    The paper gives 414 degrees of freedom, which are 69 logs, and the outcome.
+
+    Parameters
+    ----------
+    courses : number of logs in each of the four walls
+    roof : number of planks across the top
+    speed : m/s
+    mu, mu_ground : coefficients of friction between logs, and of logs on the ground and on the ramp
+    length, log : m, length of a log, and the edges of its cross section
+    frames : last frame
     """
     material = pair_material(mu)
     slippery = MaterialSpec(mu_ground / material.mu_static, mu_ground / material.mu_static)
-    # Logs rest in each other's notches alone, for they are lower than the wall's courses are apart.
+    # Logs rest only in the notches of others, because their height is less than the distance between courses.
     lower = 0.98 * log
     at = 0.5 * length - log
     notched = _notched_log((length, log, lower), at, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
@@ -221,10 +273,19 @@ def chairs(
     leg: float = 0.035,
     frames: int = 49,
 ) -> SceneSpec:
-    """Chairs in a row on a slope steeper than their friction: their feet stick, bend, slip and lift, and they chatter down.
+    """Return a row of flexible chairs on a slope steeper than their friction. Their feet stick, bend, slip and lift.
 
-    The paper has 1,766 degrees of freedom, as of 40 chairs with 38 modes. slope: its tangent. modes: of each chair, 0 for rigid
-    ones. young: Pa; leg: m, how thick legs are: they decide how fast the chatter is.
+    The paper has 1,766 degrees of freedom, which fits 40 chairs with 38 modes.
+
+    Parameters
+    ----------
+    count : number of chairs
+    slope : tangent of its angle
+    mu : coefficient of friction
+    modes : of each chair, 0 for rigid chairs
+    young : Pa, Young's modulus; with `leg`, it determines the frequency of the chatter
+    leg : m, thickness of the legs
+    frames : last frame
     """
     half, seat, board, rail, top = 0.26, 0.42, 0.03, 0.72, 0.8
     x = [-half, leg - half, -0.5 * half, 0.0, 0.5 * half, half - leg, half]
@@ -245,13 +306,14 @@ def chairs(
 
 
 def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> SceneSpec:
-    """The two rods of Baraff 1991, whose tips slide over the ground: one that turns, and one that does not.
+    """Return the two rods of Baraff 1991, whose tips slide over the ground: a rotating one, and one without rotation.
 
-    The paper's are the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, of figure 3, the spin with
-    |omega|^2 sin(theta) - g = 1: a rod that turns so has two contact forces that are right, 0 and m. Of figure 4 is the rod
-    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its
-    mass is in a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia to 3 %. speed: m/s, of the
-    tips along -x.
+    The paper gives the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16, and the spin of figure 3 with
+    |omega|^2 sin(theta) - g = 1. A rod with this spin has two valid contact forces, 0 and m. The rod without rotation is that
+    of figure 4: friction presses it down by more than any normal force lifts it, so only an impulse ends its sliding. The mass
+    is in a block of 0.3 m at the center. With a rod of 48.7 mm this gives the moment of inertia to 3 %.
+
+    speed: m/s, of the tips along -x. mu: coefficient of friction. frames: last frame.
     """
     material = pair_material(mu)
     theta, block, thick = math.atan(3.0), 0.3, 0.0487
@@ -261,7 +323,7 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
     filled[:, :, 1] = filled[1, 1, :] = True
     rod = cells_shape(lines, lines, [-1.0, lines[0], lines[-1], 1.0], filled)
     turn = axis_angle((0.0, 1.0, 0.0), 0.5 * math.pi - theta)
-    # the lower one of the two edges of the end
+    # The lower one of the two edges of the end touches the ground.
     height = sine + 0.5 * thick * cosine
     spin = math.sqrt((9.81 + 1.0) / sine)
     bodies = [ground(material)]
@@ -273,11 +335,12 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
 
 
 def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
-    """A bar on four feet that is pressed down beyond the last of them, about which it pivots: figure 4 of Faure 1996.
+    """Return a bar on four feet that is pressed down beyond the last foot and pivots about it: figure 4 of Faure 1996.
 
-    The paper finds that in three solutions: all four feet bear, two of them by pulling; the first two let go; the third does.
-    It gives no numbers. Its force is the weight of a head at the end of the bar here. head: m, an edge of that; with less than
-    0.45 the bar stands.
+    The paper solves this three times: first all four feet carry load, two of them by pulling; then the first two let go; then
+    the third. It gives no numbers. Here the force is the weight of a head at the end of the bar.
+
+    head: m, edge length of the head; with less than 0.45 the bar does not tip. frames: last frame.
     """
     thick, inner, top = 0.08, 1.7, 0.6
     z = [-0.5 * thick, 0.5 * thick, head - 0.5 * thick]
@@ -295,8 +358,10 @@ def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
 
 
 def cells_shape(x, y, z, filled) -> ShapeSpec:
-    """The solid of the filled cells of a grid as a mesh: x (i + 1,), y (j + 1,) and z (k + 1,) where its planes are, filled
-    (i, j, k)."""
+    """Return the surface of the filled cells of a grid as a mesh.
+
+    x, y, z: (i + 1,), (j + 1,) and (k + 1,) m, positions of the planes of the grid. filled: (i, j, k) bool.
+    """
     lines = [np.asarray(line, dtype=np.float64) for line in (x, y, z)]
     inside = np.pad(np.asarray(filled, dtype=bool), 1)
     corners: dict[tuple[int, ...], int] = {}
@@ -317,7 +382,10 @@ def cells_shape(x, y, z, filled) -> ShapeSpec:
 
 
 def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
-    """A log along x with notches on top and below, `notch` wide and `depth` deep, `at` from its middle on both sides."""
+    """Return a log along x with notches on top and below, at both ends.
+
+    size: (3,) m. at: m, from the center to a notch. notch, depth: m, width and depth of a notch.
+    """
     length, width, height = size
     x = [-0.5 * length, *(s * at + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
     z = [-0.5 * height, depth - 0.5 * height, 0.5 * height - depth, 0.5 * height]
@@ -327,7 +395,7 @@ def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
 
 
 def _ramp(length: float, height: float, width: float) -> BodySpec:
-    """A passive wedge that rises along x from the origin. Its edge is below the ground: what slides along meets its face."""
+    """Return a passive wedge that rises along x. Its lower edge is below the ground, so sliding bodies hit its face."""
     low = -0.1
     profile = ((low * length, low * height), (length, low * height), (length, height))
     corners = np.array([[x, y, z] for y in (-0.5 * width, 0.5 * width) for x, z in profile])
@@ -335,8 +403,8 @@ def _ramp(length: float, height: float, width: float) -> BodySpec:
 
 
 def _catenary_scale(half: float, height: float) -> float:
-    """The c of z = c (cosh(x / c) - 1) that rises by `height` at x = `half`, by bisection of its inverse."""
-    low, high = 1e-6, 50.0  # of half / c
+    """Return c of the catenary z = c (cosh(x / c) - 1) with z = height at x = half, by bisection of half / c."""
+    low, high = 1e-6, 50.0
     for _ in range(80):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if math.cosh(middle) - 1.0 < height / half * middle else (low, middle)

@@ -201,7 +201,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/build.py", "beyond.known[k] and i == DYNAMIC", "h < 0.0 and i == DYNAMIC"),)
     ),
     "overlaps parted by first order": Mechanism(
-        (Edit("dynamics/solve/separation.py", "-apart.slack.min(), SOON", "-apart.slack.min(), EXACTLY"),)
+        (Edit("dynamics/solve/separation.py", "-apart.slack.min(), FIRST_ORDER", "-apart.slack.min(), PROJECTION"),)
     ),
     "look-ahead": Mechanism(
         (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)

@@ -20,7 +20,7 @@ from solver_core.scenes import plain as scenes
 
 __all__ = ["StepProblem", "capture", "house_with_box", "intercepted_solves", "largest_island"]
 
-THIN_CARD = (0.0003, 0.063, 0.088)  # m, a real playing card
+THIN_CARD = scenes.CardSize(0.0003, 0.063, 0.088)  # m, a real playing card
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class StepProblem:
 def house_with_box(levels: int = 7, height: float = 0.03) -> SceneSpec:
     """A house of thin cards, and a box of half a gram that falls on its top from `height` m: 77 cards, over 560 contacts."""
     house = scenes.card_house(levels=levels, card=THIN_CARD)
-    top = max(body.position[2] for body in house.bodies) + 0.5 * THIN_CARD[2]
+    top = max(body.position[2] for body in house.bodies) + 0.5 * THIN_CARD.length
     box = parts.box("Box", (0.01, 0.01, 0.01), (0.0, 0.0, top + height), house.bodies[-1].material, 5e-4)
     return replace(house, bodies=(*house.bodies, box))
 

@@ -76,8 +76,7 @@ def is_any_waiting(again: Again | None) -> bool:
     """Whether a solve leaves islands out that are not solved yet."""
     if again is None:
         return False
-    which, _, out = again
-    return bool(np.any(np.delete(out.status, which) != sc.Status.SOLVED))
+    return bool(np.any(np.delete(again.outcomes.status, again.which) != sc.Status.SOLVED))
 
 
 @contextmanager

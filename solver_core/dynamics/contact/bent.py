@@ -15,7 +15,7 @@ from ...compile.kernel import kernel
 from ...linalg.small_dense import inverse
 from ...problem.system import System
 from ..model.bodies import RIGID
-from ..model.large_bends import Curve, LargeBends
+from ..model.large_bends import LargeBends, Linearization
 from ..model.predict import Begin
 from ..model.spinning import SpunBends
 from .build import StepProblem
@@ -86,7 +86,7 @@ def with_modal_blocks(system: System, begin: Begin) -> System:
     return with_curves(system, begin, begin.bend, begin.bend.curves) if isinstance(begin.bend, LargeBends) else system
 
 
-def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Curve, ...]) -> System:
+def with_curves(system: System, begin: Begin, bend: LargeBends, curves: tuple[Linearization, ...]) -> System:
     """Return a step's system with the mass blocks of bodies with large deformations, linearized as in `curves`."""
     mass, inverse_mass = system.mass.copy(), system.inverse_mass.copy()
     for large, curve in zip(bend.steps, curves, strict=True):

@@ -19,6 +19,8 @@ four of sixteen cubes through a funnel in which they otherwise jam, as they also
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ..model.bodies import State
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
-from .memory import ContactMemory, match
+from .memory import ContactMemory, StoredImpulses, match
 
 __all__ = ["bearing_until_met", "with_borne"]
 
@@ -35,6 +37,31 @@ Flags = NDArray[np.bool_]
 
 LEAST_IMPACT = 0.05  # fraction of the speed that gravity gives in a step; an impact closes faster
 BEARABLE = 4.0  # times the speed of the fastest point; contacts, which may lie outside of both bodies, close no faster
+
+
+class ImpactLimits(NamedTuple):
+    """The limits that decide whether a contact has an impact in a step.
+
+    h: s, the step. force_time: s, the time over which forces act. closing_speed: m/s; an impact closes faster.
+    """
+
+    h: float
+    force_time: float
+    closing_speed: float
+
+
+class SupportContacts(NamedTuple):
+    """The m contacts of a step, as contacts of bodies with their only support.
+
+    body: (m,) the supported body of each contact, -1 for contacts of another kind; their other entries are undefined. jacobian:
+    (m, 6) the derivative of the opening speed with respect to the twist of the body. impulse: (m, 6) N s and N m s, the stored
+    impulse on the body about its center of mass. speed: (m,) m/s, the speed of the support along the normal.
+    """
+
+    body: NDArray[np.int64]
+    jacobian: Floats
+    impulse: Floats
+    speed: Floats
 
 
 def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: ContactMemory, moving: Flags) -> Begin:
@@ -55,7 +82,7 @@ def bearing_until_met(begin: Begin, state: State, speed: Floats, memory: Contact
     contacts, fast = begin.contacts, LEAST_IMPACT * begin.gravity_speed
     if not anything_moves(speed, fast / BEARABLE):
         return begin
-    limits, rest = (begin.h, fast, begin.force_time), begin.at_rest(contacts)
+    limits, rest = ImpactLimits(begin.h, begin.force_time, fast), begin.at_rest(contacts)
     found = borne_until_met(begin.model, begin.bodies, state.position, contacts, rest, memory, moving, limits)
     is_borne, predicted, momentum, borne = found
     if not is_borne:
@@ -76,25 +103,38 @@ def anything_moves(speed, least):
 def borne_until_met(model, bodies, position, contacts, rest, memory, moving, limits):
     """Compute the support forces up to impacts.
 
-    Returns whether there are any; the predicted velocities (n, 6) and angular momenta (n, 3) with them; and (k, 4) N s, the
-    part of the stored impulses that they carry.
+    Parameters
+    ----------
+    model, bodies : the `Model` and the `Prediction` of n bodies
+    position : (n, 3) m, at the start of the step
+    contacts : the m contacts
+    rest : their gaps at rest
+    memory : the contact history, with k contacts
+    moving : (n,) bodies of large moving islands, which get no support forces here
+    limits : `ImpactLimits`
+
+    Returns
+    -------
+    is_borne : whether there are support forces
+    predicted, momentum : (n, 6) m/s and rad/s, (n, 3) N m s; predicted velocities and angular momenta with these forces
+    borne : (k, 4) N s, the part of the stored impulses that they carry
     """
-    m, n, (h, fast, force_time) = contacts.gap.size, len(position), limits
+    m, n = contacts.gap.size, len(position)
     predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
     old, room = match(memory, contacts.body_a, contacts.body_b, contacts.feature), contacts.gap - rest.gap
     body, support, touches = np.full(m, -1), np.full(n, -2), room <= TOUCHING_OFFSETS * rest.offset
     _only_support(model.dof, contacts, moving, support)
-    of_contacts = standing(model.dof, contacts, position, bodies.twist, support, (memory.impulse, old), body)
-    push, share, pushed, change = of_contacts[2], np.zeros(n), np.zeros((n, 6)), np.zeros((n, 6))
-    end_impacts(model, bodies, of_contacts, touches, fast, share, pushed)
-    weight = force_time * np.sqrt((model.gravity**2).sum())
+    supports = standing(model.dof, contacts, position, bodies.twist, support, StoredImpulses(memory.impulse, old), body)
+    push, share, pushed, change = supports.impulse, np.zeros(n), np.zeros((n, 6)), np.zeros((n, 6))
+    end_impacts(model, bodies, supports, touches, limits.closing_speed, share, pushed)
+    weight = limits.force_time * np.sqrt((model.gravity**2).sum())
     left = np.zeros(n)
     for i in range(n):
         size = np.sqrt((pushed[i, :3] ** 2).sum())
         if size > 0.0:
             left[i] = min(1.0, weight * model.mass[i] / size)
             change[i] = left[i] * model.lock[i] * moved_by(bodies.inverse_mass[model.dof[i]], pushed[i])
-    begin_impacts(predicted + change, of_contacts, touches, room, h, fast, share)
+    begin_impacts(predicted + change, supports, touches, room, limits, share)
     is_borne = (share > 0.0) & (left > 0.0)
     if not is_borne.any():
         return False, predicted, momentum, borne
@@ -111,16 +151,13 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
 
 
 @kernel
-def standing(dof, contacts, position, twist, support, remembered, body):
-    """Find the contacts of bodies with their only support.
+def standing(dof, contacts, position, twist, support, stored, body):
+    """Return the `SupportContacts` of a step.
 
     body: (m,) filled with -1; overwritten with the supported body of each such contact. support: (n,) the only body that each
-    body touches. remembered: stored impulses, and the row of each contact in them.
-
-    Returns `body`; (m, 6) the Jacobian of the opening speed by the body's twist; (m, 6) N s and N m s, the stored impulse on
-    the body about its center of mass; and (m,) m/s, the speed of the support along the normal.
+    body touches. stored: `StoredImpulses`.
     """
-    m, (impulse, old) = contacts.gap.size, remembered
+    m, impulse, old = contacts.gap.size, stored.impulse, stored.row
     along, push, speed = np.zeros((m, 6)), np.zeros((m, 6)), np.zeros(m)
     for k in range(m):
         a, b, point, normal = contacts.body_a[k], contacts.body_b[k], contacts.point[k], contacts.normal[k]
@@ -134,7 +171,7 @@ def standing(dof, contacts, position, twist, support, remembered, body):
         if old[k] >= 0 and impulse[old[k], 0] > 0.0:
             push[k, :3] = side * (impulse[old[k], 0] * normal + impulse[old[k], 1:])
             push[k, 3:] = np.cross(arm, push[k, :3])
-    return body, along, push, speed
+    return SupportContacts(body, along, push, speed)
 
 
 @kernel_part
@@ -148,19 +185,19 @@ def moved_by(inverse_mass, push):
 
 
 @kernel_part
-def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
+def end_impacts(model, bodies, supports, touches, closing_speed, share, pushed):
     """Handle impacts that started in the previous step.
 
     share: (n,) updated to the fraction of the step's forces that the old support of a body carries. pushed: (n, 6) updated to
-    its support impulse. The impulse of a contact with such an impact is removed from `of_contacts`.
+    its support impulse. The impulse of a contact with such an impact is removed from `supports`.
     """
-    body, along, push, speed = of_contacts
+    body, along, push, speed = supports.body, supports.jacobian, supports.impulse, supports.speed
     for k in range(body.size):
         i = body[k]
         if i < 0:
             continue
         closing = speed[k] - (along[k] * bodies.twist[i]).sum()
-        if touches[k] and closing > fast:
+        if touches[k] and closing > closing_speed:
             taken = (along[k] * model.lock[i] * moved_by(bodies.inverse_mass[model.dof[i]], push[k])).sum()
             if closing > taken:
                 share[i], push[k] = max(share[i], closing / (closing + taken) - 0.5), 0.0
@@ -168,14 +205,17 @@ def end_impacts(model, bodies, of_contacts, touches, fast, share, pushed):
 
 
 @kernel_part
-def begin_impacts(velocity, of_contacts, touches, room, h, fast, share):
-    """Handle impacts that start in the step, with velocities (n, 6): update `share` (n,) as `end_impacts` does."""
-    body, along, _, speed = of_contacts
+def begin_impacts(velocity, supports, touches, room, limits, share):
+    """Handle impacts that start in the step, with velocities (n, 6): update `share` (n,) as `end_impacts` does.
+
+    room: (m,) m, the gap of each contact beyond its gap at rest.
+    """
+    body, along, speed, h = supports.body, supports.jacobian, supports.speed, limits.h
     for k in range(body.size):
         i = body[k]
         if i >= 0 and not touches[k]:
             closing = speed[k] - (along[k] * velocity[i]).sum()
-            if closing > fast and room[k] < h * closing:
+            if closing > limits.closing_speed and room[k] < h * closing:
                 share[i] = max(share[i], min(1.0, 0.5 + room[k] / (h * closing)))
 
 

@@ -71,7 +71,7 @@ class Collider:
         whole = np.ones(len(reach), np.bool_) if every else self._deformation.bends
         contacts, self._kept.walks = detect_and_keep(shapes, scene, self._threads, whole, self._kept.walks)
         held = bore(memory, contacts) if memory is not None and whole.any() else None
-        return self._deformation.spanning(contacts, state.position, turned, self._rest, held)
+        return self._deformation.without_redundant(contacts, state.position, turned, self._rest, held)
 
     def neighbours(self, state: State) -> Ints:
         """Return (k, 2) bodies a < b, sorted, whose bounding boxes overlap, each expanded by half of the body's half size."""

@@ -8,22 +8,22 @@ tile until it is above it. A contact along that normal would stop the box at a w
 Two convex bodies that do not rotate cannot collide in a step if one direction n separates them at its start and at its end,
 because s_n, the separation along n, is linear in time. Therefore the expected motion w of the step is followed to its end:
 
-1. A contact is in doubt if w breaks it. Of a pair without a contact in doubt all contacts stand.
-2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt along other
-   directions are left out. If it is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts
-   stand. In all rules contacts that bore along the normal of the least gap stand.
-3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, and the least
-   gap is what those in doubt let expect, the contacts stand.
-4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
-   step begins, they pass: the contacts of the end take the place of those in doubt.
-5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
-   there is one, they meet along the direction that separated them last, the normal at that time. This is also asked of bodies
-   without a contact at the end: they have passed each other, or gone through. Bodies that are clear at the end and whose
-   nearest contact is not in doubt need no such search.
+1. A contact is in doubt if w violates it. If no contact of a pair is in doubt, all its contacts are kept.
+2. If the contact with the smallest gap is not in doubt, its normal separates the pair during the whole step. Contacts in doubt
+   along other normals are removed. If it is in doubt and carried load in the last step, the pair continues to rest on it, and
+   all contacts are kept. All rules keep contacts that carried load along the normal of the smallest gap.
+3. Otherwise the contacts at the end of w are detected. If their normals equal those at the start, and the smallest gap is the
+   one that the contacts in doubt predict, the contacts are kept.
+4. If the normals differ, the bodies do not overlap at the end, and the direction that separates them there also separates them
+   at the start, then they pass each other. The contacts at the end replace those in doubt.
+5. Otherwise the time of impact is computed. If there is none, the bodies pass each other, as a corner does that rotates past an
+   edge. If there is one, they collide along the normal at that time, which is the last direction that separated them. This rule
+   also applies to bodies without a contact at the end, which have passed each other or tunneled. Bodies that are clear at the
+   end and whose nearest contact is not in doubt need no such search.
 
-A contact found at a time t of w with the gap phi is stated for the beginning of the step by phi - t u_n(w), as
-`look_ahead/later_contacts.py` does, but by no overlap that the pair does not have. Whatever the actual motion runs into is
-found there.
+A contact at a time t of w with the gap phi gets the gap phi - t u_n(w) at the start of the step, as in
+`look_ahead/later_contacts.py`. This gap is never deeper than the actual overlap of the pair. `later_contacts.py` detects all
+collisions of the actual motion.
 
 In the expected motion, bodies that carried load, touch or are jointed keep their velocities, and all others move as predicted.
 With the predicted free fall, every body at rest would move into its support.
@@ -57,29 +57,29 @@ __all__ = ["Chosen", "Directions"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Rest offsets by which the expected motion breaks a contact that is in doubt, and one that bore in the last step: less is the
-# error of the expected motion.
+# Rest offsets by which the expected motion must violate a contact that is in doubt: a new one, and one that carried load in the
+# last step. Smaller violations are errors of the expected motion.
 DOUBTED, DOUBTED_BEARING = 1e-3, 0.5
-# Rest offsets: an overlap where the step is expected to end that is none.
+# Rest offsets; a smaller overlap at the end of the expected motion does not count.
 CLEAR_OFFSETS = 0.5
-# Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
+# Rest offsets; a direction separates two bodies at the start of the step if they overlap by less along it.
 SEPARATING_OFFSETS = 0.05
-# Cosine of two normals that are the same, and that are the same for a bounce.
+# Cosine of the angle between two normals that count as equal, and that count as equal for a bounce.
 KEPT_NORMAL, SAME_FOR_BOUNCE = 0.9998, 1.0 - 1e-6
 
 
 class Poses(NamedTuple):
-    """Poses of n bodies, position (n, 3) m and rotation (n, 3, 3), as a step begins or ends."""
+    """Poses of n bodies at the start or the end of a step: position (n, 3) m and rotation (n, 3, 3)."""
 
     position: Floats
     rotation: Floats
 
 
 class Ahead(NamedTuple):
-    """The contacts of the pairs in doubt where the expected motion ends.
+    """The contacts of the pairs in doubt at the end of the expected motion.
 
-    contacts: (k,), sorted. stated_gap: (k,) m, their gaps as of the begin. deepest_before: (k,) m, the deepest overlap of the
-    pair as the step begins, at most 0.
+    contacts: (k,), sorted. stated_gap: (k,) m, their gaps converted to the start of the step. deepest_before: (k,) m, the
+    deepest overlap of the pair at the start of the step, at most 0.
     """
 
     contacts: ContactSet
@@ -88,11 +88,11 @@ class Ahead(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """What is known of the m contacts of a step's begin.
+    """The classification of the m contacts at the start of a step.
 
-    in_doubt: (m,) whether the expected motion breaks them. end_gap: (m,) m, their gaps at its end by their normals and points
-    at the begin. bearing: (m,) whether they bore in the last step. bouncing: (m,) whether their bodies would bounce. offset:
-    (m,) m, rest offsets.
+    in_doubt: (m,) contacts that the expected motion violates. end_gap: (m,) m, their gaps at its end, from their normals and
+    points at the start. bearing: (m,) contacts that carried load in the last step. bouncing: (m,) contacts whose bodies would
+    bounce. offset: (m,) m, rest offsets.
     """
 
     in_doubt: Flags
@@ -105,8 +105,8 @@ class Doubt(NamedTuple):
 class Chosen(NamedTuple):
     """The contacts of a step.
 
-    stated: (m,) which of them were found later in the expected motion. bounces: impacts of pairs that meet along another normal
-    than that of the begin, and bounce. The exact bounce begins where they touch.
+    stated: (m,) contacts that were detected later in the expected motion. bounces: impacts of pairs that collide along another
+    normal than the one at the start, and bounce; an exact bounce starts at the time of impact.
     """
 
     contacts: ContactSet
@@ -115,7 +115,7 @@ class Chosen(NamedTuple):
 
 
 class Directions:
-    """Chooses the contacts of a scene's steps; made once for a scene."""
+    """Selects the contacts of steps. One instance serves a scene."""
 
     def __init__(
         self,
@@ -126,24 +126,24 @@ class Directions:
         bending: Bending,
         restitution_rule: int,
     ) -> None:
-        """restitution_rule: the code by which the coefficients of two bodies are combined."""
+        """restitution_rule: the code of the rule that combines the coefficients of two bodies."""
         self._shapes, self._size = bodies.shapes._replace(surfaces=None), bodies.model.size
         self._impacts, self._later, self._deformation, self._bending = impacts, later, deformation, bending
         self._restitution, self._rule = bodies.model.restitution, restitution_rule
 
     def choose(self, begin: Begin, state: State, memory: ContactMemory, jointed: Flags) -> Chosen:
-        """The contacts that a step needs, instead of those that narrow phase found where it begins.
+        """Return the contacts that a step needs, from those of the narrow phase at its start.
 
         Parameters
         ----------
-        begin : the step, with its contacts and their rest gaps
-        state : bodies as it begins
-        memory : contacts of the last step
-        jointed : (n,) whether joints hold a body
+        begin : the step, with its contacts and their gaps at rest
+        state : of the bodies at its start
+        memory : the contact history
+        jointed : (n,) bodies with joints
 
         Returns
         -------
-        Chosen : with the contacts of `begin` itself if all of them stand
+        Chosen : with the contact set of `begin` itself if all of its contacts are kept
         """
         contacts = begin.contacts
         if not len(contacts):
@@ -153,7 +153,7 @@ class Directions:
         motion = Motion(state.position, begin.bodies.rotation, twist, begin.h, begin.h / begin.single, OVERLAP_ALLOWED)
         bends = begin.bend is not None
         if bends:
-            self._deformation.bend_on(self._bending.velocities(begin, begin.velocities))
+            self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.velocities))
         speed = self._later.normal_speed(contacts, motion)
         bouncing = restitutions(self._rule, self._restitution, contacts) * -speed > begin.least_bounce
         doubt, is_any = contacts_in_doubt(contacts, speed, bouncing, begin.h, rest, memory, self._unforeseen)
@@ -162,16 +162,16 @@ class Directions:
         else:
             chosen = Chosen(contacts, np.zeros(len(contacts), np.bool_), NO_IMPACTS)
         if bends:
-            self._deformation.bend_on(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
+            self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
         return chosen
 
     @property
     def _unforeseen(self) -> Flags:
-        """(n,) bodies whose shape at the end of the step is not known: meshes that deform by keys."""
-        return self._deformation.follows_keys()
+        """(n,) bodies whose shape at the end of the step is unknown: meshes that deform by keyframes."""
+        return self._deformation.moves_by_keyframes()
 
     def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> Chosen:
-        """As `choose`, where some contacts are in doubt."""
+        """Return as `choose` does for a step with contacts in doubt."""
         contacts = begin.contacts
         way = begin.h * motion.twist
         end = Poses(motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:])))
@@ -190,13 +190,13 @@ class Directions:
             new = merged(new, met)
         if stands.all() and not len(new):
             return Chosen(contacts, ~stands, bounces)
-        # a contact of the begin that stands has precedence over one of the same features
+        # A contact that is kept takes precedence over a new one with the same features.
         kept = contacts.chosen(stands)
         both = merged(new, kept)
         return Chosen(both, match(kept, both.body_a, both.body_b, both.feature) < 0, bounces)
 
     def _ahead(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses) -> Ahead:
-        """The contacts of the pairs in doubt at the end of the expected motion, stated as of the begin."""
+        """Return the contacts of the pairs in doubt at the end of the expected motion."""
         contacts = begin.contacts
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[contacts.body_a[doubt.in_doubt]] = chosen[contacts.body_b[doubt.in_doubt]] = True
@@ -204,25 +204,33 @@ class Directions:
         if begin.bend is not None:
             modal = state.modal.copy()
             modal[begin.bend.row] += begin.h * begin.bend.velocity
-            self._deformation.bend(modal)
+            self._deformation.place_modes(modal)
         found = self._later.contacts_at(end.position, end.rotation, chosen, fall, chosen & begin.awake)
         found = found.chosen(of_pairs_in_doubt(found, contacts, doubt.in_doubt))
         stated = self._later.stated_at_begin(found, begin.h, motion)
         if begin.bend is not None:
-            self._deformation.bend(state.modal)
+            self._deformation.place_modes(state.modal)
         return Ahead(found.placed(stated.point, found.gap), stated.gap, deepest_of_pairs(contacts, contacts.gap, found))
 
     def _that_bounce(self, impacts: Impacts, met: ContactSet, motion: Motion, least: float) -> Impacts:
-        """The impacts after which bodies part faster than at `least` m/s; met: their contacts, stated as of the begin."""
+        """Return the impacts after which the bodies separate faster than a speed.
+
+        Parameters
+        ----------
+        impacts : of pairs that collide
+        met : their contacts, with gaps at the start of the step
+        motion : the expected motion
+        least : m/s
+        """
         e = restitutions(self._rule, self._restitution, met)
         parts = -e * self._later.normal_speed(met, motion) > least
         return impacts.chosen(are_among(impacts.bodies, met.ends[parts], len(self._size)))
 
 
 def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:
-    """Contacts stated for the beginning of a step with gaps no deeper than their pairs overlap in the contacts `before`.
+    """Return contacts whose gaps are no deeper than the overlaps of their pairs in the contacts `before`.
 
-    The path of a point on a body that turns is bent, so that phi - t u_n can be an overlap that there is not.
+    The path of a point on a rotating body is curved, so phi - t u_n can be an overlap that does not exist.
     """
     return stated.placed(stated.point, np.maximum(stated.gap, deepest_of_pairs(before, before.gap, stated)))
 
@@ -234,7 +242,7 @@ def expected_twists(bodies, contacts, rest, memory, jointed):
     Bodies that carried load, touch or are jointed (n,) keep their twists at the start of the step; others have the predicted
     ones.
 
-    bodies: their `Prediction`. contacts, rest: of the step, and their `AtRest`. memory: contacts of the last step.
+    bodies: `Prediction`. contacts, rest: of the step, and their `AtRest`. memory: the contact history.
     """
     out, twist = bodies.predicted.copy(), bodies.twist
     for i in range(len(out)):
@@ -262,10 +270,17 @@ def restitutions(rule, restitution, contacts):
 
 @kernel
 def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
-    """The `Doubt` of contacts that open at speeds (m,) m/s in the expected motion of h seconds, and whether any is in doubt.
+    """Return the `Doubt` of contacts, and whether any is in doubt.
 
-    bouncing: (m,) whether their bodies would bounce. rest: their `AtRest`. memory: contacts of the last step. unforeseen: (n,)
-    bodies about whose end nothing is known.
+    Parameters
+    ----------
+    contacts : the m contacts at the start of the step
+    speed : (m,) m/s, at which they open in the expected motion
+    bouncing : (m,) contacts whose bodies would bounce
+    h : s, the step
+    rest : their `AtRest`
+    memory : the contact history
+    unforeseen : (n,) bodies whose shape at the end of the step is unknown; their contacts are not in doubt
     """
     m = contacts.gap.size
     end_gap = contacts.gap + h * speed
@@ -284,7 +299,7 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
 
 @kernel
 def of_pairs_in_doubt(found, contacts, in_doubt):
-    """(k,) which contacts are of pairs that have one of the m contacts in doubt; both are sorted by their pairs."""
+    """Return (k,) which of the contacts `found` belong to pairs with a contact in doubt (m,). Both sets are sorted by pairs."""
     out, row = np.zeros(found.gap.size, np.bool_), 0
     for k in range(out.size):
         a, b = found.body_a[k], found.body_b[k]
@@ -298,8 +313,12 @@ def of_pairs_in_doubt(found, contacts, in_doubt):
 
 
 class Rows(NamedTuple):
-    """What becomes of contacts: stands (m,) of the begin, taken (k,) of the end. asked (m,): the first ones of pairs whose time
-    of impact is still to be found, and may_pass (m,): of those that do not overlap at the end."""
+    """The selected rows.
+
+    stands: (m,) contacts at the start that are kept. taken: (k,) contacts at the end that are added. asked: (m,) the first
+    contact of each pair whose time of impact has to be computed. may_pass: (m,) the same of pairs that do not overlap at the
+    end.
+    """
 
     stands: Flags
     taken: Flags
@@ -309,14 +328,14 @@ class Rows(NamedTuple):
 
 @kernel
 def chosen_rows(shapes, poses, contacts, doubt, ahead):
-    """The `Rows` of a step.
+    """Return the `Rows` of a step.
 
     Parameters
     ----------
     shapes : ShapeTable without surfaces
-    poses : the `Poses` as the step begins, and those where it is expected to end
-    contacts, doubt : contacts of the begin, and what is known of them
-    ahead : contacts of the end
+    poses : the `Poses` at the start of the step and at the end of the expected motion
+    contacts, doubt : the contacts at the start, and their classification
+    ahead : the contacts at the end
     """
     m, k, found = contacts.gap.size, ahead.contacts.gap.size, ahead.contacts
     out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_))
@@ -338,10 +357,15 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead):
 
 @kernel
 def drop_met_and_passing(contacts, in_doubt, rows, met, impacts):
-    """Leave out the contacts in doubt (m,) of the pairs that have one of the contacts `met`, and of those that may pass and
-    have no impact; `rows.stands` is written.
+    """Remove the contacts in doubt of pairs that collide, and of pairs that may pass each other and have no impact.
 
-    contacts, met: sorted by their pairs. impacts: (k, 2) pairs of bodies, sorted.
+    Parameters
+    ----------
+    contacts : the m contacts at the start, sorted by pairs
+    in_doubt : (m,)
+    rows : `stands` is updated
+    met : the contacts of colliding pairs, sorted by pairs
+    impacts : (k, 2) pairs of bodies with an impact, sorted
     """
     first, at_met, at_impact = 0, 0, 0
     while first < contacts.gap.size:
@@ -359,12 +383,12 @@ def drop_met_and_passing(contacts, in_doubt, rows, met, impacts):
 
 @inlined_kernel
 def is_pair_before(a, b, other_a, other_b):
-    """Whether a pair of bodies comes before another one in the order of contacts."""
+    """Return whether a pair of bodies precedes another one in the order of contacts."""
     return a < other_a or (a == other_a and b < other_b)
 
 
 class Pair(NamedTuple):
-    """The rows of a pair of bodies among the contacts of the begin and among those of the end."""
+    """The rows of a pair of bodies among the contacts at the start and among those at the end."""
 
     first: int
     end: int
@@ -374,7 +398,7 @@ class Pair(NamedTuple):
 
 @leaf_kernel
 def end_of_pair(contacts, row):
-    """The row after the last contact of the pair that a row is of."""
+    """Return the row after the last contact of the pair to which a row belongs."""
     a, b = contacts.body_a[row], contacts.body_b[row]
     while row < contacts.gap.size and contacts.body_a[row] == a and contacts.body_b[row] == b:
         row += 1
@@ -383,7 +407,7 @@ def end_of_pair(contacts, row):
 
 @leaf_kernel
 def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
-    """Rules 2 to 5 for a pair; its rows of out are written."""
+    """Apply rules 2 to 5 to a pair. The rows of the pair in `out`, a `Rows`, are written."""
     first, found, offset = pair.first, ahead.contacts, doubt.offset[pair.first]
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
@@ -400,7 +424,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         drop_doubtful(contacts, doubt, pair, False, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
             for row in range(pair.first_ahead, pair.end_ahead):
-                # bodies that pass within the rest offset are not pushed apart on their way
+                # Bodies that pass each other within the rest offset are not separated on the way.
                 ahead.stated_gap[row] += max(0.0, offset - found.gap[row])
         return
     if not same and is_clear and is_convex and not doubt.in_doubt[nearest]:
@@ -412,7 +436,10 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
 
 @leaf_kernel
 def keeps_separated(shapes, poses, bodies, normal, offset):
-    """Whether a direction that separates two bodies as the step begins also does as it ends. offset: m, their rest offset."""
+    """Return whether a direction that separates two bodies at the start of the step also separates them at its end.
+
+    poses: `Poses` at both. bodies: the two indices. normal: of the direction. offset: m, their rest offset.
+    """
     begin, end = poses
     now = separation_along(shapes, begin.position, begin.rotation, bodies, normal)
     return separation_along(shapes, end.position, end.rotation, bodies, normal) >= min(now, offset) - CLEAR_OFFSETS * offset
@@ -420,10 +447,21 @@ def keeps_separated(shapes, poses, bodies, normal, offset):
 
 @leaf_kernel
 def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
-    """Whether a pair is clear at the end, and whether the direction of its least gap there separates it as the step begins;
-    valid (k,): whether that of each contact there does.
+    """Classify the contacts of a pair at the end of the step.
 
-    begin: `Poses`. offset: m, the rest offset of the pair. is_convex: whether both bodies consist of one convex collider.
+    Parameters
+    ----------
+    shapes : ShapeTable without surfaces
+    begin : `Poses` at the start
+    ahead : the contacts at the end
+    pair : the rows of the pair
+    offset : m, the rest offset of the pair
+    is_convex : whether both bodies consist of one convex collider
+    valid : (k,) written: whether the normal of each contact at the end separates the pair at the start
+
+    Returns
+    -------
+    whether the pair is clear at the end, and whether the normal of its smallest gap there separates it at the start
     """
     found, deepest = ahead.contacts, least_gap(ahead.contacts, pair.first_ahead, pair.end_ahead)
     is_clear, separates = True, True
@@ -442,7 +480,7 @@ def look_ahead(shapes, begin, ahead, pair, offset, is_convex, valid):
 
 @leaf_kernel
 def least_gap(contacts, first, end):
-    """The row of the least gap among some rows, -1 where there are none."""
+    """Return the row with the smallest gap among the rows from first to end, -1 if there are none."""
     least = -1
     for row in range(first, end):
         if least < 0 or contacts.gap[row] < contacts.gap[least]:
@@ -452,8 +490,11 @@ def least_gap(contacts, first, end):
 
 @leaf_kernel
 def drop_doubtful(contacts, doubt, pair, separates, out):
-    """Leave out the contacts in doubt of a pair, except those along the normal of its least gap that bore in the last step, or,
-    where that direction separates the pair, all of those along it."""
+    """Remove the contacts in doubt of a pair.
+
+    Contacts along the normal of its smallest gap are kept if they carried load in the last step, and all of them if this normal
+    separates the pair (`separates`).
+    """
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
         is_along = dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
@@ -462,8 +503,11 @@ def drop_doubtful(contacts, doubt, pair, separates, out):
 
 @leaf_kernel
 def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
-    """Whether each contact in doubt of a pair has the normal of each contact at the end, of each overlap there if it is not
-    clear, and the least gap there is what those in doubt say."""
+    """Return whether the contacts in doubt of a pair describe its state at the end of the step.
+
+    Each of them must have the normal of each contact at the end, or of each overlap there if the pair is not clear, and must
+    predict the smallest gap there.
+    """
     expected, least = np.inf, np.inf
     for row in range(pair.first, pair.end):
         if doubt.in_doubt[row]:

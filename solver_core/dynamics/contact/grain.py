@@ -5,23 +5,25 @@ A grain along a unit vector d with the coefficients mu_d along it and mu_x acros
 
     T = mu_d^2 d d^T + mu_x^2 (1 - d d^T)
 
-A contact sees the part of T in its plane, a symmetric matrix P of two by two, and friction lies in the ellipse
+The restriction of T to the plane of a contact is a symmetric 2 by 2 matrix P, and friction lies in the ellipse
 
-    lam_t . P^-1 lam_t <= lam_n^2,    the semi-axes of which are the roots of the eigenvalues of P times lam_n.
+    lam_t . P^-1 lam_t <= lam_n^2
 
-Where the grain lies in the plane these are mu_d and mu_x. Where it stands on the plane, as at the end of a log, friction is
-mu_x in all directions. In between the axis along the grain goes from one to the other, and nothing jumps.
+Its semi-axes are lam_n times the square roots of the eigenvalues of P. They are mu_d and mu_x if the grain lies in the plane.
+If the grain is perpendicular to the plane, as at the end of a log, friction is mu_x in all directions. In between, the axis
+along the grain changes continuously.
 
-The scene's rule combines the two coefficients along each axis with that of a surface without a grain. Where both surfaces have
+If one surface has a grain, the rule of the scene combines each of its coefficients with that of the other surface. If both have
 one, P and Q are diagonal in a common basis that need not be orthogonal, P = C diag(p) C^T and Q = C diag(q) C^T, and the rule
-combines each p with its q: C diag(f(p, q)) C^T, with f(p, q) the square of what the rule makes of the roots. For grains that
-are parallel, or cross at a right angle, that is the rule for the coefficients along each axis. For the geometric mean it is the
-geometric mean of matrices (Kubo and Ando 1980, "Means of positive linear operators"), for the minimum the largest ellipse that
-lies in both, and for the maximum the smallest one around both. The product of coefficients is the square of their geometric
-mean, and so are the matrices. As f is of first degree, no basis is needed: the result is x P + y Q with f = x p + y q for both
-pairs (p, q), and q / p are the roots of det(Q - z P) = 0.
+combines each p with its q: C diag(f(p, q)) C^T, where f(p, q) is the square of the combination of their square roots. For
+grains that are parallel or perpendicular, this is the rule for the coefficients along each axis. For the geometric mean it is
+the geometric mean of matrices (Kubo and Ando 1980, "Means of positive linear operators"), for the minimum the largest ellipse
+inside both, and for the maximum the smallest ellipse around both. The product of coefficients is the square of their geometric
+mean, and so is the matrix. f is homogeneous of first degree, so no basis is needed: the result is x P + y Q with f = x p + y q
+for both pairs (p, q), and the ratios q / p are the roots of det(Q - z P) = 0.
 
-The tangents of a contact are turned to the axes of its ellipse. `problem/ellipse.py` makes a disk of it for the solver.
+The tangents of a contact are rotated to the axes of its ellipse. `problem/ellipse.py` scales the ellipse to a disk for the
+solver.
 """
 
 from __future__ import annotations
@@ -40,17 +42,19 @@ __all__ = ["coefficient_along", "coefficient_in_force", "has_all_its_friction"]
 
 Floats = NDArray[np.float64]
 
-STANDS_ON = 1e-20  # squared sine of the angle between a grain and a normal: a smaller one has no direction in the plane
-PROPORTIONAL = 1e-24  # squared relative difference of the roots: below it both matrices are the same but for a factor
-AS_A_DISK = 1e-14  # relative difference of the semi-axes' squares: below it an ellipse is a disk
-NO_FRICTION = 1e-6  # of the larger coefficient of a contact: a smaller one is zero
-AT_ITS_LIMIT = 0.999  # of the friction that there may be, as `memory.is_at_its_limit` has it
+STANDS_ON = 1e-20  # squared sine of the angle between a grain and a normal; below it the grain has no direction in the plane
+PROPORTIONAL = 1e-24  # squared relative difference of the roots; below it both matrices are proportional
+AS_A_DISK = 1e-14  # relative difference of the squared semi-axes; below it an ellipse is a disk
+NO_FRICTION = 1e-6  # fraction of the larger coefficient of a contact; a smaller coefficient counts as zero
+AT_ITS_LIMIT = 0.999  # fraction of the largest friction, as in `memory.is_at_its_limit`
 
 
 @leaf_kernel
 def coefficient_in_force(rules, mu, rotation, pair, problem, k):
-    """The coefficient of contact k, the larger one where one of its bodies has a grain. The tangential rows of the contact and
-    its axes are then turned to the axes of its ellipse, and its `stretch` is written.
+    """Return the coefficient of friction of a contact: the larger one if one of its bodies has a grain.
+
+    In this case the tangential rows and the axes of the contact are rotated to the axes of its ellipse, and its `stretch` is
+    written.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def coefficient_in_force(rules, mu, rotation, pair, problem, k):
 
 @leaf_kernel
 def _turn_rows(rows, c, s):
-    """Turn the second and the third row of three by the angle with the cosine c and the sine s."""
+    """Rotate the second and the third of three rows by the angle with the cosine c and the sine s."""
     for i in range(rows.shape[1]):
         x, y = rows[1, i], rows[2, i]
         rows[1, i], rows[2, i] = c * x + s * y, c * y - s * x
@@ -94,9 +98,13 @@ def _turn_rows(rows, c, s):
 
 @leaf_kernel
 def ellipse_of(rules, mu, rotation, pair, axes):
-    """The ellipse of a contact: the cosine and the sine by which its tangents are turned, and the coefficients along them then.
+    """Return the ellipse of a contact.
 
-    The parameters are those of `coefficient_in_force`; axes: (3, 3) of the contact.
+    Parameters as in `coefficient_in_force`. axes: (3, 3) of the contact.
+
+    Returns
+    -------
+    the cosine and the sine of the rotation of its tangents, and the coefficients along the rotated tangents
     """
     a, b, i = pair
     at_a, at_b = _in_axes(rules, rotation, a, axes), _in_axes(rules, rotation, b, axes)
@@ -115,7 +123,7 @@ def ellipse_of(rules, mu, rotation, pair, axes):
 
 @leaf_kernel
 def _in_axes(rules, rotation, body, axes):
-    """The grain of a body along the normal and the tangents of a contact, zero where it has none."""
+    """Return the components of a body's grain along the normal and the tangents of a contact; zero without a grain."""
     d, turn = rules.grains.direction[body], rotation[body]
     x = turn[0, 0] * d[0] + turn[0, 1] * d[1] + turn[0, 2] * d[2]
     y = turn[1, 0] * d[0] + turn[1, 1] * d[1] + turn[1, 2] * d[2]
@@ -132,7 +140,7 @@ def _is_any(vector):
 
 @leaf_kernel
 def _of_one(rule, grain, along, across, other):
-    """As `ellipse_of`, of a grain (n, t1, t2) against a surface with the coefficient `other` in all directions."""
+    """Return `ellipse_of` for a grain (n, t1, t2) and a surface with the coefficient `other` in all directions."""
     n, t1, t2 = grain
     square = t1 * t1 + t2 * t2
     if square <= STANDS_ON:
@@ -145,7 +153,7 @@ def _of_one(rule, grain, along, across, other):
 
 @leaf_kernel
 def _matrix(grain, along, across):
-    """P of a grain (n, t1, t2), as its entries (1, 1), (1, 2) and (2, 2)."""
+    """Return the entries (1, 1), (1, 2) and (2, 2) of P for a grain (n, t1, t2)."""
     n, t1, t2 = grain
     p, q = along * along, across * across
     return p * t1 * t1 + q * (t2 * t2 + n * n), (p - q) * t1 * t2, p * t2 * t2 + q * (t1 * t1 + n * n)
@@ -153,14 +161,14 @@ def _matrix(grain, along, across):
 
 @leaf_kernel
 def _combined(rule, p, q):
-    """The square of what a rule makes of the roots of p and q; of the product the geometric mean."""
+    """Return the squared combination of the square roots of p and q by a rule; the geometric mean for the product."""
     both = combine_in_kernels(GEOMETRIC_MEAN if rule == PRODUCT else rule, math.sqrt(p), math.sqrt(q))
     return both * both
 
 
 @leaf_kernel
 def _of_two(rule, first, second):
-    """As `ellipse_of`, of two matrices."""
+    """Return `ellipse_of` for two matrices, given by their entries (1, 1), (1, 2) and (2, 2)."""
     (p11, p12, p22), (q11, q12, q22) = first, second
     det_p, det_q = max(0.0, p11 * p22 - p12 * p12), max(0.0, q11 * q22 - q12 * q12)
     mixed = p11 * q22 + p22 * q11 - 2.0 * p12 * q12
@@ -171,7 +179,7 @@ def _of_two(rule, first, second):
         both = trace_p + trace_q
         x = y = _combined(rule, trace_p, trace_q) / both if both > 0.0 else 0.0
     else:
-        # the pairs (p, q) are (2 det P, root) and (root, 2 det Q), each up to a factor
+        # The pairs (p, q) are (2 det P, root) and (root, 2 det Q), each up to a factor.
         root = mixed + math.sqrt(discriminant)
         f, g = _combined(rule, 2.0 * det_p, root), _combined(rule, root, 2.0 * det_q)
         denominator = 4.0 * det_p * det_q - root * root
@@ -184,7 +192,7 @@ def _of_two(rule, first, second):
         large, small = math.sqrt(large), math.sqrt(small)
     if radius <= AS_A_DISK * mean:
         return 1.0, 0.0, large, large
-    # of the half angle, the larger one of sine and cosine first, which loses no digits
+    # For the half angle, the larger of sine and cosine is computed first, which loses no digits.
     if half >= 0.0:
         c = math.sqrt(0.5 * (1.0 + half / radius))
         return c, 0.5 * xy / (radius * c), large, small
@@ -194,7 +202,7 @@ def _of_two(rule, first, second):
 
 @leaf_kernel
 def has_all_its_friction(remembered, axes, stretch, mu):
-    """Whether of a remembered impulse (4,) friction is all that the ellipse of a contact allows.
+    """Return whether a stored impulse (4,) has all the friction that the ellipse of a contact allows.
 
     axes: (3, 3) and stretch: (2,) of the contact. mu: the larger coefficient.
     """
@@ -208,7 +216,7 @@ def has_all_its_friction(remembered, axes, stretch, mu):
 
 
 def coefficient_along(friction: Floats, axes: Floats, stretch: Floats, mu: Floats) -> Floats:
-    """(m,) the coefficients of contacts in the directions of their friction; the larger one where there is no friction.
+    """Return (m,) the coefficients of contacts in the directions of their friction; the larger ones without friction.
 
     Parameters
     ----------

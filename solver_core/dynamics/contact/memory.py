@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel, kernel_part
 
-__all__ = ["ContactMemory", "bore", "is_at_its_limit", "match", "recall", "remember"]
+__all__ = ["ContactMemory", "StoredImpulses", "bore", "is_at_its_limit", "match", "recall", "remember"]
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,16 @@ class ContactMemory(NamedTuple):
     approach: Floats
     taken: Floats
     parting: Floats
+
+
+class StoredImpulses(NamedTuple):
+    """The contact impulses of the previous step for the m contacts of this one.
+
+    impulse: (k, 4) N s, as in `ContactMemory`. row: (m,) the row of each contact in `impulse`, -1 for new contacts.
+    """
+
+    impulse: Floats
+    row: NDArray[np.int64]
 
 
 @kernel

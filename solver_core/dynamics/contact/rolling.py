@@ -24,6 +24,8 @@ body on three points does not roll, and a body that rolls on two bodies could st
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,7 +45,7 @@ from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
 from ..motion.rotation import matrices
 from .borne import moved_by
-from .memory import ContactMemory, match
+from .memory import ContactMemory, StoredImpulses, match
 
 __all__ = ["Rolling"]
 
@@ -57,6 +59,52 @@ POINTS_OF_A_LINE = 2  # loaded contacts of two bodies; with more, one rests on t
 ROUND_ENOUGH = 1e-9  # relative deviation from a sphere that a ball may have
 STILL_SLIDES = 2.0 / 3.0  # fraction of the initial slip; a contact with less in the middle of the step may come to rest
 STILL_ITS_NORMAL = 0.7  # cosine; normals that rotate by more in the step are unrelated
+
+
+class RollingBodies(NamedTuple):
+    """The properties of n bodies that decide whether they may roll.
+
+    in_large_island, flexible: (n,) bodies of large moving islands, and flexible bodies. surface_speed: (n,) m/s, of the fastest
+    point of a deforming surface. is_ball: (n,) balls about their centers of mass. is_flat: (n,) bodies with plane faces only.
+    """
+
+    in_large_island: Flags
+    flexible: Flags
+    surface_speed: Floats
+    is_ball: Flags
+    is_flat: Flags
+
+
+class Supports(NamedTuple):
+    """The support of each of n bodies in the last step.
+
+    points: (n,) the number of loaded contacts. body: (n,) the supporting body, -1 for none. impulse: (n, 6) N s and N m s, of
+    the support on the body about its center of mass.
+    """
+
+    points: NDArray[np.int64]
+    body: NDArray[np.int64]
+    impulse: Floats
+
+
+class PlacedContacts(NamedTuple):
+    """Contacts at one time of a motion, with the positions (n, 3) m of the bodies at that time."""
+
+    contacts: ContactSet
+    position: Floats
+
+
+class ArcMotion(NamedTuple):
+    """The motion w of n bodies in a step.
+
+    start_twist: (n, 6) velocities at its start. twist: (n, 6) the velocities w, as used in J w. mean_twist: (n, 6) the mean
+    velocities of the motion. h: s, the step.
+    """
+
+    start_twist: Floats
+    twist: Floats
+    mean_twist: Floats
+    h: float
 
 
 class Rolling:
@@ -81,8 +129,8 @@ class Rolling:
         predicted = begin.bodies.predicted
         if not anything_turns(predicted, SLOW_ABOUT_AN_AXIS / step):
             return np.zeros(len(contacts), np.bool_), predicted
-        of_bodies = self._island_motion.members, self._bends, self._deformation.speed, self._balls, self._flat
-        return that_roll(begin.model, begin.bodies, state.position, contacts, memory, of_bodies, step, begin.force_time)
+        which = RollingBodies(self._island_motion.members, self._bends, self._deformation.speed, self._balls, self._flat)
+        return rolling_contacts(begin.model, begin.bodies, state.position, contacts, memory, which, step, begin.force_time)
 
     def turning(
         self, begin: Begin, state: State, moved: State, twist: Floats, contacts: ContactSet, which: Flags
@@ -107,12 +155,12 @@ class Rolling:
         reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, begin.h), 0.0)
         scene = moved.position, matrices(moved.orientation), reach, begin.model.collections
         found = detect(self._bodies.shapes, *scene, chosen & (begin.model.dof >= 0), self._bodies.excluded)
-        way = twist_between(state, moved, twist, begin.h)
+        mean = twist_between(state, moved, twist, begin.h)
         # In continued contact, the gap changes by less than twice what gravity causes in a step. More is an impact.
         largest_change = 2.0 * begin.single * begin.least_bounce
-        before, after = (contacts, state.position), (found, moved.position)
-        at_begin = velocities_at_begin(begin.model, begin.bodies, state, moved, twist, chosen)
-        return along_the_way(before, after, which, (at_begin, twist, way, begin.h), largest_change)
+        before, after = PlacedContacts(contacts, state.position), PlacedContacts(found, moved.position)
+        at_start = velocities_at_start(begin.model, begin.bodies, state, moved, twist, chosen)
+        return rolling_bias(before, after, which, ArcMotion(at_start, twist, mean, begin.h), largest_change)
 
 
 def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
@@ -137,28 +185,35 @@ def anything_turns(twist, speed):
 
 
 @kernel
-def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_time):
+def rolling_contacts(model, bodies, position, contacts, memory, which, step, force_time):
     """Return (m,) and (n, 6) as `Rolling.contacts` does.
 
-    of_bodies: (n,) the bodies of large moving islands, flexible bodies, deformation speeds in m/s, balls, and bodies with plane
-    faces only.
+    Parameters
+    ----------
+    model, bodies : the `Model` and the `Prediction` of n bodies
+    position : (n, 3) m, at the start of the step
+    contacts : the m contacts
+    memory : the contact history
+    which : `RollingBodies`
+    step, force_time : s, the time step of the scene, and the time over which forces act
     """
-    m, n, (members, bends, speed, balls, flat) = contacts.gap.size, len(model.dof), of_bodies
+    m, n = contacts.gap.size, len(model.dof)
     # Exclude deforming meshes, whose final shape is unknown, and large moving islands, where the effect is not visible.
-    apart = ~(members | bends | (speed > 0.0))
+    may_roll = ~(which.in_large_island | which.flexible | (which.surface_speed > 0.0))
     rolls, twist = np.zeros(m, np.bool_), bodies.predicted
     turns, some = np.zeros(n, np.bool_), False
     for i in range(n):
         if model.dof[i] >= 0 and square_of(twist[i, 3:]) * step * step > SLOW * SLOW:
-            turns[i], some = apart[i], True
+            turns[i], some = may_roll[i], True
     if not some:
         return rolls, twist
-    points, support, pushed = np.zeros(n, np.int64), np.full(n, -1), np.zeros((n, 6))
+    supports = Supports(np.zeros(n, np.int64), np.full(n, -1), np.zeros((n, 6)))
+    points, support, pushed = supports.points, supports.body, supports.impulse
     old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
-    _stand_alone((model.dof, apart), position, contacts, (memory.impulse, old), turns, (points, support, pushed))
+    _find_supports(model.dof, may_roll, position, contacts, StoredImpulses(memory.impulse, old), turns, supports)
     is_changed = False
     for i in range(n):
-        turns[i] &= 0 < points[i] <= POINTS_OF_A_LINE and not (balls[i] and flat[support[i]])
+        turns[i] &= 0 < points[i] <= POINTS_OF_A_LINE and not (which.is_ball[i] and which.is_flat[support[i]])
         if not turns[i]:
             continue
         v = twist[i] + moved_by(bodies.inverse_mass[model.dof[i]], model.lock[i] * pushed[i])
@@ -175,13 +230,20 @@ def that_roll(model, bodies, position, contacts, memory, of_bodies, step, force_
 
 
 @leaf_kernel
-def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
+def _find_supports(dof, may_roll, position, contacts, stored, turns, out):
     """Find the support of each rotating body in the last step.
 
-    turns: (n,) the rotating bodies; cleared for those with several supports or a movable one. out: (n,) the number of loaded
-    points, (n,) the support, and (n, 6) its impulse about the center of mass.
+    Parameters
+    ----------
+    dof : (n,) the index of each body among those that the solver moves, or -1
+    may_roll : (n,) bodies that may roll, or on which others may roll
+    position : (n, 3) m, at the start of the step
+    contacts : the m contacts
+    stored : `StoredImpulses`
+    turns : (n,) the rotating bodies; cleared for those with several supports or a movable one
+    out : `Supports`, overwritten
     """
-    (impulse, old), (dof, apart), (points, support, pushed) = remembered, of_bodies, out
+    impulse, old, points, support, pushed = stored.impulse, stored.row, out.points, out.body, out.impulse
     for k in range(old.size):
         if old[k] < 0 or not impulse[old[k], 0] > 0.0:
             continue
@@ -190,7 +252,7 @@ def _stand_alone(of_bodies, position, contacts, remembered, turns, out):
             if not turns[body]:
                 continue
             is_another = points[body] > 0 and support[body] != other
-            if dof[other] >= 0 or not apart[other] or is_another:
+            if dof[other] >= 0 or not may_roll[other] or is_another:
                 turns[body] = False
                 continue
             points[body], support[body] = points[body] + 1, other
@@ -230,15 +292,19 @@ def turns_fast(spin, change, share):
 
 
 @kernel
-def along_the_way(before, after, which, motion, largest_change):
+def rolling_bias(before, after, which, motion, largest_change):
     """Return (m, 3), (m, 3) and (m,) as `Rolling.turning` does.
 
-    before, after: the contacts and the positions of bodies (n, 3), at the start and at the end of the motion. motion: the
-    velocities (n, 6) at its start, those used in J w, the mean ones of the motion, and the step in s. largest_change: m, the
-    largest change of gaps.
+    Parameters
+    ----------
+    before, after : `PlacedContacts` at the start and at the end of the motion
+    which : (m,) contacts of rolling bodies, among those at the start
+    motion : `ArcMotion`
+    largest_change : m, the largest change of a gap; larger ones are impacts
     """
-    (contacts, position), (later, to_position) = before, after
-    (at_begin, twist, way, h), slip, now = motion, np.empty(3), np.empty(3)
+    contacts, position, later, to_position = before.contacts, before.position, after.contacts, after.position
+    at_start, twist, way, h = motion.start_twist, motion.twist, motion.mean_twist, motion.h
+    slip, now = np.empty(3), np.empty(3)
     out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
     for k in np.flatnonzero(which):
         a, b, point, gap = contacts.body_a[k], contacts.body_b[k], contacts.point[k], contacts.gap[k]
@@ -257,7 +323,7 @@ def along_the_way(before, after, which, motion, largest_change):
             end = later.point[j] + (0.5 * side * later.gap[j]) * later.normal[j] - to_position[body]
             mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
             told = twist[body, :3] + np.cross(twist[body, 3:], point - position[body])
-            first = at_begin[body, :3] + np.cross(at_begin[body, 3:], begin)
+            first = at_start[body, :3] + np.cross(at_start[body, 3:], begin)
             # The tangential part follows the motion; the normal part follows the change of the gap.
             slip += side * (mean - dot(mean, n) * n)
             now += side * (first - dot(first, n) * n)
@@ -270,7 +336,7 @@ def along_the_way(before, after, which, motion, largest_change):
 
 
 @kernel
-def velocities_at_begin(model, bodies, state, moved, twist, chosen):
+def velocities_at_start(model, bodies, state, moved, twist, chosen):
     """Return (n, 6) the velocities of chosen bodies (n,) at the start of the step.
 
     They are the means of those in the middle of the last step and of `twist` (n, 6), those in the middle of this one. The

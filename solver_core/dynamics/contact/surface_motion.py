@@ -126,7 +126,7 @@ class Surfaces:
 
         The modes of flexible bodies do not count. Parameters as in `SurfaceMotions.drift`.
         """
-        drift = self.deformation.drift(contacts.body_a, contacts.body_b, contacts.point, position, bodies.rotation)
+        drift = self.deformation.surface_velocity(contacts.body_a, contacts.body_b, contacts.point, position, bodies.rotation)
         return drift + self.motions.drift(contacts, position, bodies, h) if len(self.motions) else drift
 
 

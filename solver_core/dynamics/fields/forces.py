@@ -80,8 +80,12 @@ class Effects(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A body as a field sees it: where it is, its velocity, its place seen from the field's object, the way to it from where
-    the field acts, how far that is, and the direction of the field there."""
+    """A body relative to a field.
+
+    place: m, world position of the body. velocity: m/s. from_origin: m, its position relative to the object of the field. way:
+    m, its position relative to the point of action of the field. distance: m, the length of `way`. normal: direction of the
+    field at the point of action.
+    """
 
     place: tuple[float, float, float]
     velocity: tuple[float, float, float]
@@ -93,7 +97,7 @@ class Seen(NamedTuple):
 
 @leaf_kernel
 def _unit(v):
-    """v with length 1; zero stays zero."""
+    """Return v scaled to length 1, or zero for zero."""
     length = norm(v)
     return scaled(1.0 / length, v) if length > 0.0 else v
 
@@ -240,7 +244,8 @@ def _feel(table, f, b, place, velocity, out):
 
 @kernel
 def accumulate(table, fields, bodies, position, velocity, out):
-    """Add to `Effects` (n,) those of some fields (g,) on some bodies (k,), with positions and velocities (n, 3) of all."""
+    """Add the effects of some fields (g,) on some bodies (k,) to `Effects` of n bodies, with their positions and velocities
+    (n, 3)."""
     for b in bodies:
         place, own = vec(position, b), vec(velocity, b)
         for f in fields:

@@ -58,7 +58,7 @@ class Pull:
         u, w, h = product(jacobian, predicted), 2.0 * math.pi * FREQUENCY, begin.h
         away = np.asarray(self.to) - (state.position[self.body] + arm)
         wanted = h * (w * w * (away - h * u) - 2.0 * w * u) / ((1.0 + w * h) * (1.0 + w * h))
-        # of a body that cannot move along some axis what it can
+        # A body with locked axes moves along the free ones only.
         ease, axes = eigen_of_each(product(jacobian, inverse_mass)[None])
         moves = ease[0] > NO_EASE * ease[0, -1]
         along = product(axes[0].T, wanted)

@@ -56,13 +56,16 @@ class FieldFrames:
         return self.spec.absorbers if any(field.absorbed for field in self.spec.fields) else ()
 
     def boxes_of_absorber(self, number: int, frame: int, turn: Floats, place: Floats) -> Floats:
-        """(t, 6) boxes around the triangles of an absorber at a frame, whose axes are turned (3, 3) and placed (3,)."""
+        """Return (t, 6) boxes around the triangles of an absorber at a frame.
+
+        number: of the absorber. turn, place: (3, 3) and (3,) m, the pose of its object.
+        """
         absorber = self.absorbers[number]
         vertices = product(at(absorber.vertices, frame, 2), turn.T) + place
         return triangle_boxes(vertices, np.asarray(absorber.triangles), absorber.margin)
 
     def table(self, frame: int) -> FieldTable:
-        """The fields as they are at a frame; those that a body carries in its frame."""
+        """Return the fields at a frame. Fields that a body carries are in the frame of this body."""
         fields, start = self.spec.fields, self.spec.frame_start
         vertices = [at(field.vertices, frame, 2) for field in fields]
         triangles = [np.asarray(field.triangles, dtype=np.int64) for field in fields]
@@ -133,7 +136,7 @@ def starts(parts: list[Any]) -> NDArray[np.int64]:
 
 
 def absorbing_boxes(absorber: AbsorberSpec, frame: int) -> Floats:
-    """(t, 6) boxes around its triangles, over the way that they come from the frame before."""
+    """Return (t, 6) boxes around the triangles of an absorber during the motion from the previous frame."""
     now, before = (
         triangle_boxes(at(absorber.vertices, one, 2), absorber.triangles, absorber.margin) for one in (frame, max(frame - 1, 0))
     )

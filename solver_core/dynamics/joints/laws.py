@@ -6,16 +6,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import sine_and_cosine
 from ..motion.rotation import matrices
 from .coordinates import measured
 from .limits import row_value
-from .table import AT_LEAST, AT_MOST, HOLD, SPRING
+from .table import AT_LEAST, AT_MOST, HOLD, SPRING, Frames
 
-__all__ = ["JOINT_COMPLIANCE", "laws", "laws_about", "weigh"]
+__all__ = ["JOINT_COMPLIANCE", "EndMotion", "JointPose", "laws", "laws_about", "weigh"]
+
+Floats = NDArray[np.float64]
 
 # Compliance of joint rows, relative to their inverse mass. Redundant rows, and rows that conflict a little, then share the load
 # in a unique way, and a straight chain between two fixed points can carry load.
@@ -25,6 +30,29 @@ STIFF = 4.0  # limit on h^2 k / m of all springs of a body; stiffer springs use 
 # The same for a flexible body: its fastest oscillating mode, W = 4, leaves this much of 4 (1 + a W) - W.
 STIFF_BENDING = 1.75
 LEAST_STIFF = 1e-4  # smallest h^2 k / m that is used; the weight is then that of zero stiffness to eight digits
+
+
+class JointPose(NamedTuple):
+    """The frames of joints, and what is needed to measure their coordinates.
+
+    frames: of j joints. active: (j,) the joints that hold. angle: (j, 3) rad, the last angles.
+    """
+
+    frames: Frames
+    active: NDArray[np.bool_]
+    angle: Floats
+
+
+class EndMotion(NamedTuple):
+    """A motion of n bodies over a step.
+
+    v: (dof,) m/s and rad/s. offset: (moving + 1,) as in a `System`. position: (n, 3) m and orientation: (n, 4), at its end.
+    """
+
+    v: Floats
+    offset: NDArray[np.int64]
+    position: Floats
+    orientation: Floats
 
 
 @kernel
@@ -60,15 +88,19 @@ def _stiffness(rows, fixed, r, h):
 
 
 @kernel
-def laws_about(rows, fixed, where, motion, times, recovery_speed):
+def laws_about(rows, fixed, pose, motion, times, recovery_speed):
     """Return `laws` of rows linearized about a motion.
 
-    where: the `Frames`, which joints are active (j,), and their angles (j, 3). motion: velocities (dof,), the offset of those
-    of each body, and the positions (n, 3) and orientations (n, 4) to which they lead.
+    Parameters
+    ----------
+    rows, fixed : `Rows` and `Fixed` of the joints
+    pose : `JointPose`
+    motion : `EndMotion`
+    times : `StepTimes`
+    recovery_speed : lengths per second
     """
-    (frames, held, angle), (v, offset, position, orientation) = where, motion
-    after = measured(frames, held, position, matrices(orientation), angle)
-    rate = rates(rows, fixed, frames, after, offset, v, times[0])
+    after = measured(pose.frames, pose.active, motion.position, matrices(motion.orientation), pose.angle)
+    rate = rates(rows, fixed, pose.frames, after, motion.offset, motion.v, times.h)
     return laws(rows, fixed, rate, times, recovery_speed, JOINT_COMPLIANCE)
 
 
@@ -92,10 +124,15 @@ def rates(rows, fixed, frames, after, offset, v, h):
 def laws(rows, fixed, rate, times, recovery_speed, compliance):
     """Return the bias (t, 3), and the bounds and compliance (t, 3, 3), of joint rows.
 
-    rate: (r,) m/s, of coordinates in addition to J v. times: s, the step, and the time over which forces act. recovery_speed:
-    lengths per second. compliance: relative to the inverse mass of a row.
+    Parameters
+    ----------
+    rows, fixed : `Rows` and `Fixed` of the joints, with r rows in t triples
+    rate : (r,) m/s, of coordinates in addition to J v
+    times : `StepTimes`
+    recovery_speed : lengths per second, the largest rate at which constraint errors are corrected
+    compliance : relative to the inverse mass of a row
     """
-    (h, force_time), t = times, fixed.bodies.shape[0]
+    h, force_time, t = times.h, times.force_time, fixed.bodies.shape[0]
     bias, box = np.zeros((t, 3)), np.zeros((t, 3, 3))
     for r in range(rows.joint.size):
         kind, scale = rows.kind[r], fixed.scale[r]

@@ -33,10 +33,10 @@ from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.disjoint_sets import connected
 from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
-from ..model.predict import Begin, Bend
+from ..model.predict import Begin, Bend, StepTimes
 from .attached import Attached, bent_frames, modal_rows
 from .coordinates import measured
-from .laws import JOINT_COMPLIANCE, laws, laws_about, weigh
+from .laws import JOINT_COMPLIANCE, EndMotion, JointPose, laws, laws_about, weigh
 from .limits import farthest_off, row_direction, row_value
 from .table import AT_MOST, SPRING, Chosen, Frames, Rows
 from .tension import FOLLOWED, held_in_line
@@ -124,12 +124,17 @@ class Followed(NamedTuple):
 
     rows: Rows
     fixed: Fixed
-    frames: Frames
-    held: NDArray[np.bool_]
-    angle: Floats
-    times: tuple[float, float]
+    pose: JointPose
+    times: StepTimes
     recovery_speed: float
     state: State
+
+
+class JointLevers(NamedTuple):
+    """The ends of j joints. body: (j, 2), -1 for the world. lever: (j, 2, 3) m, from the body's center of mass to the joint."""
+
+    body: Ints
+    lever: Floats
 
 
 class JointStep:
@@ -160,8 +165,8 @@ class JointStep:
         bent = bent_frames(frames, ends, state.modal)
         bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
         self._fixed = fixed = empty(r, t, widest)
-        joints = chosen.rows, chosen.held, angle
-        before, self.off = begin_rows(bent, joints, begin.model, state.position, begin.bodies, fixed)
+        pose = JointPose(bent, chosen.held, angle)
+        before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, fixed)
         self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
         if bend is not None and len(ends.joint):
             rows, modes, first = modal_rows(
@@ -308,9 +313,10 @@ class JointStep:
         force_time: s, over which forces act. recovery_speed: lengths per second, the largest rate at which constraint errors
         are corrected.
         """
-        where = bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle
-        motion = v, self._begin.offset, moved.position, moved.orientation
-        return self._with(*laws_about(self._rows, self._fixed, where, motion, (self._begin.h, force_time), recovery_speed))
+        pose = JointPose(bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle)
+        motion = EndMotion(v, self._begin.offset, moved.position, moved.orientation)
+        times = self._begin.times._replace(force_time=force_time)
+        return self._with(*laws_about(self._rows, self._fixed, pose, motion, times, recovery_speed))
 
     def followed(self, force_time: float, recovery_speed: float) -> Followed | None:
         """Return the joints for kernels. Parameters as in `rows`.
@@ -319,10 +325,9 @@ class JointStep:
         """
         if self._bounds is not None or self.has_lost.any() or self._begin.bend is not None:
             return None
-        times = self._begin.h, force_time
-        return Followed(
-            self._rows, self._fixed, self._frames, self._chosen.held, self._angle, times, recovery_speed, self._state
-        )
+        pose = JointPose(self._frames, self._chosen.held, self._angle)
+        times = self._begin.times._replace(force_time=force_time)
+        return Followed(self._rows, self._fixed, pose, times, recovery_speed, self._state)
 
     def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
         """Return the rows with a given bias (t, 3) from an earlier solve of this step."""
@@ -340,7 +345,8 @@ class JointStep:
 
     def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
         """Return the rows with given rates (r,) m/s of their coordinates in addition to J v."""
-        return self._with(*laws(self._rows, self._fixed, rate, (self._begin.h, force_time), recovery_speed, compliance))
+        times = self._begin.times._replace(force_time=force_time)
+        return self._with(*laws(self._rows, self._fixed, rate, times, recovery_speed, compliance))
 
     def _with(self, bias: Floats, box: Floats) -> JointRows:
         """Return the rows with a bias (t, 3) and bounds (t, 3, 3)."""
@@ -364,17 +370,17 @@ class JointStep:
         return largest * self._begin.h
 
     def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
-        """Return the energy that joints add in the step although they hold their bodies.
+        """Return the energy that constraints of joints add in the step.
 
-        Joints that hold do no work unless the step is too long for how fast their bodies turn. Joints that transmit their
-        thresholds hold nothing and are left out.
+        They do no work unless the step is too long for the rotation of their bodies. Joints that transmit their thresholds are
+        not constraints and do not count.
 
         Parameters
         ----------
         impulse : (t, 3) N s, of the rows
-        rows : the rows that the step was solved with, and the straight ones
-        drift : the drift in lengths that joints may have, along which work is allowed
-        recovery_speed : lengths a second, at which joints that are far off pull their bodies back, which is allowed as well
+        rows : the rows that the step was solved with, and the first-order rows
+        drift : lengths, the allowed drift of joints, along which work is allowed
+        recovery_speed : lengths per second, at which large constraint errors are corrected; this work is allowed as well
 
         Returns
         -------
@@ -390,9 +396,9 @@ class JointStep:
         """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
         if self.is_bond.any():
             impulse = np.where(self.is_bond[:, None], 0.0, impulse)
-        begin, ends = self._begin, (self._frames.body, self._lever)
-        bodies = begin.model.dof, begin.bodies.inverse_mass
-        if not may_swing(self._rows, self._fixed, impulse, ends, bodies, (begin.h, begin.force_time)):
+        begin, levers = self._begin, JointLevers(self._frames.body, self._lever)
+        inverse_mass = begin.bodies.inverse_mass
+        if not may_swing(self._rows, self._fixed, impulse, levers, begin.model.dof, inverse_mass, begin.times):
             return NO_BODIES, NO_INERTIA
         on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
         held = self._chosen.held
@@ -416,14 +422,25 @@ def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
 
 
 @kernel
-def begin_rows(frames, joints, model, position, bodies, out):
+def begin_rows(pose, rows, model, position, bodies, out):
     """Fill a `Fixed`, except for the weights of springs and the contribution of modes.
 
-    joints: their rows, which are active (j,), and their last angles (j, 3). position: (n, 3). bodies: the `Prediction` of the
-    step. Returns the `Coordinates` at the start of the step, and the largest constraint error in lengths.
+    Parameters
+    ----------
+    pose : `JointPose` of j joints
+    rows : their `Rows`
+    model : `Model` of n bodies
+    position : (n, 3) m, at the start of the step
+    bodies : the `Prediction` of the step
+    out : `Fixed`, written
+
+    Returns
+    -------
+    before : the `Coordinates` at the start of the step
+    farthest : lengths, the largest constraint error
     """
-    rows, held, angle = joints
-    before, off = measured(frames, held, position, bodies.rotation, angle), np.zeros(held.size)
+    frames = pose.frames
+    before, off = measured(frames, pose.active, position, bodies.rotation, pose.angle), np.zeros(pose.active.size)
     farthest_off(rows, frames, before, off)
     farthest = 0.0
     for j in range(off.size):
@@ -479,15 +496,21 @@ def _quadratic(row, matrix):
 
 
 @kernel
-def may_swing(rows, fixed, impulse, ends, bodies, times):
-    """Return whether `held_in_line` may apply to a body under tension from row impulses (t, 3).
+def may_swing(rows, fixed, impulse, levers, dof, inverse_mass, times):
+    """Return whether `held_in_line` may apply to a body under tension.
 
     This is so if the sum of force times lever of a body comes near its bound.
 
-    ends: (j, 2) bodies of joints, and (j, 2, 3) m, their levers. bodies: (n,) degrees of freedom, and (moving, 6, 6) inverse
-    masses. times: s, the step, and the time over which forces act.
+    Parameters
+    ----------
+    rows, fixed : `Rows` and `Fixed` of the joints
+    impulse : (t, 3) N s, of the rows
+    levers : `JointLevers`
+    dof : (n,) the index of each body among those that the solver moves, or -1
+    inverse_mass : (moving, 6, 6)
+    times : `StepTimes`
     """
-    (body, lever), (dof, inverse_mass), (h, force_time) = ends, bodies, times
+    body, lever, h, force_time = levers.body, levers.lever, times.h, times.force_time
     pull, bound = np.zeros((body.shape[0], 3)), np.zeros(inverse_mass.shape[0])
     for r in range(rows.joint.size):
         if rows.coordinate[r] < 3:
@@ -525,17 +548,19 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 @kernel
 def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
-    """The work of rows that hold: impulses times the mean speed of their coordinates in the step, less what is allowed.
+    """Return the work of locked and limited rows in excess of the allowed work.
+
+    The work is the impulse times the mean speed of the coordinate in the step.
 
     Parameters
     ----------
     rows : Rows
     fixed : Fixed
     impulse : (t, 3) N s
-    turning : (t, 3) m/s, the speeds that come of the turning of rows in the step
-    drift : lengths by which each row may move
+    turning : (t, 3) m/s, the speeds due to the rotation of rows in the step
+    drift : lengths, the allowed motion of each row
     h : s, the step
-    recovery_speed : lengths a second at which a row that is farther off than it can recover in the step is pulled back
+    recovery_speed : lengths per second, at which a constraint error is corrected that is too large for one step
 
     Returns
     -------

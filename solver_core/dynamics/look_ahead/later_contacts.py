@@ -115,7 +115,7 @@ class LaterContacts:
         is_fixed = (links < 0) | ~self._movable[links]
         on_axle = turns & ~self._movable
         on_axle[links[is_fixed.any(axis=1)[:, None] & ~is_fixed]] = True
-        on_axle &= ~self._deformation.follows_keys()
+        on_axle &= ~self._deformation.moves_by_keyframes()
         a, b = contacts.body_a, contacts.body_b
         return on_axle[a] & on_axle[b] & (turns[a] | turns[b])
 
@@ -154,7 +154,7 @@ class LaterContacts:
         reach = self._impacts.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
         quick = reach > self._negligible * motion.share
         # Meshes deformed by shape keys are not at their final shape here.
-        still = ~self._deformation.follows_keys()
+        still = ~self._deformation.moves_by_keyframes()
         after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
         a, b = after.body_a, after.body_b
         kept = (movable[a] | movable[b]) & still[a] & still[b]
@@ -204,7 +204,7 @@ class LaterContacts:
 
         Pairs that touch from the start, and meshes that deform, use their contacts in `before` at any distance.
         """
-        still = ~self._deformation.follows_keys()
+        still = ~self._deformation.moves_by_keyframes()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
         return merged(before.chosen(are_among(before.ends, met.bodies[~clear], len(self._size))), first)
@@ -238,7 +238,7 @@ class LaterContacts:
         still = np.zeros_like(position)
         scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
         contacts = detect_all(self._shapes, scene, whole=self._deformation.bends, walks=self._kept.walks)
-        return self._deformation.spanning(contacts, position, rotation, self._rest)
+        return self._deformation.without_redundant(contacts, position, rotation, self._rest)
 
     def stated_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
         """Return contacts found at times (m,) s of a motion, with points and gaps mapped to its start."""
@@ -254,7 +254,7 @@ class LaterContacts:
         modes = self._deformation.modes_at(*where, contacts.point, motion.position, motion.rotation)
         if modes is None:
             return speed
-        return speed + dots(self._deformation.bent_drift(*where, modes), contacts.normal)
+        return speed + dots(self._deformation.modal_surface_velocity(*where, modes), contacts.normal)
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b

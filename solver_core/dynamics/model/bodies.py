@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid bodies as arrays: what is constant through a simulation, and the state that a step moves on."""
+"""Rigid bodies as arrays: the constants of a simulation, and the state that a step changes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,21 @@ RIGID = 6  # degrees of freedom of a rigid body, those of its twist; they are th
 
 
 class Model(NamedTuple):
-    """The constants of all bodies, as kernels take them; n bodies, of which `moving` are moved by the solver.
+    """The constants of n bodies for kernels. The solver moves `moving` of them.
 
-    dof: (n,) index among the moving bodies, -1 for the others. mass: (n,) kg, inertia: (n, 3, 3) kg m^2 about the centre of
-    mass in body axes; axes: (n, 3, 3), moments: (n, 3), its `principal_axes`. lock: (n, 6) 1 for free and 0 for locked world
-    axes, linear then angular. damping: (n, 2) fractions of linear and angular velocity lost in a second. mu: (n, 2) static and
-    dynamic; restitution: (n,). size: (n,) m, half the largest extent, infinite for planes. collections: (n,) bit masks.
-    gravity: (3,) m/s^2.
+    Attributes
+    ----------
+    dof : (n,) index among the moving bodies, -1 for others
+    mass : (n,) kg
+    inertia : (n, 3, 3) kg m^2, about the center of mass in body axes
+    axes, moments : (n, 3, 3) and (n, 3) kg m^2, its `principal_axes`
+    lock : (n, 6) 1 for free and 0 for locked world axes, linear then angular
+    damping : (n, 2) fractions of linear and angular velocity lost per second
+    mu : (n, 2) coefficients of static and dynamic friction
+    restitution : (n,)
+    size : (n,) m, half the largest extent, infinite for planes
+    collections : (n,) bit masks
+    gravity : (3,) m/s^2
     """
 
     dof: NDArray[np.int64]
@@ -61,9 +69,11 @@ class Model(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a step changes: position (n, 3) of the centres of mass, orientation (n, 4), velocity (n, 3) of the centres of mass,
-    and angular momentum (n, 3) about them, world axes. Velocities and momenta belong to the middle of the step (leapfrog).
-    modal, modal_velocity: (k,) how far bodies are bent in their modes, one body after the other, and how fast.
+    """The state of n bodies. Velocities and momenta belong to the middle of the last step (leapfrog).
+
+    position, velocity: (n, 3) m and m/s, of the centers of mass. orientation: (n, 4) quaternions. angular_momentum: (n, 3) N m
+    s about the centers of mass, world axes. modal, modal_velocity: (k,) m sqrt(kg) and m/s sqrt(kg), of flexible bodies,
+    concatenated.
     """
 
     position: Floats
@@ -76,8 +86,11 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Bodies:
-    """What of the bodies is constant: their model; shapes in centre-of-mass frames; where each centre of mass lies in its body
-    frame, (n, 3) m; and which bodies do not collide, (k, 2) sorted pairs."""
+    """The constant data of n bodies.
+
+    model: their constants. shapes: in center-of-mass frames. center_of_mass: (n, 3) m, in body frames. excluded: (k, 2) sorted
+    pairs of bodies that do not collide.
+    """
 
     model: Model
     shapes: ShapeTable
@@ -86,7 +99,7 @@ class Bodies:
 
 
 def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
-    """Arrays and first state of a validated scene, without modes: a body's modes are counted where they are computed."""
+    """Return the constants and the first state of the bodies of a validated scene. `Bending` adds the modes to the state."""
     n = len(spec.bodies)
     moving = np.array([body.kind is BodyKind.ACTIVE for body in spec.bodies], dtype=bool)
     center, mass, inertia = np.zeros((n, 3)), np.ones(n), np.tile(np.eye(3), (n, 1, 1))
@@ -101,7 +114,7 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
     for i, body in enumerate(spec.bodies):
         if body.shape.kind is ShapeKind.NONE:
             collections[i] = 0
-            # it has no extent, and its rotation has to count as motion
+            # The body has no extent, but its rotation has to count as motion.
             table.radius[i] = radius_of_link(body)
             size[i] = table.radius[i] or np.inf
     orientation = np.array([body.orientation for body in spec.bodies], dtype=float).reshape(n, 4)
@@ -136,7 +149,10 @@ def build_bodies(spec: SceneSpec) -> tuple[Bodies, State]:
 
 
 def _size(shape: ShapeSpec) -> float:
-    """Half the largest extent in m, by which rest offsets scale; infinite where another body's size must count."""
+    """Return half the largest extent in m, to which rest offsets are relative.
+
+    The result is infinite for half-spaces and for shapes without extent, so that the size of the other body counts.
+    """
     lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
     for part in parts(shape):
         if part.shape.kind is ShapeKind.PLANE or not len(part.shape.vertices):
@@ -152,25 +168,30 @@ def _size(shape: ShapeSpec) -> float:
 
 
 def to_center_of_mass(path: Floats, center: Floats) -> Floats:
-    """The path (frames, 7) of a centre of mass, which is at `center` (3,) in the body frame whose path is given."""
+    """Return the path (frames, 7) of a center of mass from that of its body frame. center: (3,) m, in the body frame."""
     arm = rotate(np.ascontiguousarray(path[:, 3:]), np.tile(center, (len(path), 1)))
     return np.concatenate([path[:, :3] + arm, path[:, 3:]], axis=1)
 
 
 def angular_momentum(inertia: Floats, orientation: Floats, angular: Floats) -> Floats:
-    """(3,) that of a body with inertia (3, 3) in body axes, which turns with an angular velocity (3,) in world axes."""
+    """Return the angular momentum (3,) N m s of a body, world axes.
+
+    inertia: (3, 3) kg m^2 in body axes. orientation: (4,). angular: (3,) rad/s in world axes.
+    """
     return momenta(matrices(orientation[None]), inertia[None], angular[None])[0]
 
 
 def momenta(rotation: Floats, inertia: Floats, angular: Floats) -> Floats:
-    """(n, 3) angular momenta of bodies with rotations and inertia tensors (n, 3, 3), the latter in body axes, that turn with
-    angular velocities (n, 3) in world axes."""
+    """Return the angular momenta (n, 3) N m s of bodies, world axes.
+
+    rotation: (n, 3, 3). inertia: (n, 3, 3) kg m^2 in body axes. angular: (n, 3) rad/s in world axes.
+    """
     back = rotation.transpose(0, 2, 1)
     return product(rotation, product(inertia, product(back, angular[..., None])))[..., 0]
 
 
 def to_body_frames(bodies: Bodies, state: State) -> tuple[Floats, Floats]:
-    """Poses (n, 7) and velocities (n, 6) of the body frames, from those of the centres of mass."""
+    """Return the poses (n, 7) and velocities (n, 6) of the body frames, from those of the centers of mass."""
     arm = rotate(state.orientation, bodies.center_of_mass)
     rotation = matrices(state.orientation)
     back = rotation.transpose(0, 2, 1)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a simulation hands out for every frame: poses, velocities, the statistics of the frame's steps, and its contacts where
-they were asked for."""
+"""The output of a simulation for a frame: poses, velocities, statistics of its steps, and contacts on request."""
 
 from __future__ import annotations
 
@@ -27,38 +26,47 @@ __all__ = [
 Singles = NDArray[np.float32]
 Bodies = NDArray[np.int32]
 
-# What of a checkpoint a simulation of another scene takes up with a frame, besides the frame itself.
+# Arrays of a checkpoint from which a simulation of another scene can continue, in addition to the frame itself.
 TAKEN_UP = ("last_step", "sleep_untouched", "joint_angle", "joint_twist", "joint_attached", "modal_velocity")
 
 
 class ContactState(IntEnum):
-    """What a contact does at the end of a step."""
+    """The state of a contact at the end of a step."""
 
-    SEPARATING = 0  # it bears nothing: a gap, or bodies that part
+    SEPARATING = 0  # without load: the bodies have a gap or separate
     STICKING = 1
-    SLIDING = 2  # it bears, and slips faster than what counts as rest (`build.stick_speed`)
+    SLIDING = 2  # loaded, with more slip than counts as rest (`build.stick_speed`)
 
 
 @dataclass(frozen=True)
 class FrameStatistics:
-    """One entry a time step of the frame, in order.
+    """The statistics of the time steps of a frame, in order. Arrays have the shape (steps,) unless stated otherwise.
 
-    Every array has the shape (steps,) unless it says more. status holds the values of `solver_core.Status`; iterations,
-    factorisations and contacts are counts; found (steps, len(Found)) is how many islands were solved by what each of
-    `solver_core.Found` names; solves is how often the step was solved, once for what touched at its begin and again with what
-    the motion ran into, cuts how often it was cut at an impact into shorter ones, 0 for a whole step; relative_error is (28) of
-    Kaufman et al. 2008 and residual is their (29) in J; cone, complementarity, dissipation and natural_map (of pivoting its
-    static_map) are the relative Coulomb residuals as `solver_core.residuals` measures them; worst_pair (steps, 2) are the
-    indices of the bodies at the worst of these contacts, -1 when there is none; deepest_overlap in m is that of the two bodies
-    deepest_pair (steps, 2), which are deepest in each other for the size of the smaller one, and overlap_ratio the same in its
-    half extents, 0 when nothing overlaps as the step begins or ends; chosen_normals counts the contacts with an impulse along a
-    normal that is a choice, see `collision.chosen_normals`, and chosen_pair (steps, 2) are the two bodies with the most of
-    them, -1 when there is none; spin in rad is how far the body spinning_body turns in one of the scene's time steps, of those
-    with contacts the one that turns farthest, -1 when none has any; violations (steps, len(Violation)) counts what the contact
-    law does not explain, each kind that `model.violations.Violation` names, and violating_pairs (steps, len(Violation), 2) are
-    the two bodies of the first of each, -1 when there is none; asleep counts the bodies that slept through the step, whose
-    contacts are in none of these figures, and moving those in large islands in motion, which are solved to the tolerance in
-    motion; seconds is wall time.
+    Attributes
+    ----------
+    status : values of `solver_core.Status`
+    contacts, islands, iterations, factorisations : counts
+    solves : number of solves: the first with the contacts at the start, the others with contacts that the motion violated
+    found : (steps, len(Found)) number of islands solved by each method of `solver_core.Found`
+    cuts : number of times that the step was split into partial steps, 0 for a whole step
+    asleep : number of bodies that slept through the step; their contacts do not count in any figure
+    moving : number of bodies in large moving islands, which are solved to the moving tolerance
+    relative_error : (28) of Kaufman et al. 2008
+    residual : J, (29) of Kaufman et al. 2008
+    cone, complementarity, dissipation, natural_map : relative Coulomb residuals, as in `solver_core.residuals`; with pivoting,
+        natural_map is its static_map
+    worst_pair : (steps, 2) bodies of the contact with the largest residual, -1 for none
+    deepest_overlap : m, of the pair with the largest overlap relative to the half size of its smaller body, at the start or the
+        end of the step; 0 for none
+    overlap_ratio : the same relative to this half size
+    deepest_pair : (steps, 2) its bodies
+    chosen_normals : number of loaded contacts with an ambiguous normal, see `collision.chosen_normals`
+    chosen_pair : (steps, 2) the bodies with the most of them, -1 for none
+    spin : rad per full time step, the largest rotation of a body with contacts
+    spinning_body : this body, -1 for none
+    violations : (steps, len(Violation)) number of violations of the contact law, see `model.violations.Violation`
+    violating_pairs : (steps, len(Violation), 2) the bodies of the first one of each kind, -1 for none
+    seconds : wall time
     """
 
     status: NDArray[np.int64]
@@ -92,17 +100,17 @@ class FrameStatistics:
 
 @dataclass(frozen=True)
 class FrameImpacts:
-    """The impacts of two bodies in the steps of a frame, one row for each step and each two bodies that met in it.
+    """The impacts in the steps of a frame, one row for each step and each pair of bodies that collided in it.
 
     Attributes
     ----------
     time : (k,) s of simulated time since the first frame
     body_a, body_b : (k,) indices of bodies, a < b
-    point : (k, 3) m, world, the mean of the contacts that closed, by their impulses
+    point : (k, 3) m, world, the mean of the contacts that closed, weighted by impulse
     normal : (k, 3) unit, from a to b
     impulse : (k,) N s, the sum of their normal impulses in the step
-    speed : (k,) m/s, at which the fastest of them closed
-    energy : (k,) J, that their normal impulses took; negative in a step in which bodies rebound faster than they closed
+    speed : (k,) m/s, the largest closing speed
+    energy : (k,) J, absorbed by their normal impulses; negative in a step in which bodies rebound faster than they closed
     """
 
     time: NDArray[np.float64]
@@ -117,19 +125,19 @@ class FrameImpacts:
 
 @dataclass(frozen=True)
 class FrameScrapes:
-    """What friction dissipated in all steps of a frame, one row for each two bodies that slid on each other.
+    """The work of friction in all steps of a frame, one row for each pair of bodies that slid. Means are weighted by energy.
 
     Attributes
     ----------
-    time : (k,) s of simulated time since the first frame, the mean by energy
+    time : (k,) s of simulated time since the first frame, mean
     body_a, body_b : (k,) indices of bodies, a < b
-    point : (k, 3) m, world, the mean of the contacts by energy
-    spread : (k, 3) m, the standard deviation of the contacts of a step about their mean along the world axes, by energy
+    point : (k, 3) m, world, mean of the contacts
+    spread : (k, 3) m, standard deviation of the contacts of a step along the world axes
     normal : (k, 3) unit, world, from a to b
-    slip : (k, 3) m/s, world, velocity of b against a along the surface, the mean by energy
-    impulse : (k,) N s, of friction while the bodies slid
+    slip : (k, 3) m/s, world, velocity of b relative to a along the surface, mean
+    impulse : (k,) N s, of friction during sliding
     energy : (k,) J, dissipated
-    duration : (k,) s, for which the bodies slid
+    duration : (k,) s, of sliding
     """
 
     time: NDArray[np.float64]
@@ -160,14 +168,25 @@ NOTHING_SCRAPED = FrameScrapes(
 
 @dataclass(frozen=True)
 class FrameContacts:
-    """The m contacts of a frame's last time step, in single precision, and the impacts and scrapes of all of its steps.
+    """The m contacts of the last time step of a frame, in single precision, and the impacts and scrapes of all its steps.
 
-    Contacts of bodies that sleep are not among them. body_a, body_b: (m,) indices of bodies, a < b. point: (m, 3) m, world.
-    normal: (m, 3) unit, world, from a to b. force: (m,) N, the normal force; friction: (m, 3) N, world, on body b. slip: (m, 3)
-    m/s, world, of b against a along the surface. gap: (m,) m as the step began, negative for an overlap. mu: (m,) the
-    coefficient in force, in the direction of the friction where a surface has a grain. ellipse: (m, 2, 3) world, the semi-axes
-    of the ellipse that bounds friction, for a normal force of 1; zero where the bound is a circle of radius mu. state: (m,)
-    values of `ContactState`. Forces are the step's impulses over the time that forces act in it, on average.
+    Contacts of sleeping bodies are not included. Forces are means over the step: its impulses divided by the time over which
+    forces act.
+
+    Attributes
+    ----------
+    body_a, body_b : (m,) indices of bodies, a < b
+    point : (m, 3) m, world
+    normal : (m, 3) unit, world, from a to b
+    force : (m,) N, normal force
+    friction : (m, 3) N, world, on body b
+    slip : (m, 3) m/s, world, velocity of b relative to a along the surface
+    gap : (m,) m at the start of the step, negative for an overlap
+    mu : (m,) effective coefficient of friction; in the direction of the friction if a surface has a grain
+    ellipse : (m, 2, 3) world, semi-axes of the ellipse that bounds friction, for a unit normal force; zero if the bound is a
+        circle of radius mu
+    state : (m,) values of `ContactState`
+    impacts, scrapes : of all steps of the frame
     """
 
     body_a: Bodies
@@ -190,16 +209,21 @@ class FrameContacts:
 
 @dataclass(frozen=True)
 class Frame:
-    """State at the end of a frame.
+    """The state at the end of a frame.
 
-    poses: (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world. velocities:
-    (bodies, 6) linear velocity in m/s of the body frame's origin and angular velocity in rad/s, world axes. statistics: of the
-    steps that led here from the frame before, empty arrays for the first frame. reactions: (joints, 6) force in N on body B of
-    every joint, and torque in N m about the joint, world axes, the mean over the frame; broken: (joints,) which are gone.
-    giving_way: (joints,) m, or rad times a length at which forces turn bodies as easily as they move them: how far those are
-    from where they may be that come no nearer, as they contradict each other or what they hold; 0 of all others. contacts: None
-    where they were not asked for, and at the first frame. modal: (k,) m sqrt(kg), how far bodies that bend are in their modes,
-    one body after the other.
+    Attributes
+    ----------
+    frame : number
+    poses : (bodies, 7) position in m and orientation quaternion (w, x, y, z) of every body frame in the world
+    velocities : (bodies, 6) linear velocity in m/s of the origin of the body frame, and angular velocity in rad/s, world axes
+    statistics : of the steps since the previous frame; empty arrays for the first frame
+    reactions : (joints, 6) force in N on body B of every joint, and torque in N m about the joint, world axes, mean over the
+        frame
+    broken : (joints,) which are broken
+    giving_way : (joints,) constraint error of joints whose error does not decrease because joints conflict; 0 for others. In m,
+        or rad times a length at which forces rotate bodies as easily as they translate them
+    contacts : None if not requested, and at the first frame
+    modal : (k,) m sqrt(kg), modal coordinates of flexible bodies, concatenated
     """
 
     frame: int
@@ -214,7 +238,7 @@ class Frame:
 
 
 def require_finite(frame: Frame, bodies: tuple[str, ...]) -> None:
-    """Raise SceneError with the names of the bodies whose poses or velocities in a frame are no numbers."""
+    """Raise SceneError with the names of the bodies whose poses or velocities in a frame are not finite."""
     is_lost = ~(np.isfinite(frame.poses).all(axis=1) & np.isfinite(frame.velocities).all(axis=1))
     message = (
         f"its motion is too large to compute in frame {frame.frame}; check its causes: gravity, velocities, force "

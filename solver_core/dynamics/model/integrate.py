@@ -3,13 +3,54 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ...compile.kernel import kernel
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by
 from .bodies import RIGID
 from .predict import is_locked
 
-__all__ = ["integrate"]
+__all__ = ["FreeMotion", "RigidModel", "RigidState", "integrate"]
+
+Floats = NDArray[np.float64]
+
+
+class RigidModel(NamedTuple):
+    """The fields of a `Model` of n bodies that `integrate` needs.
+
+    dof: (n,). lock: (n, 6). axes: (n, 3, 3). moments: (n, 3) kg m^2.
+    """
+
+    dof: NDArray[np.int64]
+    lock: Floats
+    axes: Floats
+    moments: Floats
+
+
+class RigidState(NamedTuple):
+    """The state of n bodies without modes: position (n, 3) m, orientation (n, 4), velocity (n, 3) m/s, angular_momentum (n, 3)
+    N m s, as in a `State`."""
+
+    position: Floats
+    orientation: Floats
+    velocity: Floats
+    angular_momentum: Floats
+
+
+class FreeMotion(NamedTuple):
+    """The fields of a `Prediction` that `integrate` needs.
+
+    predicted: (n, 6) twists and end_momentum: (n, 3) N m s, at the end of the step without contacts and joints. mass:
+    (moving, 6, 6).
+    """
+
+    predicted: Floats
+    end_momentum: Floats
+    mass: Floats
 
 
 @kernel
@@ -23,23 +64,26 @@ def integrate(model, state, bodies, offset, v, apart, h):
 
     Parameters
     ----------
-    model : dof, lock, axes and moments of a `Model`
-    state : position, orientation, velocity and angular momentum of a `State`, at the start of the step
-    bodies : predicted, end_momentum and mass of a `Prediction`
+    model : `RigidModel`
+    state : `RigidState` at the start of the step
+    bodies : `FreeMotion`
     offset : as in a `System`
     v, apart : (dof,) m/s and rad/s, solved velocities, and velocities that separate overlaps
     h : s
 
     Returns
     -------
-    positions (n, 3), orientations (n, 4), velocities (n, 3) and angular momenta (n, 3)
+    `RigidState` at the end of the step
 
     Notes
     -----
-    The kernel takes single fields because numba takes as long to determine the types of whole records as for all else here.
+    The records have few fields, because numba would take as long to determine the types of whole models, states and
+    predictions as for all else here.
     """
-    (dof, lock, axes, moments), (predicted, end_momentum, mass) = model, bodies
-    position, orientation, velocity, momenta = state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy()
+    dof, lock, axes, moments = model.dof, model.lock, model.axes, model.moments
+    predicted, end_momentum, mass = bodies.predicted, bodies.end_momentum, bodies.mass
+    position, orientation = state.position.copy(), state.orientation.copy()
+    velocity, momenta = state.velocity.copy(), state.angular_momentum.copy()
     for b in range(dof.size):
         d = dof[b]
         if d < 0:
@@ -61,4 +105,4 @@ def integrate(model, state, bodies, offset, v, apart, h):
         else:
             rotate_freely(turn, momentum, axes[b], moments[b], h, turn)
         rotate_by(turn, h * apart[at + 3], h * apart[at + 4], h * apart[at + 5], turn)
-    return position, orientation, velocity, momenta
+    return RigidState(position, orientation, velocity, momenta)

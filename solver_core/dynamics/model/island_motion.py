@@ -37,7 +37,7 @@ from ...solvers.criteria import relative_target
 from .bodies import RIGID
 from .predict import Begin
 
-__all__ = ["Asked", "IslandMotion"]
+__all__ = ["Asked", "BodyMotion", "GravityStep", "IslandMotion", "MotionTolerances", "classify_bodies"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -69,6 +69,54 @@ class Asked(NamedTuple):
         return self._replace(tolerance=np.minimum(self.tolerance, tolerance), least_scale=np.ones_like(self.least_scale))
 
 
+class MotionTolerances(NamedTuple):
+    """Relative tolerances: of ordinary islands, of large moving islands with many joints, and of other large moving islands."""
+
+    ordinary: float
+    jointed: float
+    moving: float
+
+
+class GravityStep(NamedTuple):
+    """The scales of a step. speed: m/s, the speed that gravity gives in it. h: s, the step. full_step: s, the scene's time
+    step."""
+
+    speed: float
+    h: float
+    full_step: float
+
+
+class BodyMotion(NamedTuple):
+    """The motion of the islands of n bodies, updated in each step.
+
+    tumbling: (n,) bodies of moving islands. in_large_island: (n,) bodies of large moving islands. settled: (n,) bodies that
+    rest, or sleep, since their large moving island settled. calm, calm_after: (n,) s, how long the island of each body has been
+    calm at the start and at the end of the step.
+    """
+
+    tumbling: Flags
+    in_large_island: Flags
+    settled: Flags
+    calm: Floats
+    calm_after: Floats
+
+
+class IslandData(NamedTuple):
+    """The data of islands, each at the index of its first body, all (moving,).
+
+    size: the number of bodies. fastest: m^2/s^2, the squared speed of the fastest contact. stirred: whether any body was
+    moving. calm: s, how long all moving bodies have been calm. contacts, joints: the numbers of contacts and of triples of
+    joint rows.
+    """
+
+    size: NDArray[np.int64]
+    fastest: Floats
+    stirred: Flags
+    calm: Floats
+    contacts: NDArray[np.int64]
+    joints: NDArray[np.int64]
+
+
 class IslandMotion:
     """The motion of islands of n bodies.
 
@@ -89,16 +137,17 @@ class IslandMotion:
         self._tolerance = self._in_motion = settings.tolerance
         if self._accelerated:
             self._in_motion = max(settings.tolerance, settings.moving_tolerance)
-        self._tolerances = self._tolerance, max(self._tolerance, JOINED * self._in_motion), self._in_motion
+        jointed = max(self._tolerance, JOINED * self._in_motion)
+        self._tolerances = MotionTolerances(self._tolerance, jointed, self._in_motion)
 
     def look(self, begin: Begin, system: System) -> Asked:
         """Classify the islands of a step, and update `tumbling`, `members` and `settled`."""
         moving = len(begin.offset) - 1
         if not self._accelerated:
             return Asked(np.full(moving, self._tolerance), np.zeros(moving, dtype=bool), np.ones(moving))
-        flags, times = (self.tumbling, self.members, self.settled), (self._calm, self._calm_after)
-        of_bodies, steps = (*flags, *times), (begin.gravity_speed, begin.h, begin.single)
-        return Asked(*who_tumbles(system, begin.model.dof, begin.velocities, steps, self._tolerances, of_bodies))
+        motion = BodyMotion(self.tumbling, self.members, self.settled, self._calm, self._calm_after)
+        step = GravityStep(begin.gravity_speed, begin.h, begin.single)
+        return classify_bodies(system, begin.model.dof, begin.velocities, step, self._tolerances, motion)
 
     def advance(self) -> None:
         """Accept the step that was classified last."""
@@ -111,8 +160,8 @@ class IslandMotion:
 
     def stop_what_stands(self, begin: Begin, system: System, v: Floats) -> None:
         """Set the velocities v (dof,) to zero in islands in which no rigid body moves faster than the solver's error."""
-        bodies = begin.offset, system.body_a, system.body_b
-        stand_still(begin.model.dof, bodies, self._radius, begin.gravity_speed, self._tolerance, v)
+        ends = system.body_a, system.body_b
+        stand_still(begin.model.dof, begin.offset, *ends, self._radius, begin.gravity_speed, self._tolerance, v)
 
     def rest(self) -> None:
         """Record a step in which the solver moves no body."""
@@ -143,15 +192,21 @@ class IslandMotion:
 
 
 @kernel
-def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
+def stand_still(dof, offset, body_a, body_b, radius, gravity_speed, tolerance, v):
     """Set the velocities v (dof,) of rigid bodies to zero in islands in which no point of a rigid body is faster than a limit.
 
     The limit is `STANDS` times the target of the solver at the tolerance, relative to the speed that gravity gives in a step.
     Flexible bodies are not stopped, because they may oscillate as slowly.
 
-    bodies: offset, body_a and body_b of a `System`. radius: (n,) m. gravity_speed: m/s.
+    Parameters
+    ----------
+    dof : (n,) of a `Model`
+    offset, body_a, body_b : (moving + 1,), (m,) and (m,), as in a `System`
+    radius : (n,) m, from the centers of mass to the farthest points
+    gravity_speed : m/s
+    tolerance : relative, of the scene
+    v : (dof,) m/s and rad/s, updated
     """
-    offset, body_a, body_b = bodies
     slow, parent = STANDS * relative_target(tolerance, FALSE) * gravity_speed, np.arange(offset.size - 1)
     for k in range(body_a.size):
         if body_a[k] >= 0 and body_b[k] >= 0:
@@ -170,28 +225,28 @@ def stand_still(dof, bodies, radius, gravity_speed, tolerance, v):
 
 
 @kernel
-def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
-    """Return the three arrays of `Asked`.
+def classify_bodies(system, dof, now, step, tolerances, motion):
+    """Return `Asked` as `IslandMotion.look` does.
 
     Parameters
     ----------
     system : the contact problem, with joints
     dof : (n,) of a `Model`
     now : (dof,) velocities at the start of the step
-    steps : m/s that gravity gives in the step; s, the step; and s, the time step of the scene
-    tolerances : of ordinary islands, of large moving islands with many joints, and of other large moving islands
-    of_bodies : (n,) bodies of moving islands, of large moving ones, and settled ones, all updated; (n,) s, how long the island
-        of each body has been calm at the start of the step; and the same at its end, which is written
+    step : `GravityStep`
+    tolerances : `MotionTolerances`
+    motion : `BodyMotion`; all but `calm` are written
     """
-    (speed, h, single), (tolerance, of_joined, in_motion) = steps, tolerances
-    tumbling, members, settled, calm, calm_after = of_bodies
+    speed, tolerance, in_motion = step.speed, tolerances.ordinary, tolerances.moving
+    tumbling, members, settled, calm_after = motion.tumbling, motion.in_large_island, motion.settled, motion.calm_after
     bodies = system.offset.size - 1
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, calm_for = np.zeros(bodies, np.bool_), np.full(bodies, np.inf)
     contacts, joints = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
     asked, together, least_scale = np.full(bodies, tolerance), np.empty(bodies, np.bool_), np.ones(bodies)
     parent = np.arange(bodies)
-    _look_at_islands(system, dof, now, (tumbling, calm), parent, (size, fastest, stirred, calm_for, contacts, joints))
+    islands = IslandData(size, fastest, stirred, calm_for, contacts, joints)
+    _collect_islands(system, dof, now, motion, parent, islands)
     for i in range(dof.size):
         b = dof[i]
         tumbling[i], members[i], calm_after[i] = False, False, 0.0
@@ -203,30 +258,36 @@ def who_tumbles(system, dof, now, steps, tolerances, of_bodies):
             continue
         settled[i], wanted = False, tolerance
         if size[first] > MANY and in_motion > tolerance:
-            wanted = of_joined if joints[first] > 0 and joints[first] >= contacts[first] else in_motion
+            wanted = tolerances.jointed if joints[first] > 0 and joints[first] >= contacts[first] else in_motion
             if fastest[first] <= CALM * CALM * speed * speed:
-                wanted *= TIGHTENED ** max((calm_for[first] - CALM_FOR) / single, 0.0)
+                wanted *= TIGHTENED ** max((calm_for[first] - CALM_FOR) / step.full_step, 0.0)
             members[i] = wanted > tolerance
             least_scale[b] = LEAST_SCALE if members[i] else 1.0
             settled[i] = not members[i]
             wanted = max(wanted, tolerance)
         if fastest[first] <= CALM * CALM * speed * speed:
-            calm_after[i] = calm_for[first] + h
+            calm_after[i] = calm_for[first] + step.h
             if not members[i] and calm_for[first] >= CALM_FOR:
                 tumbling[i], together[b], calm_after[i] = False, False, 0.0
         asked[b] = wanted
-    return asked, together, least_scale
+    return Asked(asked, together, least_scale)
 
 
 @leaf_kernel
-def _look_at_islands(system, dof, now, of_bodies, parent, out):
-    """Collect data of each island at its first body.
+def _collect_islands(system, dof, now, motion, parent, out):
+    """Collect the data of each island.
 
-    of_bodies: (n,) bodies of moving islands, and (n,) s, how long they have been calm. parent: (moving,) disjoint sets,
-    updated. out: (moving,) each; the number of bodies, the squared speed of the fastest contact, whether any body was moving,
-    how long all moving bodies have been calm, and the numbers of contacts and of triples of joint rows.
+    Parameters
+    ----------
+    system : the contact problem, with joints
+    dof : (n,) of a `Model`
+    now : (dof,) velocities at the start of the step
+    motion : `BodyMotion` at the start of the step
+    parent : (moving,) disjoint sets of bodies, updated
+    out : `IslandData`; `calm` is infinite and the other arrays are zero before
     """
-    (tumbling, calm), (size, fastest, stirred, calm_for, contacts, joints) = of_bodies, out
+    tumbling, calm, size, fastest, stirred = motion.tumbling, motion.calm, out.size, out.fastest, out.stirred
+    calm_for, contacts, joints = out.calm, out.contacts, out.joints
     for k in range(system.body_a.size):
         if system.body_a[k] >= 0 and system.body_b[k] >= 0:
             join(parent, system.body_a[k], system.body_b[k])

@@ -28,12 +28,23 @@ from .bodies import RIGID, Model, State
 from .impact_memory import NO_IMPACTS_BEGUN, ImpactMemory
 from .rest_gaps import TOUCHING_OFFSETS, AtRest, RestGaps
 
-__all__ = ["Begin", "Bend", "Prediction", "all_twists", "is_locked", "predict", "predicted_step"]
+__all__ = ["Begin", "Bend", "Prediction", "StepTimes", "all_twists", "is_locked", "predict", "predicted_step"]
 
 Floats = NDArray[np.float64]
 
 LEAST_MOTION = 1e-6  # fraction of the half size of the smallest body
 NO_REST_GAPS, NONE_BORNE = RestGaps.of_scene(0), np.zeros((0, 4))
+
+
+class StepTimes(NamedTuple):
+    """The times of a step in s.
+
+    h: this step. last_step: the previous one. force_time: the time over which forces act, half of each.
+    """
+
+    h: float
+    last_step: float
+    force_time: float
 
 
 class Prediction(NamedTuple):
@@ -114,6 +125,11 @@ class Begin(NamedTuple):
     def force_time(self) -> float:
         """The time in s over which forces act: half of the previous step and half of this one."""
         return 0.5 * (self.last_step + self.h)
+
+    @property
+    def times(self) -> StepTimes:
+        """The times of the step."""
+        return StepTimes(self.h, self.last_step, self.force_time)
 
     @property
     def gravity_speed(self) -> float:

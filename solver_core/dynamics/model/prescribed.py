@@ -151,7 +151,7 @@ class Prescribed:
         held &= ~let_go
 
     def goes_on(self, frame: int, state: State) -> None:
-        """Take over anew, where they are, the bodies that are on the way to their paths at a frame: it is of another bake."""
+        """Restart the transition of bodies to their paths from their present poses, after a frame of another bake."""
         for span in self._spans:
             if 0 < span.first <= frame < span.blended:
                 pose = np.concatenate([state.position[span.body], state.orientation[span.body]])
@@ -159,12 +159,12 @@ class Prescribed:
                 self.takeovers[span.body] = Takeover(float(frame), pose, twist).row
 
     def _is_far(self, span: Span, state: State) -> bool:
-        """Whether a body is to be on its path at the next frame, and that is farther off than the body is large."""
+        """Return whether a body has to be on its path at the next frame, and the path is farther away than its extent."""
         way = span.path.pose(float(span.first))[:3] - state.position[span.body]
         return span.blended == span.first and length(way) > 2.0 * self._bodies.model.size[span.body]
 
     def _take_over(self, span: Span, frame: int, state: State) -> None:
-        """Remember where a body is, and how fast, as its path takes it over; once."""
+        """Store the pose and the velocity of a body when its path takes it over, unless they are stored already."""
         known = Takeover.of_row(self.takeovers[span.body])
         if known is not None and known.begin == frame:
             return
@@ -187,9 +187,17 @@ class Prescribed:
             self._put(span, state, self._pose(span, end / self._substeps, after=False))
 
     def arrive(self, state: State, frame: int, has_stood_still: bool) -> Flags:
-        """Put the bodies that come to a frame without a motion where they are there; (n,) which have moved.
+        """Place the bodies that jump to a frame, and all that follow paths if time was frozen before it.
 
-        These are the bodies that jump, and all that follow paths where no time has passed on the way (has_stood_still).
+        Parameters
+        ----------
+        state : updated
+        frame : counted from the first
+        has_stood_still : whether time was frozen before the frame
+
+        Returns
+        -------
+        (n,) the bodies that have moved
         """
         moved = np.zeros(len(self._movable), dtype=bool)
         for span in self._jumps_next:
@@ -223,7 +231,7 @@ class Prescribed:
 
 
 def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
-    """The spans of a body that has a path; center: (3,) m, where its centre of mass is in its frame."""
+    """Return the spans of a body with a path. center: (3,) m, of mass, in the body frame."""
     assert body.path is not None
     poses = to_center_of_mass(finite_part(body.path), center)
     jumps = body.teleports or ()
@@ -231,7 +239,7 @@ def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
     velocity, angular = (np.asarray(value, dtype=float) for value in given)
     found = []
     for first, last in spans_of(body):
-        # of a path that is lost, only what can be followed
+        # A path that is not finite is followed up to its last finite pose.
         path = GivenPath(poses[: last + 1], (*jumps, first))
         blended_at = min(first + body.blend_frames, last) if first > 0 else 0
         orientation = poses[min(last, len(poses) - 1), 3:]
@@ -242,6 +250,6 @@ def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
 
 
 def finite_part(path: Floats) -> Floats:
-    """A path (frames, 7) up to where it is lost: motion between frames is made of poses further on, too."""
+    """Return a path (frames, 7) up to its last finite pose. Interpolation between frames also uses later poses."""
     whole = np.asarray(path, dtype=np.float64)
     return whole[: followed_frames(whole)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Surfaces of bodies that bend, as kernels take them: where modes put vertices, how fast, and what they do at contacts."""
+"""Surfaces of flexible bodies, for kernels: vertex positions and velocities from modes, and mode shapes at contacts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ from ...compile.kernel import kernel, leaf_kernel
 from ...geometry.shapes import ShapeTable
 from ...geometry.surface_table import refresh
 
-__all__ = ["BentSurfaces", "bent_drift", "bent_surfaces", "bent_velocities", "modes_at", "put_bent"]
+__all__ = [
+    "FlexibleSurfaces",
+    "flexible_surfaces",
+    "modal_surface_velocity",
+    "modes_at",
+    "place_surfaces",
+    "vertex_velocities",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class BentSurfaces(NamedTuple):
-    """b surfaces of bodies that bend.
+class FlexibleSurfaces(NamedTuple):
+    """The surfaces of b flexible bodies.
 
-    body, collider, surface: (b,). row: (b + 1,) the first mode of each in a state's `modal`; vertex: (b + 1,) its first row of
-    at_rest (v, 3), the vertices in body frames; start: (b + 1,) where its shapes begin in `modes`, mode by mode, vertex by
-    vertex: three numbers each.
+    body, collider, surface: (b,) their indices. row: (b + 1,) the first mode of each in `modal` of a state. vertex: (b + 1,)
+    the first row of each in `at_rest`. start: (b + 1,) the first entry of each in `modes`. at_rest: (v, 3) m, the undeformed
+    vertices in body frames. modes: 1/sqrt(kg), the mode shapes, three numbers per vertex, ordered by body, mode and vertex.
     """
 
     body: Ints
@@ -38,8 +45,18 @@ class BentSurfaces(NamedTuple):
     modes: Floats
 
 
-def bent_surfaces(shapes: ShapeTable, modes: Mapping[int, Floats]) -> BentSurfaces:
-    """Those of bodies that bend, of which modes (n, 3, r) of all vertices of their shapes are given."""
+def flexible_surfaces(shapes: ShapeTable, modes: Mapping[int, Floats]) -> FlexibleSurfaces:
+    """Collect the surfaces of flexible bodies.
+
+    Parameters
+    ----------
+    shapes : of all bodies
+    modes : (n, 3, r) of all vertices of a shape, by body index
+
+    Returns
+    -------
+    FlexibleSurfaces
+    """
     table, body = shapes.surfaces, np.array(list(modes), dtype=np.int64)
     at_rest, own = [np.zeros((0, 3))], []
     surface = np.zeros(len(body), dtype=np.int64)
@@ -52,12 +69,12 @@ def bent_surfaces(shapes: ShapeTable, modes: Mapping[int, Floats]) -> BentSurfac
     counts = [[0, *(one.shape[0] for one in own)], [0, *(one.shape[1] for one in own)], [0, *(one.size for one in own)]]
     row, vertex, start = np.cumsum(counts, axis=1)
     flat = np.concatenate([one.ravel() for one in own]) if own else np.zeros(0)
-    return BentSurfaces(body, shapes.first_collider[body], surface, row, vertex, start, np.concatenate(at_rest), flat)
+    return FlexibleSurfaces(body, shapes.first_collider[body], surface, row, vertex, start, np.concatenate(at_rest), flat)
 
 
 @leaf_kernel
 def _add_modes(bent, k, q, out):
-    """Add what modal coordinates do to the vertices of surface k to out, which has three numbers a vertex."""
+    """Add the displacements of the vertices of surface k by modal coordinates q to `out`, three numbers per vertex."""
     size = 3 * (bent.vertex[k + 1] - bent.vertex[k])
     for i in range(bent.row[k], bent.row[k + 1]):
         shape = bent.modes[bent.start[k] + (i - bent.row[k]) * size :]
@@ -66,9 +83,18 @@ def _add_modes(bent, k, q, out):
 
 
 @kernel
-def put_bent(bent, table, modal, lower, upper, radius, margin):
-    """Put surfaces where a state's `modal` has them: vertices and all that follows from them in the table, bounds (c, 3) of
-    their colliders with their margin (c,), and radii (n,) of their bodies."""
+def place_surfaces(bent, table, modal, lower, upper, radius, margin):
+    """Deform the surfaces of flexible bodies.
+
+    Parameters
+    ----------
+    bent : `FlexibleSurfaces`
+    table : `SurfaceTable`; vertices and the data derived from them are updated
+    modal : of the state
+    lower, upper : (c, 3) m, bounds of colliders, updated
+    radius : (n,) m, of bodies, updated
+    margin : (c,) m, of colliders
+    """
     for k in range(len(bent.body)):
         s, c = bent.surface[k], bent.collider[k]
         vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
@@ -87,9 +113,17 @@ def put_bent(bent, table, modal, lower, upper, radius, margin):
 
 
 @kernel
-def bent_velocities(bent, first_vertex, modal_velocity, velocity, speed):
-    """Write m/s at the vertices of surfaces, within their bodies, to their rows of velocity, and the fastest of each body to
-    speed (n,); first_vertex: (s + 1,) of the table's surfaces."""
+def vertex_velocities(bent, first_vertex, modal_velocity, velocity, speed):
+    """Compute the velocities of the vertices of flexible bodies relative to their frames.
+
+    Parameters
+    ----------
+    bent : `FlexibleSurfaces`
+    first_vertex : (s + 1,) of the surfaces in the table
+    modal_velocity : of the state
+    velocity : (v, 3) m/s, written in the rows of flexible bodies
+    speed : (n,) m/s, of the fastest vertex of each flexible body, written
+    """
     for k in range(len(bent.body)):
         s = bent.surface[k]
         own = velocity[first_vertex[s] : first_vertex[s + 1]]
@@ -103,7 +137,10 @@ def bent_velocities(bent, first_vertex, modal_velocity, velocity, speed):
 
 @leaf_kernel
 def _write_modes(bent, k, table, local, turn, stack, out):
-    """out (3, r), world: what the modes do to surface k at its point nearest to one in its own axes, which `turn` turns."""
+    """Write the mode shapes of surface k at its point nearest to a given one to `out` (3, r), in world axes.
+
+    local: the point in body axes. turn: (3, 3) the rotation of the body. stack: work array.
+    """
     f, second, third = closest_weights(table, bent.surface[k], local, stack)
     triangle = table.triangles[table.first_triangle[bent.surface[k]] + f]
     size = 3 * (bent.vertex[k + 1] - bent.vertex[k])
@@ -118,9 +155,19 @@ def _write_modes(bent, k, table, local, turn, stack, out):
 
 @kernel
 def modes_at(bent, table, bodies, point, position, rotation, widest):
-    """(2, m, 3, widest) world, what the modes of both bodies do to their surfaces at contacts, and whether any bends there.
+    """Return the mode shapes of both bodies at contacts.
 
-    bodies: (2, m), point: (m, 3), of the contacts. position (n, 3), rotation (n, 3, 3): of the bodies.
+    Parameters
+    ----------
+    bent : `FlexibleSurfaces`
+    table : `SurfaceTable`
+    bodies, point : (2, m) and (m, 3) m, of the contacts
+    position, rotation : (n, 3) m and (n, 3, 3), of the bodies
+    widest : the largest number of modes of a body
+
+    Returns
+    -------
+    (2, m, 3, widest) 1/sqrt(kg), world; and whether a body of any contact is flexible
     """
     which, stack = np.full(len(position), -1), np.empty(64, np.int64)
     for k in range(len(bent.body)):
@@ -144,9 +191,17 @@ def modes_at(bent, table, bodies, point, position, rotation, widest):
 
 
 @kernel
-def bent_drift(bent, bodies, modes, velocity, count):
-    """(m, 3) m/s, world: what modes (2, m, 3, r) at contacts of bodies (2, m), of `count`, add to the velocity of B against A,
-    with velocities of a state's `modal`."""
+def modal_surface_velocity(bent, bodies, modes, velocity, count):
+    """Return (m, 3) m/s, world, the part of the velocity of B relative to A at contacts that comes from modes.
+
+    Parameters
+    ----------
+    bent : `FlexibleSurfaces`
+    bodies : (2, m) of the contacts
+    modes : (2, m, 3, r) world, the mode shapes at the contacts
+    velocity : modal velocities of the state
+    count : the number n of bodies
+    """
     which = np.full(count, -1)
     for k in range(len(bent.body)):
         which[bent.body[k]] = k

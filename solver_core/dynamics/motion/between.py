@@ -13,11 +13,16 @@ and disappear forever.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
 
-__all__ = ["NEAREST", "not_between"]
+__all__ = ["NEAREST", "ContactGeometry", "nonredundant"]
+
+Floats = NDArray[np.float64]
 
 # Largest distance of a contact from the line between the two others, relative to their distance.
 BESIDE_THE_LINE = 1e-3
@@ -31,13 +36,25 @@ NEARER_THAN_BETWEEN = 1e-2
 NEAREST = 8
 
 
-@kernel_part
-def _nearest(point, kept, k, first, end, index, square):
-    """Find the kept contacts nearest to the k-th among those from first to end.
+class ContactGeometry(NamedTuple):
+    """The geometry of m contacts: point and normal (m, 3) m, world, and gap (m,) m."""
 
-    Writes their indices and squared distances, both (NEAREST,). Returns their number.
-    """
-    count = 0
+    point: Floats
+    normal: Floats
+    gap: Floats
+
+
+class Nearest(NamedTuple):
+    """Work arrays for the nearest contacts of one: index (NEAREST,), and square (NEAREST,) m^2, their squared distances."""
+
+    index: NDArray[np.int64]
+    square: Floats
+
+
+@kernel_part
+def _find_nearest(point, kept, k, first, end, out):
+    """Find the kept contacts nearest to the k-th among those from first to end; write `Nearest` and return their number."""
+    count, index, square = 0, out.index, out.square
     for i in range(first, end):
         if i == k or not kept[i]:
             continue
@@ -90,14 +107,29 @@ def _moves_between(modes, normal, i, j, k, weight):
 
 
 @leaf_kernel
-def _leave_out(pair, contacts, modes, nearer, bore, kept, index, square):
-    """Remove the contacts of a pair that lie between two others. Returns whether any was removed."""
-    (first, end), (point, normal, gap), found = pair, contacts, False
+def _remove_redundant(first, end, contacts, modes, nearer, keeps, kept, nearest):
+    """Remove the contacts of a pair that lie between two others.
+
+    Parameters
+    ----------
+    first, end : the rows of the pair
+    contacts : `ContactGeometry`
+    modes : (2, m, 3, r) world, of both bodies at the contacts
+    nearer : m; a contact with a gap that is smaller than the interpolated one by more is kept
+    keeps : (m,) contacts that are never removed
+    kept : (m,) the contacts that are left, updated
+    nearest : `Nearest`, overwritten
+
+    Returns
+    -------
+    whether any contact was removed
+    """
+    point, normal, gap, found = contacts.point, contacts.normal, contacts.gap, False
     for k in range(first, end):
-        count = _nearest(point, kept, k, first, end, index, square) if kept[k] and not bore[k] else 0
+        count = _find_nearest(point, kept, k, first, end, nearest) if kept[k] and not keeps[k] else 0
         for row in range(count):
             for other in range(row):
-                i, j = index[row], index[other]
+                i, j = nearest.index[row], nearest.index[other]
                 weight = _place_between(point, normal, i, j, k)
                 if weight < 0.0 or gap[k] < (1.0 - weight) * gap[i] + weight * gap[j] - nearer:
                     continue
@@ -107,24 +139,29 @@ def _leave_out(pair, contacts, modes, nearer, bore, kept, index, square):
 
 
 @kernel
-def not_between(ends, places, bodies, modes, bore):
-    """Return (m,) which contacts to keep. Contacts are sorted by bodies; those of two rigid bodies are all kept.
+def nonredundant(body_a, body_b, contacts, flexible, rest, modes, loaded):
+    """Return (m,) which contacts to keep. Contacts of two rigid bodies are all kept.
 
-    ends: (m,) bodies A and B. places: (m, 3) points and normals, and (m,) gaps. bodies: (n,) which are flexible, and rest
-    offsets in m. modes: (2, m, 3, r) world, of both bodies at the contacts. bore: (m,) contacts that carried load in the last
-    step.
+    Parameters
+    ----------
+    body_a, body_b : (m,) the bodies of the contacts, which are sorted by them
+    contacts : `ContactGeometry`
+    flexible : (n,) which bodies are flexible
+    rest : (n,) m, rest offsets
+    modes : (2, m, 3, r) world, of both bodies at the contacts
+    loaded : (m,) contacts that carried load in the last step
     """
-    (body_a, body_b), gap, (bends, rest) = ends, places[2], bodies
-    kept, index, square = np.ones(len(gap), np.bool_), np.empty(NEAREST, np.int64), np.empty(NEAREST)
+    gap, kept = contacts.gap, np.ones(len(contacts.gap), np.bool_)
+    nearest = Nearest(np.empty(NEAREST, np.int64), np.empty(NEAREST))
     first = 0
     while first < len(gap):
         a, b, end = body_a[first], body_b[first], first + 1
         while end < len(gap) and body_a[end] == a and body_b[end] == b:
             end += 1
         nearer = NEARER_THAN_BETWEEN * (rest[b] if rest[a] == 0.0 else (rest[a] if rest[b] == 0.0 else min(rest[a], rest[b])))
-        if bends[a] or bends[b]:
+        if flexible[a] or flexible[b]:
             # Repeat, because after a removal other contacts are the nearest.
-            while _leave_out((first, end), places, modes, nearer, bore, kept, index, square):
+            while _remove_redundant(first, end, contacts, modes, nearer, loaded, kept, nearest):
                 pass
         first = end
     return kept

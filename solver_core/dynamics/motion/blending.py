@@ -21,7 +21,7 @@ __all__ = ["NUMBERS_OF_TAKEOVER", "Takeover", "blended"]
 
 Floats = NDArray[np.float64]
 
-NUMBERS_OF_TAKEOVER = 14  # numbers that `Takeover.row` has
+NUMBERS_OF_TAKEOVER = 14  # length of `Takeover.row`
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Takeover:
 
     @staticmethod
     def of_row(row: Floats) -> Takeover | None:
-        """The takeover of such an array; None of one that is all zeros, where there was none."""
+        """Return the takeover of such an array; None for zeros."""
         return Takeover(float(row[0]), row[1:8].copy(), row[8:].copy()) if row[4:8].any() else None
 
 
@@ -52,9 +52,10 @@ def blended(pose: Floats, path: GivenPath, first: int, end: float, frame: float,
     Parameters
     ----------
     pose : (7,), of the keyframes at the frame.
-    path : of the keyframes, of which `first` is the first frame that counts; before it their motion there goes on backwards.
-    end : the frame, from the first of the scene, at which the body is on its keyframes.
-    frame : the frame, with a fraction.
+    path : of the keyframes.
+    first : the first frame of the path that counts; before it, its motion is extrapolated backwards.
+    end : frame at which the body is on its keyframes, counted from the first of the scene.
+    frame : with a fraction.
     takeover : the state at the start of the transition.
     """
     length = end - takeover.begin

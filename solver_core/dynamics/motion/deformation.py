@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes that deform: where their vertices are at a time, and how fast their surface moves where something touches it.
+"""Deforming meshes and the surfaces of flexible bodies: vertex positions at a time, and surface velocities at contacts.
 
-Vertices are given at whole frames and go smoothly from one to the next, as animated bodies do. To a contact problem such a
-surface is like a conveyor belt: its own velocity on top of the body's rigid motion, the drift, is part of the bias.
+Vertices of deforming meshes are given at whole frames and interpolated smoothly, like the motion of animated bodies. For a
+contact problem such a surface is like a conveyor belt: its velocity relative to the rigid motion of the body is part of the
+bias.
 
-The surface of a body that bends is where its modes have it, and their velocities are unknowns.
+Modes deform the surface of a flexible body, and modal velocities are unknowns of the contact problem.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ...linalg.in_order import product
 from ...scene.spec import SceneSpec
 from .paths import smooth
 
-__all__ = ["Deformation", "Deforming", "deforming_meshes"]
+__all__ = ["Deformation", "DeformingMesh", "deforming_meshes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,8 +30,11 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Deforming:
-    """A mesh that deforms: its body, collider and surface, and vertices (frames, v, 3) of the surface in the body frame."""
+class DeformingMesh:
+    """A mesh that deforms by keyframes.
+
+    body, collider, surface: indices. vertices: (frames, v, 3) m, of the surface in the body frame.
+    """
 
     body: int
     collider: int
@@ -38,12 +42,12 @@ class Deforming:
     vertices: Floats
 
     def at(self, frame: float) -> Floats:
-        """Vertices (v, 3) at a frame counted from the first; those of the last frame after it."""
+        """Return the vertices (v, 3) m at a frame, counted from the first. The shape of the last frame persists after it."""
         return smooth(self.vertices, frame)
 
 
-def deforming_meshes(spec: SceneSpec, shapes: ShapeTable) -> tuple[Deforming, ...]:
-    """The meshes of a validated scene that deform; each has a surface of its own in the table."""
+def deforming_meshes(spec: SceneSpec, shapes: ShapeTable) -> tuple[DeformingMesh, ...]:
+    """Return the deforming meshes of a validated scene. Each has its own surface in the table."""
     found = []
     for i, body in enumerate(spec.bodies):
         if body.deformation is None:
@@ -53,85 +57,90 @@ def deforming_meshes(spec: SceneSpec, shapes: ShapeTable) -> tuple[Deforming, ..
         surface = int(shapes.surface[collider])
         source = table.source[table.first_vertex[surface] : table.first_vertex[surface + 1]]
         vertices = np.ascontiguousarray(np.asarray(body.deformation, dtype=np.float64)[:, source])
-        found.append(Deforming(i, collider, surface, vertices))
+        found.append(DeformingMesh(i, collider, surface, vertices))
     return tuple(found)
 
 
 class Deformation:
-    """Moves the surfaces of a scene's deforming meshes on; made once for a scene."""
+    """Moves the surfaces of deforming meshes and flexible bodies. One instance serves a scene."""
 
     def __init__(self, spec: SceneSpec, shapes: ShapeTable, modes: Mapping[int, Floats]):
-        """modes: of the bodies that bend, (n, 3, r) by the vertices of their shapes."""
+        """modes: (n, 3, r) 1/sqrt(kg), of the vertices of flexible bodies, by body index."""
         self._shapes = shapes
         self._meshes = deforming_meshes(spec, shapes)
         self._bent = None
         self._is_still, self._speed = not self._meshes and not modes, np.zeros(len(shapes.radius))
         self._velocity = np.zeros((0 if self._is_still or shapes.surfaces is None else len(shapes.surfaces.vertices), 3))
         self._modal, self._placed = np.zeros(0), np.zeros(0)
-        self._known: tuple[Floats, Floats] | None = None  # points of contacts, the array itself, and what modes do there
-        self._is_asked = True  # whether velocities and speeds are those of the surfaces' last motion
+        # The last points of contacts, identified by their array, and the mode shapes there.
+        self._known: tuple[Floats, Floats] | None = None
+        self._are_velocities_current = True  # whether `_velocity` and `_speed` belong to the last modal velocities
         self._widest = 0
         if modes:
-            from .bent_surfaces import bent_surfaces
+            from .bent_surfaces import flexible_surfaces
 
-            self._bent = bent_surfaces(shapes, modes)
+            self._bent = flexible_surfaces(shapes, modes)
             self._widest = int(np.diff(self._bent.row).max())
         self._bends = None if self._bent is None else np.isin(np.arange(len(shapes.radius)), self._bent.body)
 
     def place(self, begin: float, end: float, h: float) -> None:
-        """Put the surfaces where they are at the begin, to move on for h seconds up to the end; both in frames."""
+        """Place the deforming meshes at the start of a step and set their velocities.
+
+        begin, end: the start and the end of the step, in frames. h: s, the step.
+        """
         for mesh in self._meshes:
             before = mesh.at(begin)
             velocity = (mesh.at(end) - before) / h
             self._velocity[self._rows(mesh)] = velocity
             self._speed[mesh.body] = np.linalg.norm(velocity, axis=1).max()
-            self._put(mesh, before)
+            self._place_mesh(mesh, before)
 
-    def bend(self, modal: Floats) -> None:
-        """Put the surfaces of bodies that bend where a state's `modal` has them, if they are not there."""
+    def place_modes(self, modal: Floats) -> None:
+        """Deform the surfaces of flexible bodies with the modal coordinates of a state, unless they are deformed so already."""
         if self._bent is None or np.array_equal(modal, self._placed):
             return
-        from .bent_surfaces import put_bent
+        from .bent_surfaces import place_surfaces
 
         shapes = self._shapes
         self._placed = modal.copy()
-        put_bent(self._bent, shapes.surfaces, modal, shapes.lower, shapes.upper, shapes.radius, shapes.margin)
+        place_surfaces(self._bent, shapes.surfaces, modal, shapes.lower, shapes.upper, shapes.radius, shapes.margin)
 
-    def bend_on(self, velocity: Floats) -> None:
-        """Let the surfaces of bodies that bend move on with velocities (k,) of a state's `modal`."""
-        self._modal, self._is_asked = velocity, self._bent is None
+    def set_modal_velocity(self, velocity: Floats) -> None:
+        """Set the modal velocities (k,) with which the surfaces of flexible bodies move."""
+        self._modal, self._are_velocities_current = velocity, self._bent is None
 
-    def _ask(self) -> None:
-        """Find velocities and speeds of surfaces that bend, which not all who move them on ask for."""
-        if not self._is_asked:
-            from .bent_surfaces import bent_velocities
+    def _update_velocities(self) -> None:
+        """Compute the velocities and speeds of flexible surfaces, which not every motion of them needs."""
+        if not self._are_velocities_current:
+            from .bent_surfaces import vertex_velocities
 
-            table, self._is_asked = self._shapes.surfaces, True
+            table, self._are_velocities_current = self._shapes.surfaces, True
             assert table is not None
-            bent_velocities(self._bent, table.first_vertex, self._modal, self._velocity, self._speed)
+            vertex_velocities(self._bent, table.first_vertex, self._modal, self._velocity, self._speed)
 
     @property
     def speed(self) -> Floats:
-        """(n,) m/s: of the fastest points of surfaces, within their bodies."""
-        self._ask()
+        """(n,) m/s, of the fastest point of each deforming surface, relative to the frame of its body."""
+        self._update_velocities()
         return self._speed
 
     @property
     def bends(self) -> NDArray[np.bool_]:
-        """(n,) which bodies bend."""
+        """(n,) which bodies are flexible."""
         return np.zeros(len(self._speed), np.bool_) if self._bends is None else self._bends
 
     def bending_speed(self) -> Floats | float:
-        """(n,) m/s: of the fastest points of bodies that bend, within them; 0 where nothing bends."""
+        """Return (n,) m/s, of the fastest point of each flexible body relative to its frame; 0 without such bodies."""
         return 0.0 if self._bends is None else np.where(self._bends, self.speed, 0.0)
 
-    def _rows(self, mesh: Deforming) -> slice:
-        """Of the mesh's vertices, among those of all surfaces."""
+    def _rows(self, mesh: DeformingMesh) -> slice:
+        """Return the rows of the vertices of a mesh among those of all surfaces."""
         table = self._shapes.surfaces
         assert table is not None
         return slice(int(table.first_vertex[mesh.surface]), int(table.first_vertex[mesh.surface + 1]))
 
-    def _put(self, mesh: Deforming, vertices: Floats) -> None:
+    def _place_mesh(self, mesh: DeformingMesh, vertices: Floats) -> None:
+        """Move the vertices (v, 3) m of a mesh, and update its bounds and the radius of its body."""
         from ...geometry.surface_table import refresh
 
         shapes, table = self._shapes, self._shapes.surfaces
@@ -142,27 +151,34 @@ class Deformation:
         shapes.radius[mesh.body] = np.linalg.norm(vertices, axis=1).max() + shapes.margin[mesh.collider]
 
     def reach(self, h: float) -> Floats | float:
-        """(n,) m that the surfaces come in h seconds; zero where nothing deforms."""
+        """Return (n,) m, an upper bound on the motion of surfaces in h seconds; zero if nothing deforms."""
         return 0.0 if self._is_still else h * self.speed
 
-    def follows_keys(self) -> NDArray[np.bool_]:
-        """(n,) whose surfaces move now as their keys have it, whatever touches them."""
+    def moves_by_keyframes(self) -> NDArray[np.bool_]:
+        """Return (n,) the bodies whose surfaces move by keyframes in this step."""
         moves = np.zeros(len(self._shapes.radius), dtype=np.bool_)
         for mesh in self._meshes:
             moves[mesh.body] = self._velocity[self._rows(mesh)].any()
         return moves
 
-    def never(self) -> NDArray[np.bool_]:
-        """(n,) whose surfaces never deform."""
+    def is_rigid(self) -> NDArray[np.bool_]:
+        """Return (n,) the bodies whose surfaces never deform."""
         deform = self.bends.copy()
         for mesh in self._meshes:
             deform[mesh.body] = True
         return ~deform
 
     def modes_at(self, body_a: Ints, body_b: Ints, point: Floats, position: Floats, rotation: Floats) -> Floats | None:
-        """(2, m, 3, r) world, what the modes of A and of B do to the surface at contacts; None where nothing bends there.
+        """Return the mode shapes of A and B at contacts.
 
-        body_a, body_b (m,), point (m, 3): the contacts. position (n, 3), rotation (n, 3, 3): of the bodies.
+        Parameters
+        ----------
+        body_a, body_b, point : (m,), (m,) and (m, 3) m, of the contacts
+        position, rotation : (n, 3) m and (n, 3, 3), of the bodies
+
+        Returns
+        -------
+        (2, m, 3, r) 1/sqrt(kg), world; None if no contact has a flexible body
         """
         if self._bent is None:
             return None
@@ -174,48 +190,58 @@ class Deformation:
         modes, bends = modes_at(self._bent, self._shapes.surfaces, ends, point, position, rotation, self._widest)
         return modes if bends else None
 
-    def spanning(
+    def without_redundant(
         self, contacts: ContactSet, position: Floats, rotation: Floats, rest: Floats, bore: Flags | None = None
     ) -> ContactSet:
-        """The contacts without those of bodies that bend which lie and move between two others (`between.py`).
+        """Remove redundant contacts of flexible bodies, which lie between two others and move with them (`between.py`).
 
-        position (n, 3), rotation (n, 3, 3), rest (n,) m: of the bodies, the last their rest offsets. bore: (m,) which bore in
-        the last step, None for none.
+        Parameters
+        ----------
+        contacts : m contacts
+        position, rotation, rest : (n, 3) m, (n, 3, 3) and (n,) m, of the bodies; `rest` are their rest offsets
+        bore : (m,) contacts that carried load in the last step; None for none
         """
         if self._bends is None or not len(contacts):
             return contacts
         modes = self.modes_at(contacts.body_a, contacts.body_b, contacts.point, position, rotation)
         if modes is None:
             return contacts
-        from .between import not_between
+        from .between import ContactGeometry, nonredundant
 
-        ends, places = (contacts.body_a, contacts.body_b), (contacts.point, contacts.normal, contacts.gap)
+        geometry = ContactGeometry(contacts.point, contacts.normal, contacts.gap)
         bore = np.zeros(len(contacts), np.bool_) if bore is None else bore
-        kept = not_between(ends, places, (self._bends, rest), modes, bore)
+        kept = nonredundant(contacts.body_a, contacts.body_b, geometry, self._bends, rest, modes, bore)
         chosen = contacts.chosen(kept)
-        # a step asks again of these, where they were found
+        # A step needs the mode shapes at these contacts again.
         self._known = chosen.point, np.ascontiguousarray(modes[:, kept])
         return chosen
 
-    def bent_drift(self, body_a: Ints, body_b: Ints, modes: Floats, velocity: Floats | None = None) -> Floats:
-        """(m, 3) m/s, world: what modes, of A and B at contacts, (2, m, 3, r), add to the velocity of B against A.
+    def modal_surface_velocity(self, body_a: Ints, body_b: Ints, modes: Floats, velocity: Floats | None = None) -> Floats:
+        """Return (m, 3) m/s, world, the part of the velocity of B relative to A at contacts that comes from modes.
 
-        velocity: (k,) of a state's `modal`, None for those that surfaces move on with.
+        Parameters
+        ----------
+        body_a, body_b : (m,) of the contacts
+        modes : (2, m, 3, r) world, the mode shapes at the contacts
+        velocity : (k,) modal velocities; None for those of `set_modal_velocity`
         """
-        from .bent_surfaces import bent_drift
+        from .bent_surfaces import modal_surface_velocity
 
         velocity = self._modal if velocity is None else velocity
-        return bent_drift(self._bent, np.stack([body_a, body_b]), modes, velocity, len(self._speed))
+        return modal_surface_velocity(self._bent, np.stack([body_a, body_b]), modes, velocity, len(self._speed))
 
     def velocities(self) -> Floats:
-        """(v, 3) m/s: of all rows of the vertices of surfaces, within their bodies; (0, 3) where nothing deforms."""
-        self._ask()
+        """Return (v, 3) m/s, of the vertices of all surfaces relative to their bodies; (0, 3) if nothing deforms."""
+        self._update_velocities()
         return self._velocity
 
-    def drift(self, body_a: Ints, body_b: Ints, point: Floats, position: Floats, rotation: Floats) -> Floats:
-        """(m, 3) m/s, world: the velocity at contacts of the surface of B against that of A beyond their rigid motions.
+    def surface_velocity(self, body_a: Ints, body_b: Ints, point: Floats, position: Floats, rotation: Floats) -> Floats:
+        """Return (m, 3) m/s, world, the part of the velocity of B relative to A at contacts that comes from deforming meshes.
 
-        body_a, body_b (m,), point (m, 3): the contacts. position (n, 3), rotation (n, 3, 3): of the bodies.
+        Parameters
+        ----------
+        body_a, body_b, point : (m,), (m,) and (m, 3) m, of the contacts
+        position, rotation : (n, 3) m and (n, 3, 3), of the bodies
         """
         drift = np.zeros((len(point), 3))
         for mesh in self._meshes:

@@ -26,14 +26,14 @@ __all__ = ["GivenPath", "begin_twist", "end_twist", "path_pose", "rate_of_turn",
 Floats = NDArray[np.float64]
 
 STEEPEST = 3.0
-NEAR_STEPS = 3  # steps before and after the one that is interpolated, of which the kinks at its ends are found
+NEAR_STEPS = 3  # number of steps before and after an interpolated step from which the kinks at its ends are detected
 # The change of velocity at a kink is at least so many times that of the two frames on one side. At the peak of a sine of P
 # frames it is 1 / cos(2 pi / P) times that of the next frame, so swings of five frames and more are smooth
 SUDDEN = 4.0
 JUST_BEFORE = 1e-3  # frames
-SAME_MOMENT = 1e-6  # frames: what a sum of time steps may be off a whole frame by, and more
-MOST_RECENT = 4  # poses that a path keeps: a step asks several times for those at its begin and its end
-SERIES_RATE_ANGLE = 1e-3  # rad: below, the first term of the series has all digits that are needed
+SAME_MOMENT = 1e-6  # frames; a sum of time steps differs from a whole frame by less
+MOST_RECENT = 4  # number of cached poses of a path; a step needs those at its start and its end several times
+SERIES_RATE_ANGLE = 1e-3  # rad; below it, the first term of the series is accurate to rounding
 
 
 def smooth(values: Floats, frame: float) -> Floats:
@@ -50,13 +50,13 @@ def smooth(values: Floats, frame: float) -> Floats:
 
 
 def path_pose(path: Floats, frame: float) -> Floats:
-    """The pose (7,) on a path (frames, 7), at a frame counted from the first; the last one after it."""
+    """Return the pose (7,) on a path (frames, 7) at a frame, counted from the first. The last pose persists."""
     return pose_between(np.ascontiguousarray(path, dtype=np.float64), *_place(len(path), frame))
 
 
 @kernel
 def pose_between(path, i, t):
-    """The pose (7,) on a path (frames, 7), the share t of the way from frame i to the next one.
+    """Return the pose (7,) on a path (frames, 7) at the fraction t between frame i and the next one.
 
     The operations and their order are those of `smooth`, so that positions have the same bits.
     """
@@ -79,7 +79,7 @@ def pose_between(path, i, t):
     way = _hermite_of_vectors(vec(step, 1), _velocity_at(step, has, 1), _velocity_at(step, has, 2), t)
     for k in range(3):
         pose[k] += way[k]
-    # theta turns the orientation at frame i on: exp(theta(t)) q_i
+    # theta rotates the orientation at frame i: exp(theta(t)) q_i
     step, has = near[1], has_near[1]
     turn = vec(step, 1)
     end = _rate_of_turn(turn, _velocity_at(step, has, 2))
@@ -90,10 +90,9 @@ def pose_between(path, i, t):
 
 @kernel_part
 def _smooth_steps(steps, has_step):
-    """Which of the steps before, at and after the one that is interpolated are one smooth motion with it.
+    """Return (2, 3) which of the steps before, at and after an interpolated step have no kink between it and them.
 
-    steps: (2, 2 NEAR_STEPS + 1, 3) translations and rotation vectors. has_step: (2 NEAR_STEPS + 1,) which exist. Returns
-    (2, 3).
+    steps: (2, 2 NEAR_STEPS + 1, 3) translations and rotation vectors. has_step: (2 NEAR_STEPS + 1,) which exist.
     """
     out = np.zeros((2, 3), np.bool_)
     for of in range(2):
@@ -105,14 +104,14 @@ def _smooth_steps(steps, has_step):
 
 @leaf_kernel
 def _is_kink_at(steps, has_step, k):
-    """As `_is_kink`, at the frame at which step k begins."""
+    """Return `_is_kink` at the frame at which step k starts."""
     change = sub(vec(steps, k), vec(steps, k - 1))
     size, calm, sides = norm(change), 0, 0
     for side in (-1, 1):
         is_calm, may_turn_back = True, True
         for n in (1, 2):
             after = k + side * n
-            # the change at a frame is that of the steps before and after it
+            # The change of velocity at a frame is between the steps before and after it.
             if after < 1 or after >= has_step.size or not has_step[after - 1] or not has_step[after]:
                 if n == 1:
                     return False
@@ -128,7 +127,7 @@ def _is_kink_at(steps, has_step, k):
 
 @leaf_kernel
 def _velocity_at(steps, has_step, k):
-    """As `_velocity`, at the frame that step k, 1 or 2, begins at. steps: (3, 3), those that there are (3,)."""
+    """Return `_velocity` at the frame at which step k, 1 or 2, starts. steps: (3, 3). has_step: (3,) which exist."""
     if has_step[k - 1] and has_step[k]:
         before, after = vec(steps, k - 1), vec(steps, k)
         return _no_steeper(scaled(0.5, add(before, after)), norm(before), norm(after))
@@ -148,16 +147,16 @@ def _no_steeper(velocity, before, after):
 
 @leaf_kernel
 def _hermite_of_vectors(step, begin, end, t):
-    """As `_hermite`."""
+    """Return `_hermite` for vectors in kernels."""
     bend = sub(scaled(1.0 - t, begin), scaled(t, end))
     return add(scaled(t * t * (3.0 - 2.0 * t), step), scaled(t * (1.0 - t), bend))
 
 
 @leaf_kernel
 def _rate_of_turn(theta, omega):
-    """d theta / dt of exp(theta) that turns with the angular velocity omega, vectors in world axes."""
+    """Return d theta / dt of a rotation exp(theta) with the angular velocity omega; vectors in world axes."""
     angle = norm(theta)
-    # (1 - angle / 2 cot(angle / 2)) / angle^2, by its series where the quotient would lose digits
+    # (1 - angle / 2 cot(angle / 2)) / angle^2; the series is used for angles at which the quotient would lose digits.
     sine, cosine = sine_and_cosine(0.5 * angle)
     c = 1.0 / 12.0 if angle < SERIES_RATE_ANGLE else (1.0 - 0.5 * angle * cosine / sine) / (angle * angle)
     once = cross(theta, omega)
@@ -165,7 +164,7 @@ def _rate_of_turn(theta, omega):
 
 
 def end_twist(path: Floats) -> Floats:
-    """Linear and angular velocity (6,), a frame, with which a path (frames, 7) ends."""
+    """Return the linear and angular velocity (6,) per frame at the end of a path (frames, 7)."""
     last = len(path) - 1.0
     before, just_before, end = (path_pose(path, last - k * JUST_BEFORE) for k in (2, 1, 0))
     rates = [
@@ -176,7 +175,7 @@ def end_twist(path: Floats) -> Floats:
 
 
 def begin_twist(path: Floats) -> Floats:
-    """Linear and angular velocity (6,), a frame, with which a path (frames, 7) begins."""
+    """Return the linear and angular velocity (6,) per frame at the start of a path (frames, 7)."""
     begin, just_after, after = (path_pose(path, k * JUST_BEFORE) for k in (0, 1, 2))
     rates = [
         np.append(b[:3] - a[:3], rotation_vector(a[3:], b[3:])) / JUST_BEFORE
@@ -186,13 +185,13 @@ def begin_twist(path: Floats) -> Floats:
 
 
 class GivenPath:
-    """A path (frames, 7) in pieces: at the first frame of a piece its body appears without a motion from the frame before.
+    """A path (frames, 7) in pieces. A body jumps to the first pose of a piece.
 
-    Until then it stays where the piece before ended. Each piece is smooth, as if it were all of the path.
+    Before the jump, the body stays at the last pose of the previous piece. Each piece is interpolated independently.
     """
 
     def __init__(self, poses: Floats, jumps: Iterable[int] = ()) -> None:
-        """jumps: the frames, counted from the first, at which the body appears."""
+        """poses: (frames, 7). jumps: the first frames of pieces, counted from the first frame of the path."""
         self._poses = poses
         self._recent: dict[tuple[int, float], Floats] = {}
         self._starts = np.array(sorted({0, *(jump for jump in jumps if 0 < jump < len(poses))}), dtype=np.int64)
@@ -201,31 +200,31 @@ class GivenPath:
         return len(self._poses)
 
     def jumps_at(self, frame: int) -> bool:
-        """Whether the body appears at a frame without a motion from the one before."""
+        """Return whether the body jumps to its pose at a frame."""
         return frame > 0 and frame in self._starts
 
     def pose(self, frame: float) -> Floats:
-        """(7,) at a frame; where the body jumps the pose after it."""
+        """Return the pose (7,) at a frame; after a jump at this frame."""
         return self._in_piece_of(frame, frame)
 
     def pose_before(self, frame: float) -> Floats:
-        """(7,) that the motion up to a frame leads to; where the body jumps the pose before it."""
+        """Return the pose (7,) at a frame; before a jump at this frame."""
         return self._in_piece_of(frame - SAME_MOMENT, frame)
 
     def piece_to(self, frame: int) -> Floats:
-        """(k, 7) the poses of the piece that a frame is in, up to that frame."""
+        """Return the poses (k, 7) of the piece that contains a frame, up to this frame."""
         return self._poses[self._starts[np.searchsorted(self._starts, frame, side="right") - 1] : frame + 1]
 
     def piece_from(self, frame: int) -> Floats:
-        """(k, 7) the poses of the piece that a frame is in, from that frame on."""
+        """Return the poses (k, 7) of the piece that contains a frame, from this frame on."""
         later = self._starts[self._starts > frame]
         return self._poses[frame : later[0] if len(later) else len(self._poses)]
 
     def twist(self, frame: float) -> Floats:
-        """(6,) linear and angular velocity, a frame, with which the motion comes to a frame.
+        """Return the linear and angular velocity (6,) per frame with which the motion reaches a frame.
 
-        Two steps of the piece before a frame say what it is; where there are fewer, those after it count as well. It is 0 after
-        the last pose, and where a body jumps to a pose and away from it.
+        It follows from the last two steps of the piece; if there are fewer, the next steps count as well. It is zero after the
+        last pose, and at a frame with a jump before and after it.
         """
         whole, last = round(frame), len(self._poses) - 1
         if frame > last + SAME_MOMENT:
@@ -253,15 +252,15 @@ class GivenPath:
 
 
 def _place(frames: int, frame: float) -> tuple[int, float]:
-    """(the last frame that is not later, how far on to the next one)."""
+    """Return the last frame that is not later than a given one, and the fraction of the step to the next frame."""
     i = min(int(frame), frames - 1)
     return i, frame - i if i < frames - 1 else 0.0
 
 
 def _velocity(steps: dict[int, Floats], k: int, inside: int) -> Floats:
-    """The velocity at frame k, a frame, as the step `inside`, k - 1 or k, has it: the mean of the steps before and after.
+    """Return the velocity per frame at frame k for the step `inside`, k - 1 or k: the mean of the steps before and after k.
 
-    At an end of the path, and at a kink, it comes from the nearest two steps on the side of that step.
+    At an end of the path and at a kink, it follows from the two nearest steps on the side of that step.
     """
     beyond, far = (k - 1, k + 1) if inside == k else (k, k - 2)
     near = steps[inside]
@@ -277,10 +276,10 @@ def _velocity(steps: dict[int, Floats], k: int, inside: int) -> Floats:
 
 
 def _is_kink(steps: dict[int, Floats], k: int) -> NDArray[np.bool_]:
-    """(..., 1) where the velocity changes suddenly at frame k.
+    """Return (..., 1) whether the velocity has a kink at frame k.
 
-    On one side the changes at the next two frames are at most 1 / SUDDEN of the change at k. On the other side a larger change
-    may be one that turns back, as of a body that starts and stops within two frames.
+    On one side, the changes at the next two frames are at most 1 / SUDDEN of the change at k. On the other side, a larger
+    change is allowed if it reverses the one at k, as for a body that starts and stops within two frames.
     """
     changes = {n: steps[n] - steps[n - 1] for n in range(k - 2, k + 3) if n in steps and n - 1 in steps}
     if not {k - 1, k, k + 1} <= changes.keys():
@@ -305,7 +304,7 @@ def _at_most(velocity: Floats, before: Floats, after: Floats) -> Floats:
 
 
 def _hermite(step: Floats, begin: Floats, end: Floats, t: float) -> Floats:
-    """How far on, t of the way through a step that begins and ends with these velocities."""
+    """Return the displacement at the fraction t of a step with the velocities `begin` and `end`."""
     return t * t * (3.0 - 2.0 * t) * step + t * (1.0 - t) * ((1.0 - t) * begin - t * end)
 
 

@@ -14,7 +14,7 @@ from ...linalg.small_dense import solved
 from ...problem.result import WORST_FIRST, Status
 from ..contact.bent import with_curves
 from ..contact.build import StepProblem
-from ..model.large_bends import BEND_PARTS, Curve, LargeBend, LargeBends
+from ..model.large_bends import BEND_PARTS, LargeBend, LargeBends, Linearization
 from ..model.predict import Begin
 from .islands import Totals
 
@@ -36,12 +36,12 @@ PART_ROUNDING = 1e-9  # relative rounding error of the length of a partial step
 class Linear:
     """The linearized step of a body.
 
-    curve: the linearization. slowed: the damping of the iteration, as of `LargeBend.about`. off: N s/sqrt(kg), the residual of
+    curve: the linearization. damping: of the iteration, as of `LargeBend.linearize_at`. off: N s/sqrt(kg), the residual of
     the velocities about which it is linearized.
     """
 
-    curve: Curve
-    slowed: float
+    curve: Linearization
+    damping: float
     off: float
 
 
@@ -95,12 +95,12 @@ def solve_bent(
         change = np.array([change for _, change in answers])
         linear = [one for one, _ in answers]
         if (change <= near).all() or solves == MOST_SOLVES:
-            wild = [k for k, large in enumerate(steps) if large.sets_free(v[large.unknown])]
-            if not wild or is_cut(v):
+            unresolved = [k for k, large in enumerate(steps) if large.releases_too_much(v[large.unknown])]
+            if not unresolved or is_cut(v):
                 break
-            for k in wild:
-                steps[k] = steps[k].calm or steps[k]
-                linear[k], solves = Linear(steps[k].free(v[steps[k].unknown]), 0.0, np.inf), 0
+            for k in unresolved:
+                steps[k] = steps[k].backward_euler or steps[k]
+                linear[k], solves = Linear(steps[k].solve_unconstrained(v[steps[k].unknown]), 0.0, np.inf), 0
         if solves == SOLVES:
             linear = [_from_rest(large) if change[k] > near else linear[k] for k, large in enumerate(steps)]
         about = _posed(begin, bend, problem, [one.curve for one in linear])
@@ -118,24 +118,24 @@ def _about(large: LargeBend, before: Linear, v: Floats, gravity_speed: float) ->
     """
     velocity = v[large.unknown]
     pushed = product(before.curve.block, velocity - before.curve.velocity)
-    curve = large.about(velocity)
+    curve = large.linearize_at(velocity)
     off = product(curve.block, velocity - curve.velocity) - pushed
-    size, slowed = length(off), before.slowed
-    if slowed > 0.0:
+    size, damping = length(off), before.damping
+    if damping > 0.0:
         # The residual is zero if the body was at rest before another body touched it.
-        slowed *= min(size / before.off, 1.0) if before.off > 0.0 else 1.0
-        curve = large.about(velocity, slowed)
+        damping *= min(size / before.off, 1.0) if before.off > 0.0 else 1.0
+        curve = large.linearize_at(velocity, damping)
     scale = max(np.abs(velocity).max(), gravity_speed * np.sqrt(large.mass))
-    change = (1.0 + slowed) * np.abs(solved(curve.block, off)).max()
-    return Linear(curve, slowed, size), float(change / scale)
+    change = (1.0 + damping) * np.abs(solved(curve.block, off)).max()
+    return Linear(curve, damping, size), float(change / scale)
 
 
 def _from_rest(large: LargeBend) -> Linear:
-    curve = large.about(np.zeros_like(large.q), 1.0)
+    curve = large.linearize_at(np.zeros_like(large.q), 1.0)
     return Linear(curve, 1.0, length(product(curve.block, curve.velocity)))
 
 
-def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Curve]) -> StepProblem:
+def _posed(begin: Begin, bend: LargeBends, problem: StepProblem, curves: list[Linearization]) -> StepProblem:
     """Return the problem of the step with new linearizations of its bodies."""
     system, velocity = with_curves(problem.system, begin, bend, tuple(curves)), problem.system.velocity.copy()
     for large, first, curve in zip(bend.steps, bend.curves, curves, strict=True):

@@ -294,12 +294,12 @@ class Clustered:
         part, count = island_of_each(self.system)
         whose = np.zeros(count, np.int64)
         whose[part] = island[self.kept]
-        velocity = self.gathered_velocities(again[1]) if len(again[1]) else self.system.velocity.copy()
-        return (np.flatnonzero(np.isin(whose, again[0])), velocity, not_begun(count)), whose
+        velocity = self.gathered_velocities(again.v) if len(again.v) else self.system.velocity.copy()
+        return Again(np.flatnonzero(np.isin(whose, again.which)), velocity, not_begun(count)), whose
 
     def take_outcomes(self, of_reduced: Outcomes, solved: Ints, whose: Ints, again: Again) -> None:
         """Update the outcomes of the islands of the whole system from those of the solved islands (k,) of the reduced one."""
-        which, _, out = again
+        which, out = again.which, again.outcomes
         out.status[which], out.iterations[which], out.found[which] = Status.SOLVED, 1, Found.START
         out.worst_contact[which], out.errors[which] = -1, 0.0
         out.factorisations[:] = 0

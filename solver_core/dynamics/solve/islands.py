@@ -46,9 +46,9 @@ __all__ = [
     "Requests",
     "Totals",
     "after",
-    "asked_of",
     "island_of_each",
     "island_part",
+    "island_requests",
     "islands_of",
     "not_begun",
     "solve_islands",
@@ -75,8 +75,10 @@ FOUND, ERRORS = len(Found), len(Error)  # constants, because kernels cannot take
 
 
 class Islands(NamedTuple):
-    """The islands of a system: the contacts of island i are contacts[start[i] : start[i + 1]]; number: (bodies,) work array of
-    `subsystem`."""
+    """The islands of a system.
+
+    The contacts of island i are contacts[start[i] : start[i + 1]]. number: (bodies,) work array of `subsystem`.
+    """
 
     start: Indices
     contacts: Indices
@@ -130,11 +132,20 @@ class Totals(NamedTuple):
     errors: Floats
 
 
-# The islands to solve; and the velocities (n,) and outcomes of all islands, both updated in place.
-Again = tuple[Indices, Floats, Outcomes]
+class Again(NamedTuple):
+    """The islands to solve in a system, some of whose islands may be solved already.
+
+    which: indices of the islands to solve. v: (dof,) velocities, and outcomes: of all islands; both are updated in place.
+    """
+
+    which: Indices
+    v: Floats
+    outcomes: Outcomes
+
+
 NOT_ONE = np.zeros(0, np.int64)
-# Stands for all islands, of which none is solved yet.
-ANEW: Again = NOT_ONE, np.zeros(0), Outcomes(NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, np.zeros((0, ERRORS)))
+# Stands for all islands of a system, none of which is solved yet.
+ANEW = Again(NOT_ONE, np.zeros(0), Outcomes(NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, NOT_ONE, np.zeros((0, ERRORS))))
 
 
 @kernel
@@ -153,8 +164,8 @@ def islands_of(system):
 
 
 @kernel
-def asked_of(system, requests):
-    """Return the `Islands` of a system, and the `Requests` of islands that follow from those of bodies."""
+def island_requests(system, requests):
+    """Return the `Islands` of a system and the `Requests` of each island. requests: `Requests` of each body."""
     islands = islands_of(system)
     count = islands.start.size - 1
     tolerance, tumbles, least_scale = np.empty(count), np.empty(count, np.bool_), np.empty(count)
@@ -168,8 +179,8 @@ def asked_of(system, requests):
 @kernel
 def island_part(system, islands, requests, i):
     """Return the `System` of island i with its least velocity scale, and the indices of its bodies."""
-    start, contacts, number = islands
-    part, bodies = subsystem(system, contacts[start[i] : start[i + 1]], number)
+    chosen = islands.contacts[islands.start[i] : islands.start[i + 1]]
+    part, bodies = subsystem(system, chosen, islands.number)
     return with_least_scale(part, requests.least_scale[i] * system.least_scale), bodies
 
 
@@ -211,30 +222,37 @@ def measure_given(system, impulse, masses, sides, relative):
 
 @kernel
 def _solve_each(system, islands, requests, which, effort, impulse, v, out):
-    """Solve the islands with indices `which` by Staggered Projections.
+    """Solve some islands by Staggered Projections.
 
-    impulse: (m, 3), the warm start, overwritten by the solution. v: (n,) and out, `Outcomes`: updated for these islands.
+    Parameters
+    ----------
+    system : with m triples of rows
+    islands : all `Islands` of the system
+    requests : `Requests` of each island
+    which : indices of the islands to solve
+    effort : (5,) the work budget of the step, updated
+    impulse : (m, 3) N s, the warm start, overwritten by the solution
+    v : (dof,) m/s and rad/s, updated for these islands
+    out : `Outcomes`, updated for these islands
     """
-    start, contacts, _ = islands
-    tolerance, tumbles, _, max_iterations, sides, variant = requests
-    history = np.empty((max_iterations, 3))
+    sides, history = requests.sides, np.empty((requests.max_iterations, 3))
     for i in which:
-        chosen = contacts[start[i] : start[i + 1]]
+        chosen, tolerance = islands.contacts[islands.start[i] : islands.start[i + 1]], requests.tolerance[i]
         part, bodies = island_part(system, islands, requests, i)
         some = impulse[chosen]
         velocity, relative = np.empty(part.velocity.size), np.empty(3)
         worst, contact, natural = measure_island(part, some, sides, relative)
-        if variant == ACCELERATED and worst <= good_enough(tolerance[i], tumbles[i]):
+        if requests.variant == ACCELERATED and worst <= good_enough(tolerance, requests.tumbles[i]):
             update_velocities(part, State(some, velocity))
             out.status[i], out.iterations[i], out.factorisations[i], out.found[i] = Status.SOLVED, 1, 0, Found.START
             out.errors[i, Error.CHANGE], out.errors[i, Error.RESIDUAL] = 0.0, residual(part, some, velocity)
         else:
             history[:] = 0.0
-            request = Request(tolerance[i], tumbles[i], max_iterations, sides)
-            answer = solve_system(part, request, variant, effort, some, velocity, history)
+            request = Request(tolerance, requests.tumbles[i], requests.max_iterations, sides)
+            answer = solve_system(part, request, requests.variant, effort, some, velocity, history)
             worst, contact, natural = measure_island(part, some, sides, relative)
             out.status[i] = answer.status
-            if answer.status == Status.SOLVED and not worst <= tolerance[i]:
+            if answer.status == Status.SOLVED and not worst <= tolerance:
                 out.status[i] = Status.UNCONFIRMED
             out.iterations[i], out.factorisations[i], out.found[i] = answer.iterations, effort[DONE], answer.found
             out.errors[i, Error.CHANGE] = history[answer.iterations - 1, 0]
@@ -259,13 +277,22 @@ def _solve_in_turn(system, requests, again, effort, impulse):
     Each run of islands (`ends_of_runs`) starts with the work budget that is left now, so that the result is the same as in
     threads.
 
-    requests: of each body. again: as of `solve_islands`, `ANEW` for all islands. Returns velocities (n,), the status of each
-    island (islands,), and `Totals`.
+    Parameters
+    ----------
+    system : with m triples of rows
+    requests : `Requests` of each body
+    again : as of `solve_islands`, `ANEW` for all islands
+    effort : (5,) the work budget of the step, updated
+    impulse : (m, 3) N s, the warm start, overwritten by the solution
+
+    Returns
+    -------
+    velocities (dof,), the status of each island (islands,), and `Totals`
     """
-    islands, of_islands = asked_of(system, requests)
-    which, v, out = again
+    islands, of_islands = island_requests(system, requests)
+    which, v, out = again.which, again.v, again.outcomes
     if out.status.size == 0:
-        count = islands.start.size - 1
+        count = of_islands.tolerance.size
         which, v, out = np.arange(count), system.velocity.copy(), not_begun(count)
     out.factorisations[:] = 0
     ends = ends_of_runs((islands.start[1:] - islands.start[:-1])[which], OF_A_RUN)
@@ -314,8 +341,8 @@ def solve_islands(
     else:
         v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
     if total.status != SOLVED:
-        islands, of_islands = asked_of(system, requests)
-        mark_infeasible(system, islands, of_islands.tolerance, v, status, None if again is None else again[0])
+        islands, of_islands = island_requests(system, requests)
+        mark_infeasible(system, islands, of_islands.tolerance, v, status, None if again is None else again.which)
         total = total._replace(status=min(status.tolist(), key=WORST_FIRST.index))
     return v, total
 
@@ -324,13 +351,15 @@ def _solve_large(
     system: System, impulse: Floats, requests: Requests, effort: Indices, threads: int, again: Again | None
 ) -> tuple[Floats, Indices, Totals]:
     """Solve islands as `_solve_in_turn` does, with better warm starts for large islands, and in threads."""
-    islands, of_islands = asked_of(system, requests)
-    count = len(of_islands.tolerance)
-    which, v, out = (np.arange(count), system.velocity.copy(), not_begun(count)) if again is None else again
+    islands, of_islands = island_requests(system, requests)
+    if again is None:
+        count = len(of_islands.tolerance)
+        again = Again(np.arange(count), system.velocity.copy(), not_begun(count))
+    which, v, out = again
     large = _propose(system, islands, of_islands, which, effort, impulse, threads) if is_large(system) else None
     ends = ends_of_runs(np.diff(islands.start)[which], OF_A_RUN)
     if threads == 1 or len(ends) < 3:
-        _solve_in_turn(system, requests, (which, v, out), effort, impulse)
+        _solve_in_turn(system, requests, again, effort, impulse)
     else:
         out.factorisations[:] = 0
         efforts = np.tile(effort, (len(ends) - 1, 1))
@@ -395,5 +424,5 @@ def totals(out):
 
 
 def after(factorisations: int, totals: Totals) -> Totals:
-    """Return the totals of a solve with the factorisations of earlier solves added."""
+    """Return the totals of a solve with the factorizations of earlier solves added."""
     return totals._replace(factorisations=totals.factorisations + factorisations) if factorisations else totals

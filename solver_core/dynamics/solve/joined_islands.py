@@ -26,14 +26,14 @@ from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, sol
 from ...solvers.criteria import ACCEPTABLE, good_enough, relative_target
 from ...solvers.effort import OVERDUE
 from ...solvers.kaufman_2008.staggered import into_cones, residual
-from ..joints.laws import laws_about
+from ..joints.laws import EndMotion, JointPose, laws_about
 from ..joints.rows import Followed, largest_changes
 from ..model import bodies as model_bodies
-from ..model.integrate import integrate
+from ..model.integrate import FreeMotion, RigidModel, RigidState, integrate
 from ..model.predict import Begin
-from .islands import Again, Error, Requests, asked_of, island_part, measure_given
+from .islands import Again, Error, Requests, island_part, island_requests, measure_given
 
-__all__ = ["Corrected", "Corrections", "solve_corrected"]
+__all__ = ["Corrected", "CorrectedStep", "Corrections", "solve_corrected"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -52,6 +52,19 @@ class Corrections(NamedTuple):
     most: int
 
 
+class CorrectedStep(NamedTuple):
+    """A step whose joints are corrected.
+
+    begin: the step. joints: with the state at the start of the step. at_end: the state at its end of bodies that the solver
+    does not move. corrections: the limits.
+    """
+
+    begin: Begin
+    joints: Followed
+    at_end: model_bodies.State
+    corrections: Corrections
+
+
 class Corrected(NamedTuple):
     """The outcome of the islands with joints.
 
@@ -65,15 +78,15 @@ class Corrected(NamedTuple):
 
 
 class _Motion(NamedTuple):
-    """The input of `integrate`: model, state and bodies; offset as in a `System`; and the position (n, 3) and orientation
-    (n, 4) at the end of the step of bodies that the solver does not move."""
+    """The input of `integrate`, and the motion of bodies that the solver does not move.
 
-    dof: NDArray[np.int64]
-    lock: Floats
-    axes: Floats
-    moments: Floats
-    state: tuple[Floats, Floats, Floats, Floats]
-    bodies: tuple[Floats, Floats, Floats]
+    model, state, bodies: as for `integrate`. offset: (moving + 1,) as in a `System`. position: (n, 3) m and orientation: (n,
+    4), at the end of the step, of bodies that the solver does not move; other entries are not used.
+    """
+
+    model: RigidModel
+    state: RigidState
+    bodies: FreeMotion
     offset: NDArray[np.int64]
     position: Floats
     orientation: Floats
@@ -110,7 +123,7 @@ class _Progress(NamedTuple):
 @inner_kernel
 def _pieces_of(system, requests, which, impulse):
     """Return the islands with indices `which` as pieces."""
-    islands, of_islands = asked_of(system, requests)
+    islands, of_islands = island_requests(system, requests)
     pieces = []
     for i in which:
         rows = islands.contacts[islands.start[i] : islands.start[i + 1]]
@@ -134,20 +147,21 @@ def _fill_owners(contacts, piece, p, of_triple, of_body):
 @inner_kernel
 def _bias_about(joints, motion, of_triple, of_body, todo, v):
     """Return the bias (t, 3) of the joints of the pieces `todo` (p,) about velocities v (dof,). Other entries are undefined."""
-    dof, held = np.full(motion.dof.size, -1, np.int64), np.zeros(joints.held.size, np.bool_)
+    model, pose = motion.model, joints.pose
+    dof, active = np.full(model.dof.size, -1, np.int64), np.zeros(pose.active.size, np.bool_)
     for b in range(dof.size):
-        if motion.dof[b] >= 0 and of_body[motion.dof[b]] >= 0 and todo[of_body[motion.dof[b]]]:
-            dof[b] = motion.dof[b]
+        if model.dof[b] >= 0 and of_body[model.dof[b]] >= 0 and todo[of_body[model.dof[b]]]:
+            dof[b] = model.dof[b]
     for r in range(joints.rows.joint.size):
         if todo[of_triple[joints.rows.triple[r]]]:
-            held[joints.rows.joint[r]] = joints.held[joints.rows.joint[r]]
-    model, still = (dof, motion.lock, motion.axes, motion.moments), np.zeros(v.size)
-    position, orientation, _, _ = integrate(model, motion.state, motion.bodies, motion.offset, v, still, joints.times[0])
+            active[joints.rows.joint[r]] = pose.active[joints.rows.joint[r]]
+    solved, still = RigidModel(dof, model.lock, model.axes, model.moments), np.zeros(v.size)
+    moved = integrate(solved, motion.state, motion.bodies, motion.offset, v, still, joints.times.h)
     for b in range(dof.size):
-        if motion.dof[b] < 0:
-            position[b], orientation[b] = motion.position[b], motion.orientation[b]
-    where, moved = (joints.frames, held, joints.angle), (v, motion.offset, position, orientation)
-    bias, _ = laws_about(joints.rows, joints.fixed, where, moved, joints.times, joints.recovery_speed)
+        if model.dof[b] < 0:
+            moved.position[b], moved.orientation[b] = motion.position[b], motion.orientation[b]
+    where, end = JointPose(pose.frames, active, pose.angle), EndMotion(v, motion.offset, moved.position, moved.orientation)
+    bias, _ = laws_about(joints.rows, joints.fixed, where, end, joints.times, joints.recovery_speed)
     return bias
 
 
@@ -275,7 +289,7 @@ def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v)
         solves += 1
         about, found = _bias_about(joints, motion, of_triple, of_body, todo, v), np.zeros(count + 1)
         largest_changes(joints.rows, joints.fixed, bias, about, of_triple, found)
-        _go_on(progress, found, joints.times[0], solves, corrections)
+        _go_on(progress, found, joints.times.h, solves, corrections)
         for p in range(count):
             if todo[p]:
                 _take_bias(pieces[p], contacts, about, bias)
@@ -285,7 +299,7 @@ def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v)
 @kernel
 def _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse):
     """Solve islands as `solve_corrected` does, from arrays. Returns `Corrected`."""
-    which, v, out = again
+    which, v, out = again.which, again.v, again.outcomes
     contacts, pieces = system.mu.size, _pieces_of(system, requests, which, impulse)
     progress = _solve_pieces(system, pieces, requests.sides, joints, motion, corrections, effort, v)
     is_solved, drift = np.zeros(out.status.size, np.bool_), np.zeros(out.status.size)
@@ -311,7 +325,7 @@ def solve_corrected(
     system: System,
     impulse: Floats,
     requests: Requests,
-    of_step: tuple[Begin, Followed, model_bodies.State, Corrections],
+    step: CorrectedStep,
     effort: NDArray[np.int64],
     again: Again,
 ) -> Corrected:
@@ -322,8 +336,7 @@ def solve_corrected(
     system : with the rows of joints
     impulse : (m, 3) N s, the warm start, overwritten by the solution in solved islands
     requests : of each body
-    of_step : the step; its joints, with the state at the start of the step; the state at its end of bodies that the solver does
-        not move; and the limits of the corrections
+    step : the step and its joints
     effort : (5,) the work budget; the solve stops when it is overdue
     again : the islands to solve; and the velocities (dof,) and outcomes of all islands, both updated in place
 
@@ -331,17 +344,14 @@ def solve_corrected(
     -------
     which islands are solved, the constraint drift of their joints, and the bias of the rows of joints
     """
-    begin, joints, at_end, corrections = of_step
+    begin, joints = step.begin, step.joints
     model, predicted = begin.model, begin.bodies
     motion = _Motion(
-        model.dof,
-        model.lock,
-        model.axes,
-        model.moments,
-        (joints.state[0], joints.state[1], joints.state[2], joints.state[3]),
-        (predicted.predicted, predicted.end_momentum, predicted.mass),
+        RigidModel(model.dof, model.lock, model.axes, model.moments),
+        RigidState(*joints.state[:4]),
+        FreeMotion(predicted.predicted, predicted.end_momentum, predicted.mass),
         begin.offset,
-        at_end.position,
-        at_end.orientation,
+        step.at_end.position,
+        step.at_end.orientation,
     )
-    return _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse)
+    return _solve_corrected(system, requests, joints, motion, step.corrections, effort, again, impulse)

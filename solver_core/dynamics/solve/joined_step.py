@@ -28,7 +28,7 @@ from .bond_graph import BondGraph
 from .clusters import Bonds
 from .islands import Again, Outcomes, Totals, after, island_of_each, not_begun, totals
 from .joined_islands import Corrections
-from .system_solver import SystemSolver
+from .system_solver import StepToCorrect, SystemSolver
 
 __all__ = ["JoinedStep", "Known", "Moved"]
 
@@ -64,8 +64,8 @@ class Known(NamedTuple):
 class JointedTry(NamedTuple):
     """The input of a solve with joints, besides the joints.
 
-    problem: without rows of joints. may_cut: whether a shorter step may replace this one. moved: the state at the end of the
-    step, from velocities (dof,).
+    begin: the step. problem: without rows of joints. known: the warm start. may_cut: whether a shorter step may replace this
+    one. moved: returns the state at the end of the step from velocities (dof,).
     """
 
     begin: Begin
@@ -73,6 +73,19 @@ class JointedTry(NamedTuple):
     known: Known
     may_cut: bool
     moved: Moved
+
+
+class Pass(NamedTuple):
+    """The input of a solve with given rows of joints.
+
+    rows: of the joints. asked: the requested accuracy.
+    again: the islands to solve. bonds: of the step, None if there are none.
+    """
+
+    rows: JointRows
+    asked: Asked
+    again: Again
+    bonds: Bonds | None
 
 
 class Unfinished(NamedTuple):
@@ -153,7 +166,7 @@ class JoinedStep:
         asked, v = asked.exactly(self._settings.tolerance), v.copy()
         while (breaks := joints.breaking(problem.impulse[first:])).any():
             joints = joints.without(breaks, problem.impulse[first:], touches)
-            again = loaded, v, not_begun(len(joined.outcomes.status))
+            again = Again(loaded, v, not_begun(len(joined.outcomes.status)))
             v, found = self._solve_islands(begin, problem, asked, again, True, self._bonds_of(begin, joints, rows))
             if found.status != Status.SOLVED:
                 break
@@ -217,18 +230,19 @@ class JoinedStep:
             rows = rows._replace(bias=bias)
             problem = problem._replace(system=with_joints(contacts, rows))
             if joints.has_bounds:
-                of_softer = rows, asked, (which, v, out), bonds
+                of_softer = Pass(rows, asked, Again(which, v, out), bonds)
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = asked.exactly(self._settings.tolerance)._replace(tumbles=np.zeros_like(asked.tumbles))
         # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
-        of_step = begin, None if before is not None or bonds is not None else joints, at_end, CORRECTED
-        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, (which, v, out))
+        is_eliminated = before is None and bonds is None
+        of_step = StepToCorrect(begin, joints if is_eliminated else None, at_end, CORRECTED)
+        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, Again(which, v, out))
         is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
         rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
         asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
         while which.size:
-            of_pass = rows, asked, (which, v, out), bonds
+            of_pass = Pass(rows, asked, Again(which, v, out), bonds)
             v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
@@ -253,7 +267,7 @@ class JoinedStep:
         if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(of_all, len(contacts.mu)):
             return Joined((problem, v, of_all, True), islands, out)
         if waiting.size:
-            v, of_all = self._solve_islands(begin, problem, asked, (waiting, v, out))
+            v, of_all = self._solve_islands(begin, problem, asked, Again(waiting, v, out))
             of_all = after(factorisations, of_all)
         straight = joints.straight_rows(*limits)
         of_rows = problem.impulse[len(contacts.mu) :], (rows_before, straight)
@@ -265,7 +279,7 @@ class JoinedStep:
             return Joined((problem, v, of_all, is_loose), islands, out)
         problem = problem._replace(system=with_joints(contacts, straight))
         out = not_begun(count)
-        anew = np.arange(count), problem.system.velocity.copy(), out
+        anew = Again(np.arange(count), problem.system.velocity.copy(), out)
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
         # A shorter step would have less time to correct joints that are off already.
@@ -276,7 +290,7 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_pass: tuple[JointRows, Asked, Again, Bonds | None],
+        of_pass: Pass,
         exactly: Asked,
         has_bounds: bool,
     ) -> tuple[Floats, Totals]:
@@ -299,7 +313,7 @@ class JoinedStep:
         self,
         begin: Begin,
         problem: StepProblem,
-        of_softer: tuple[JointRows, Asked, Again, Bonds | None],
+        of_softer: Pass,
         factorisations: int,
     ) -> int:
         """Improve the impulses of a problem by solving it with ever stiffer bounded rows of joints.

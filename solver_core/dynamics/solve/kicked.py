@@ -48,8 +48,10 @@ def solve_with_kicks(
 
     solve: `solve_islands`, which has the same other parameters and results.
     """
-    which, v, out = all_anew(system) if again is None else again
-    v, found = solve(system, impulse, requests, effort, threads, (which, v, out))
+    if again is None:
+        again = all_anew(system)
+    which, out = again.which, again.outcomes
+    v, found = solve(system, impulse, requests, effort, threads, again)
     if found.status == Status.SOLVED:
         return v, found
     island, _ = island_of_each(system)
@@ -62,7 +64,7 @@ def solve_with_kicks(
         kept = impulse.copy(), v.copy(), Outcomes._make(array.copy() for array in out)
         off = size * np.random.default_rng(seed).normal(size=(len(impulse), 1))
         impulse[:] = np.where(np.isin(island, missed)[:, None], (1.0 + off) * impulse, impulse)
-        v, found = solve(system, impulse, requests, effort, threads, (missed, v, out))
+        v, found = solve(system, impulse, requests, effort, threads, Again(missed, v, out))
         factorisations += found.factorisations
         worse = [i for i in missed if out.status[i] != Status.SOLVED and not _is_nearer(out, kept[2], i)]
         if worse:
@@ -76,7 +78,7 @@ def solve_with_kicks(
 def all_anew(system):
     """Return `Again` for a first solve: all islands of a system, its velocities (n,), and empty outcomes."""
     start, _ = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
-    return np.arange(start.size - 1), system.velocity.copy(), not_begun(start.size - 1)
+    return Again(np.arange(start.size - 1), system.velocity.copy(), not_begun(start.size - 1))
 
 
 def _is_nearer(out: Outcomes, before: Outcomes, i: int) -> bool:

@@ -142,6 +142,26 @@ class Screened(NamedTuple):
     unexplained: Ints
 
 
+class StepVelocities(NamedTuple):
+    """The velocities of a step. v: (dof,) solved, v_hat: (dof,) without contacts and joints. h: s, the step."""
+
+    v: Floats
+    v_hat: Floats
+    h: float
+
+
+class ContactImpulses(NamedTuple):
+    """The impulses of m contacts in a step.
+
+    impulse: (m, 4) N s, as in the contact history. axes: (m, 3, 3), rows are the normal and the tangents. returnable: (m,) J,
+    the energy that each contact may return.
+    """
+
+    impulse: Floats
+    axes: Floats
+    returnable: Floats
+
+
 class LawCheck:
     """Checks the steps of a scene. One instance serves all steps."""
 
@@ -152,7 +172,7 @@ class LawCheck:
         self._size, self._restitution, self._rule = bodies.model.size, bodies.model.restitution, restitution_rule
         self._impacts, self._later, self._movable = impacts, later, bodies.model.dof >= 0
         self._least_offset = float(rest_offsets(self._size)[np.isfinite(self._size)].min(initial=np.inf))
-        self._deforms = ~deformation.never()
+        self._deforms = ~deformation.is_rigid()
         self._bounces = bool(np.any(self._restitution > 0.0))
 
     def violations(self, step: Checked) -> Violations:
@@ -187,10 +207,10 @@ class LawCheck:
         """Check a step with its contacts, impulses and velocities alone."""
         begin, solution = step.begin, step.solution
         contacts, memory = solution.contacts, solution.memory
-        motion = solution.v, begin.unknowns(begin.bodies.predicted), begin.h
-        acts = memory.impulse, solution.axes, solution.restitution**2 * memory.taken
+        motion = StepVelocities(solution.v, begin.unknowns(begin.bodies.predicted), begin.h)
+        impulses = ContactImpulses(memory.impulse, solution.axes, solution.restitution**2 * memory.taken)
         ends = contacts.body_a, contacts.body_b
-        return Screened(*screen(solution.system, motion, acts, ends, self._size, begin.gravity))
+        return screen(solution.system, motion, impulses, *ends, self._size, begin.gravity)
 
     def _held(self, begin: Begin, solution: Solution, screened: Screened) -> Held | None:
         """Return the contacts of the pair to examine; None if there is none.
@@ -350,20 +370,20 @@ def has_impacts(slack, impulse, least):
 
 
 @kernel
-def screen(system, motion, acts, ends, size, gravity):
-    """Check a step with its contacts, impulses and velocities alone. Returns the fields of `Screened`.
+def screen(system, motion, impulses, body_a, body_b, size, gravity):
+    """Check a step with its contacts, impulses and velocities alone. Returns `Screened`.
 
     Parameters
     ----------
     system : of the m contacts
-    motion : v, v_hat (dof,), and s, the step
-    acts : (m, 4) impulses as in the contact history, (m, 3, 3) axes, and (m,) J, the energy that each contact may return
-    ends : (m,) the bodies A and (m,) B of the contacts
+    motion : `StepVelocities`
+    impulses : `ContactImpulses`
+    body_a, body_b : (m,) the bodies of the contacts
     size : (n,) m, half sizes of bodies
     gravity : m/s^2
     """
-    (v, v_hat, h), (remembered, axes, may), (body_a, body_b) = motion, acts, ends
-    m = body_a.size
+    v, h, m = motion.v, motion.h, body_a.size
+    remembered, axes = impulses.impulse, impulses.axes
     impulse, closing, broken, is_any = np.zeros((m, 3)), np.zeros((m, 3)), np.zeros(m), False
     for k in range(m):
         impulse[k, 0] = remembered[k, 0]
@@ -388,12 +408,17 @@ def screen(system, motion, acts, ends, size, gravity):
         push[:] = 0.0
     transpose_product(system, impulse, push)
     apply_inverse_mass(system, push, change)
-    return impulse, broken, _gaining(system, v, change, impulse, may), _unexplained(system, v, v_hat, change)
+    gaining = _gaining(system, v, change, impulse, impulses.returnable)
+    return Screened(impulse, broken, gaining, _unexplained(system, v, motion.v_hat, change))
 
 
 @inner_kernel
 def _gaining(system, v, change, impulse, may):
-    """Return the contact that adds the most energy, for each island that adds more than it may."""
+    """Return the contact that adds the most energy, for each island that adds more than it may.
+
+    v, change: (dof,) the solved velocities, and their change by the impulses. impulse: (m, 3) N s, along the contact axes. may:
+    (m,) J, the energy that each contact may return.
+    """
     start, order = contact_islands(system.offset.size - 1, system.body_a, system.body_b)
     found, count = np.empty(start.size, np.int64), 0
     for island in range(start.size - 1):

@@ -241,9 +241,9 @@ class WithMoments:
 
     def again(self, again: Again) -> Again:
         """Convert `Again` of the system without moments to the system with moments. Both share the outcomes."""
-        which, v, out = again
+        out = again.outcomes
         out.worst_contact[:] += np.where(out.worst_contact >= self.contacts, len(self.contact), 0)
-        return which, self.velocities(v), out
+        return again._replace(v=self.velocities(again.v))
 
     def of_contacts(self, rows: Ints) -> Ints:
         """Return row indices without moments, from indices with moments or -1. A moment has the index of its contact."""

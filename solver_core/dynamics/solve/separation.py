@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,39 +22,148 @@ from ..model.bodies import RIGID
 from ..model.predict import Begin, all_twists
 from ..model.rest_gaps import REST_OFFSET
 
-__all__ = ["leave_what_gets_worse", "left_to_limits", "separation"]
+__all__ = [
+    "BodyIslands",
+    "ContactGaps",
+    "JointBounds",
+    "SeparationLimits",
+    "left_to_limits",
+    "separation",
+    "stop_deepening_islands",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-SOON, EXACTLY, COMPROMISE = range(3)  # the methods, in the order in which they are tried
+FIRST_ORDER, PROJECTION, COMPROMISE = range(3)  # the methods, in the order in which they are tried
 # Multiplier steps of a compromise between conflicting overlaps. With more steps, a peg that fills its hole would slip out along
 # normals that are almost perpendicular to its axis.
 COMPROMISE_STEPS = 1
-CONTRADICTION = 0.25  # overlaps conflict if `slow_down` would have to scale the velocities of an island by this or less
-FASTEST = 1.5  # limit on relative speeds at the contacts of an island, relative to its largest requested opening speed
+MIN_SPEED_SCALE = 0.25  # overlaps conflict if `limit_speeds` would have to scale the velocities of an island by this or less
+# Limit on relative speeds at the contacts of an island, relative to its largest requested opening speed.
+MAX_SPEED_FACTOR = 1.5
 FACTORISING = 30  # number of iterations whose factorizations the work budget of a solve allows
 # Tolerances of the separation solve, relative to the largest requested opening speed: the target, what is accepted if progress
 # is slow, and what is accepted in large moving islands. There the next step corrects the rest together with new overlaps. A
 # resting stack would not settle with the last tolerance.
-PARTED, NEARLY_PARTED, PARTED_IN_MOTION = 1e-3, 1e-2, 1e-1
-CLEAR = 10.0  # rest offsets; bodies at a smaller gap may support each other and are brought no closer, larger gaps may close
+SEPARATION_TARGET, SEPARATED, SEPARATED_MOVING = 1e-3, 1e-2, 1e-1
+# Rest offsets; bodies at a smaller gap may support each other and are brought no closer. Larger gaps may close to this one.
+SUPPORT_RANGE = 10.0
 PUSHING_ROUNDS = 12  # each adds the contacts that the previous round violated; the round after them adds all contacts
 # Fraction of the rest offset; a smaller overlap is not corrected. The fraction is larger in large moving islands, because the
 # tolerance of their contact solve admits as much overlap in each step at a thousand contacts.
 NEGLIGIBLE, NEGLIGIBLE_IN_MOTION = 0.05, 0.5
 
 
+class JointBounds(NamedTuple):
+    """The joints of a step. pairs: (k, 2) bodies connected by joints. box: (j, 3, 3) the bounds of their rows."""
+
+    pairs: Indices
+    box: Floats
+
+
+class SeparationLimits(NamedTuple):
+    """The limits of a separation.
+
+    recovery_speed: half sizes of the smaller body per second; the largest opening speed, in addition to the overlap speed that
+    the curvature of the motion causes within the step. in_large_island: (n,) bodies of large moving islands, which have looser
+    tolerances.
+    """
+
+    recovery_speed: float
+    in_large_island: Bools
+
+
+class SeparationContacts(NamedTuple):
+    """The m contacts of a step: bodies A and B (m,), gap, rest_gap and rest_offset (m,) m."""
+
+    body_a: Indices
+    body_b: Indices
+    gap: Floats
+    rest_gap: Floats
+    rest_offset: Floats
+
+
+class SeparationBodies(NamedTuple):
+    """The n bodies of a step.
+
+    dof: (n,) the index of each body among those that the solver moves, or -1. half_size: (n,) m. predicted: (n, 6) twists
+    without contacts. in_large_island: (n,) bodies of large moving islands.
+    """
+
+    dof: Indices
+    half_size: Floats
+    predicted: Floats
+    in_large_island: Bools
+
+
+class Openings(NamedTuple):
+    """The targets of m contacts, in addition to the solved velocities.
+
+    is_any: whether any contact has to be separated; if not, the arrays are incomplete. overlaps: (m,) the contacts that have to
+    be separated. slack: (m,) m/s, negative if a contact has to open. half_size: (m,) m, of the smaller body. all_move: whether
+    all contacts that have to be separated belong to large moving islands.
+    """
+
+    is_any: bool
+    overlaps: Bools
+    slack: Floats
+    half_size: Floats
+    all_move: bool
+
+
+class ContactBodies(NamedTuple):
+    """The bodies of contacts: body_a, body_b (m,); dof (n,) as in `SeparationBodies`."""
+
+    dof: Indices
+    body_a: Indices
+    body_b: Indices
+
+
+class BodyLinks(NamedTuple):
+    """Pairs of bodies that contacts or joints couple: body_a, body_b (k,)."""
+
+    body_a: Indices
+    body_b: Indices
+
+
+class BodyIslands(NamedTuple):
+    """The islands of n bodies and m contacts. island: (n,) of each body. dof, body_a, body_b: as in `ContactBodies`."""
+
+    dof: Indices
+    island: Indices
+    body_a: Indices
+    body_b: Indices
+
+
+class ContactGaps(NamedTuple):
+    """The gaps of m contacts: gap, rest_gap (m,) m; half_size (m,) m, of the smaller body."""
+
+    gap: Floats
+    rest_gap: Floats
+    half_size: Floats
+
+
+class SeparationStart(NamedTuple):
+    """The start of a separation solve.
+
+    overlaps: (m,) the contacts to separate. impulse: (m,) N s, the separation impulses of the previous attempt at the step.
+    """
+
+    overlaps: Bools
+    impulse: Floats
+
+
 def separation(
     begin: Begin,
     system: System,
     contacts: ContactSet,
-    joined: tuple[Indices, Floats],
+    joints: JointBounds,
     v: Floats,
-    recovery_speed: float,
-    in_motion: Bools,
-    means: tuple[Indices, Floats],
+    limits: SeparationLimits,
+    effort: Indices,
+    pushed: Floats,
 ) -> tuple[Floats, Floats]:
     """Compute velocities that separate overlapping bodies. They change positions only.
 
@@ -65,13 +176,11 @@ def separation(
     begin : the step
     system : the contact problem, with m contacts and then the rows of joints
     contacts : the m contacts
-    joined : (k, 2) bodies connected by joints, and (j, 3, 3) the bounds of the rows of joints, which stay satisfied
+    joints : whose rows stay satisfied
     v : (dof,) m/s and rad/s, the solved velocities; their own opening speed counts toward the target
-    recovery_speed : half sizes of the smaller body per second; the largest opening speed, in addition to the overlap speed that
-        the curvature of the motion causes within the step
-    in_motion : (n,) bodies of large moving islands, which have looser tolerances
-    means : the work budget of the step, updated in place; and the warm start, (m,) N s, the separation impulses of the
-        previous attempt at this step
+    limits : of the opening speed and of the tolerances
+    effort : (5,) the work budget of the step, updated in place
+    pushed : (m,) N s, the warm start: the separation impulses of the previous attempt at this step
 
     Returns
     -------
@@ -80,32 +189,32 @@ def separation(
 
     Notes
     -----
-    Contacts with a gap of at most `CLEAR` rest offsets may not close. A larger gap may close to that distance: if it could not,
-    a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise, and islands
-    whose deepest overlap it would deepen do not move.
+    Contacts with a gap of at most `SUPPORT_RANGE` rest offsets may not close. A larger gap may close to that distance: if it
+    could not, a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise,
+    and islands whose deepest overlap it would deepen do not move.
     """
-    effort, pushed = means
-    model, h, (pairs, box) = begin.model, begin.h, joined
+    model, h, pairs, box = begin.model, begin.h, joints.pairs, joints.box
     body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
     rest, offset, _ = begin.at_rest(contacts)
-    of_contacts = body_a, body_b, gap, rest, offset
-    of_bodies = model.dof, model.size, begin.bodies.predicted, in_motion
-    is_any, near, wanted, size, all_move = openings(system, v, of_contacts, of_bodies, h, recovery_speed)
-    if not is_any:
+    of_contacts = SeparationContacts(body_a, body_b, gap, rest, offset)
+    of_bodies = SeparationBodies(model.dof, model.size, begin.bodies.predicted, limits.in_large_island)
+    wanted = target_openings(system, v, of_contacts, of_bodies, h, limits.recovery_speed)
+    if not wanted.is_any:
         return np.zeros(len(v)), np.zeros(len(gap))
     bias = np.zeros_like(system.bias)
     if len(box):
         bias[len(gap) :] = left_to_limits(relative_velocities(system, v)[len(gap) :], box)
-    apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted, mu=np.zeros_like(system.mu), box=box)
+    apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted.slack, mu=np.zeros_like(system.mu), box=box)
     if begin.bend is not None:
         # Flexible bodies are not deformed: they would spring back into the bodies that they were separated from.
-        apart = frames_of(apart)
+        apart = without_modes(apart)
     linked_a, linked_b = body_a, body_b
     if len(pairs):
         linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
-    limits = h, PARTED_IN_MOTION if all_move else NEARLY_PARTED
-    ends, gaps = (model.dof, body_a, body_b), (gap, rest, size)
-    moved, parting = parted(apart, ends, (linked_a, linked_b), gaps, (near, pushed), limits, effort)
+    ends, links = ContactBodies(model.dof, body_a, body_b), BodyLinks(linked_a, linked_b)
+    gaps, start = ContactGaps(gap, rest, wanted.half_size), SeparationStart(wanted.overlaps, pushed)
+    acceptable = SEPARATED_MOVING if wanted.all_move else SEPARATED
+    moved, parting = solve_separation(apart, ends, links, gaps, start, h, acceptable, effort)
     if begin.bend is None:
         return moved, parting
     velocities = np.zeros(len(v))
@@ -113,7 +222,7 @@ def separation(
     return velocities, parting
 
 
-def frames_of(system: System) -> System:
+def without_modes(system: System) -> System:
     """Return the system without modes, with bodies at rest.
 
     The modes of a body follow its twist, and the mass matrix does not couple them to it.
@@ -133,25 +242,17 @@ def frames_of(system: System) -> System:
 
 
 @kernel
-def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
-    """Return the target of each contact for the separation solve, in addition to velocities v.
+def target_openings(system, v, contacts, bodies, h, recovery_speed):
+    """Return the `Openings` of a step: the target of each contact for the separation solve, in addition to velocities v.
 
     Parameters
     ----------
     system : the contact problem
     v : (dof,) m/s and rad/s, the solved velocities
-    of_contacts : (m,) bodies A and B, gaps, gaps at rest and rest offsets in m
-    of_bodies : (n,) degrees of freedom, half sizes in m, predicted twists (n, 6), and which are in large moving islands
+    contacts : `SeparationContacts`
+    bodies : `SeparationBodies`
     h : s, the step
     recovery_speed : half sizes per second
-
-    Returns
-    -------
-    is_any : whether any contact has to be separated; if not, the arrays below are incomplete
-    near : (m,) which contacts have to be separated
-    wanted : (m,) m/s, the slack of each contact; negative if it has to open
-    size : (m,) m, the half size of the smaller body
-    all_move : whether all contacts that have to be separated belong to large moving islands
 
     Notes
     -----
@@ -160,7 +261,8 @@ def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
     leaves the tangent plane by u_t^2 h^2 / 2 r. Half sizes are used for both radii. Steps can cause this much overlap
     themselves, so it is corrected in addition to the recovery speed.
     """
-    (body_a, body_b, gap, rest, offset), (dof, extent, predicted, in_motion) = of_contacts, of_bodies
+    body_a, body_b, gap, rest, offset = contacts.body_a, contacts.body_b, contacts.gap, contacts.rest_gap, contacts.rest_offset
+    extent, in_motion = bodies.half_size, bodies.in_large_island
     m, is_any, all_move = gap.size, False, True
     near, wanted, size = np.empty(m, np.bool_), np.empty(m), np.empty(m)
     for k in range(m):
@@ -171,14 +273,14 @@ def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
         is_any |= near[k]
         all_move &= moves or not near[k]
     if not is_any:
-        return is_any, near, wanted, size, all_move
-    twist = all_twists(dof, system.offset, predicted, v)
+        return Openings(is_any, near, wanted, size, all_move)
+    twist = all_twists(bodies.dof, system.offset, bodies.predicted, v)
     for k in range(m):
         a, b = body_a[k], body_b[k]
         size[k], spin = min(extent[a], extent[b]), 0.0
         opens, s, t = relative_velocity(system, k, v)
         if not near[k]:
-            room = gap[k] + (offset[k] - rest[k]) - CLEAR * offset[k] + h * opens
+            room = gap[k] + (offset[k] - rest[k]) - SUPPORT_RANGE * offset[k] + h * opens
             wanted[k] = max(room, 0.0) / h
             continue
         for body in (a, b):
@@ -186,11 +288,11 @@ def openings(system, v, of_contacts, of_bodies, h, recovery_speed):
             spin += extent[body] * square if square > 0.0 else 0.0
         inward = 0.5 * h * (spin + (s * s + t * t) / size[k])
         wanted[k] = -min(wanted[k] / h, recovery_speed * size[k] + inward)
-    return is_any, near, wanted, size, all_move
+    return Openings(is_any, near, wanted, size, all_move)
 
 
 @kernel
-def parted(apart, ends, links, gaps, begun, limits, effort):
+def solve_separation(apart, ends, links, gaps, start, h, acceptable, effort):
     """Solve for the separation velocities with the first of three methods that succeeds.
 
     The result is a compromise if bodies would have to move too fast otherwise.
@@ -198,17 +300,19 @@ def parted(apart, ends, links, gaps, begun, limits, effort):
     Parameters
     ----------
     apart : the separation problem; a contact with negative slack has to open at that speed
-    ends : (n,) degrees of freedom, and (m,) and (m,) the bodies of the contacts
-    links : (k,) and (k,) bodies coupled by contacts or joints
-    gaps : (m,) m, current gaps, gaps at rest, and half sizes
-    begun : (m,) which contacts overlap, and (m,) N s, the separation impulses of the previous attempt
-    limits : s, the step; and the relative error that first-order methods have to reach
+    ends : `ContactBodies`
+    links : `BodyLinks`
+    gaps : `ContactGaps`
+    start : `SeparationStart`
+    h : s, the step
+    acceptable : the relative error that first-order methods have to reach
+    effort : (5,) the work budget of the step, updated
 
     Returns
     -------
     velocities (dof,), and (m,) N s, the separation impulses, zero for a compromise
     """
-    (dof, body_a, body_b), (near, pushed), (h, nearly) = ends, begun, limits
+    dof, near, pushed = ends.dof, start.overlaps, start.impulse
     m, rows, out = near.size, apart.body_a.size, np.zeros(apart.velocity.size)
     impulse, acting, overlapping = np.zeros((rows, 3)), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     overlapping[:m] = near
@@ -219,21 +323,21 @@ def parted(apart, ends, links, gaps, begun, limits, effort):
     acting[chosen] = True
     for k in chosen:
         impulse[k, 0] = pushed[k]
-    islands = connected(dof.size, dof >= 0, links[0], links[1])
-    of_islands, fastest, way = (dof, islands, body_a, body_b), -apart.slack.min(), SOON
-    while way <= COMPROMISE:
-        is_parted = _part_by(way, nearly, apart, acting, fastest, effort, impulse, out)
-        if is_parted and slow_down(apart, of_islands, out) > CONTRADICTION:
+    islands = BodyIslands(dof, connected(dof.size, dof >= 0, links.body_a, links.body_b), ends.body_a, ends.body_b)
+    fastest, method = -apart.slack.min(), FIRST_ORDER
+    while method <= COMPROMISE:
+        is_separated = _separate_by(method, acceptable, apart, acting, fastest, effort, impulse, out)
+        if is_separated and limit_speeds(apart, islands, out) > MIN_SPEED_SCALE:
             return out, impulse[:m, 0].copy()
         # If the solution was too fast, another exact method would be too fast as well.
-        way = way + 1 if not is_parted or way == COMPROMISE else COMPROMISE
+        method = method + 1 if not is_separated or method == COMPROMISE else COMPROMISE
         impulse[:] = 0.0
-    leave_what_gets_worse(apart, of_islands, gaps, h, out)
+    stop_deepening_islands(apart, islands, gaps, h, out)
     return out, np.zeros(m)
 
 
 @kernel_part
-def _part_by(way, nearly, apart, acting, fastest, effort, impulse, out):
+def _separate_by(method, acceptable, apart, acting, fastest, effort, impulse, out):
     """Compute the separation velocities `out` (dof,) with one method; return whether it succeeded.
 
     The active contacts, `acting` (m,), are those that overlap. Contacts that the solution violates are added round by round.
@@ -241,19 +345,19 @@ def _part_by(way, nearly, apart, acting, fastest, effort, impulse, out):
     contacts near it.
     """
     # Few bodies are separated exactly. Otherwise bodies at rest would move a little in every other step.
-    slow = (nearly if apart.offset.size - 1 > FEW_BODIES else PARTED) * fastest
+    slow = (acceptable if apart.offset.size - 1 > FEW_BODIES else SEPARATION_TARGET) * fastest
     new = acting
     out[:] = 0.0
     is_solved = True
     for rounds in range(1, PUSHING_ROUNDS + 2):
         chosen = islands_with(apart, acting, new)
-        if way == SOON:
-            is_solved = _part_soon(nearly, apart, chosen, fastest, effort, impulse, out)
+        if method == FIRST_ORDER:
+            is_solved = _separate_first_order(acceptable, apart, chosen, fastest, effort, impulse, out)
         else:
-            _project_apart(apart, chosen, fastest, way == COMPROMISE, effort, impulse, out)
+            _project(apart, chosen, fastest, method == COMPROMISE, effort, impulse, out)
         if not is_solved:
             break
-        resisting = resists(apart, acting, slow, out)
+        resisting = violated_rows(apart, acting, slow, out)
         if not resisting.any():
             break
         new = resisting if rounds < PUSHING_ROUNDS else ~acting
@@ -287,7 +391,7 @@ def _scatter(system, bodies, some, out):
 
 
 @kernel_part
-def resists(system, acting, slow, out):
+def violated_rows(system, acting, slow, out):
     """Return (m,) which inactive contacts and triples of joint rows the velocities `out` (dof,) violate by more than `slow`."""
     contacts, resisting = system.mu.size, np.zeros(acting.size, np.bool_)
     for k in range(acting.size):
@@ -313,17 +417,17 @@ def left_to_limits(velocity: Floats, box: Floats) -> Floats:
 
 
 @kernel_part
-def _part_soon(nearly, apart, chosen, fastest, effort, impulse, out):
-    """Solve with first-order methods to the relative error `nearly`, or exactly if there are few bodies.
+def _separate_first_order(acceptable, apart, chosen, fastest, effort, impulse, out):
+    """Solve with first-order methods to the relative error `acceptable`, or exactly if there are few bodies.
 
     Returns False if the first-order methods do not reach that error.
     """
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
     if bodies.size <= FEW_BODIES:
-        _project_apart(apart, chosen, fastest, False, effort, impulse, out)
+        _project(apart, chosen, fastest, False, effort, impulse, out)
         return True
-    velocity, pushes, enough = np.zeros(part.velocity.size), impulse[chosen], nearly * fastest
-    criteria = StoppingCriteria(PARTED * fastest, enough, enough, fastest, 0, MAX_CHECKS)
+    velocity, pushes, enough = np.zeros(part.velocity.size), impulse[chosen], acceptable * fastest
+    criteria = StoppingCriteria(SEPARATION_TARGET * fastest, enough, enough, fastest, 0, MAX_CHECKS)
     _, error = sweeps_and_admm(part, criteria, True, effort, State(pushes, velocity))
     if not error <= enough:
         return False
@@ -333,7 +437,7 @@ def _part_soon(nearly, apart, chosen, fastest, effort, impulse, out):
 
 
 @inner_kernel
-def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
+def _project(apart, chosen, fastest, is_compromise, effort, impulse, out):
     """Solve a contact projection of the chosen contacts; write their impulses (m, 3) and the velocities `out` (dof,).
 
     A compromise starts from zero impulses and takes few multiplier steps, because the impulses of conflicting overlaps grow
@@ -342,10 +446,10 @@ def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
     part, bodies = subsystem(apart, chosen, np.full(apart.offset.size - 1, -1))
     m, operator = chosen.size, operator_of(part)
     allow(effort, FACTORISING, operator.blocks.structure.target.size, m)
-    pushes, velocity, nearly = impulse[chosen], np.zeros(part.velocity.size), NEARLY_PARTED * fastest
+    pushes, velocity, nearly = impulse[chosen], np.zeros(part.velocity.size), SEPARATED * fastest
     if is_compromise:
         pushes[:] = 0.0
-    criteria = StoppingCriteria(PARTED * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
+    criteria = StoppingCriteria(SEPARATION_TARGET * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
     sets, target = Sets(CONTACT, DISK, np.zeros(m), part.box), np.zeros(velocity.size)
     steps = COMPROMISE_STEPS if is_compromise else MULTIPLIER_STEPS
     project(operator, sets, target, criteria, effort, State(pushes, velocity), steps)
@@ -354,27 +458,27 @@ def _project_apart(apart, chosen, fastest, is_compromise, effort, impulse, out):
 
 
 @kernel_part
-def slow_down(system, of_islands, out):
+def limit_speeds(system, islands, out):
     """Scale the velocities (dof,) of islands and return the smallest scale.
 
-    In each island, relative speeds at contacts are limited to FASTEST times the largest requested opening speed. Without this
-    limit, two overlaps with nearly opposite normals are separated by a fast motion across both.
+    In each island, relative speeds at contacts are limited to MAX_SPEED_FACTOR times the largest requested opening speed.
+    Without this limit, two overlaps with nearly opposite normals are separated by a fast motion across both.
 
-    of_islands: (n,) degrees of freedom and islands, and (m,) and (m,) the bodies of the contacts.
+    islands: `BodyIslands`.
     """
-    dof, islands, body_a, body_b = of_islands
-    wanted, found = np.zeros(islands.size), np.zeros(islands.size)
+    dof, body_a, body_b = islands.dof, islands.body_a, islands.body_b
+    wanted, found = np.zeros(dof.size), np.zeros(dof.size)
     for k in range(system.slack.size):
         u, s, t = relative_velocity(system, k, out)
-        island = islands[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
+        island = islands.island[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
         wanted[island] = max(wanted[island], -system.slack[k])
         found[island] = max(found[island], np.sqrt(u * u + s * s + t * t))
     least = 1.0
-    for b in range(islands.size):
-        island, d = islands[b], dof[b]
-        if d < 0 or found[island] <= FASTEST * wanted[island]:
+    for b in range(dof.size):
+        island, d = islands.island[b], dof[b]
+        if d < 0 or found[island] <= MAX_SPEED_FACTOR * wanted[island]:
             continue
-        scale = FASTEST * wanted[island] / found[island]
+        scale = MAX_SPEED_FACTOR * wanted[island] / found[island]
         least = min(least, scale)
         for row in range(system.offset[d], system.offset[d + 1]):
             out[row] *= scale
@@ -382,22 +486,23 @@ def slow_down(system, of_islands, out):
 
 
 @kernel
-def leave_what_gets_worse(apart, of_islands, gaps, h, out):
+def stop_deepening_islands(apart, islands, gaps, h, out):
     """Set the velocities (dof,) to zero in islands whose deepest overlap they would deepen within h seconds.
 
     A light body between the ground and a heavy body that leans on it has no room to separate. The compromise may then push it
     far down.
 
-    apart: the separation problem, without bias. of_islands: as in `slow_down`. gaps: as in `parted`.
+    apart: the separation problem, without bias. islands: `BodyIslands`. gaps: `ContactGaps`.
     """
-    (dof, islands, body_a, body_b), (gap, rest, size) = of_islands, gaps
-    deepest, deeper = np.zeros(islands.size), np.zeros(islands.size)
+    dof, body_a, body_b = islands.dof, islands.body_a, islands.body_b
+    gap, rest, size = gaps.gap, gaps.rest_gap, gaps.half_size
+    deepest, deeper = np.zeros(dof.size), np.zeros(dof.size)
     for k in range(gap.size):
-        island = islands[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
+        island = islands.island[body_a[k] if dof[body_a[k]] >= 0 else body_b[k]]
         before = (rest[k] - gap[k]) / size[k]
         deepest[island] = max(deepest[island], before)
         deeper[island] = max(deeper[island], before - h * relative_velocity(apart, k, out)[0] / size[k])
     for body in range(dof.size):
-        island = islands[body]
+        island = islands.island[body]
         if dof[body] >= 0 and deeper[island] > deepest[island] + NEGLIGIBLE * REST_OFFSET:
             out[apart.offset[dof[body]] : apart.offset[dof[body] + 1]] = 0.0

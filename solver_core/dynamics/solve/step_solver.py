@@ -34,7 +34,7 @@ from .lowered_rebounds import Rebounded, solve_lowered
 from .moments import Moments, lengths_of, moments_of_step, of_some, recall_moments, remembered_moments
 from .outcome import Solution
 from .propagation import Blow, pass_on
-from .separation import separation
+from .separation import JointBounds, SeparationLimits, separation
 from .system_solver import SystemSolver
 
 __all__ = ["Known", "StepSolver"]
@@ -113,7 +113,7 @@ class StepSolver:
         -------
         The solution. A step that is infeasible with bounces is solved without them.
         """
-        self._deformation.bend(state.modal)
+        self._deformation.place_modes(state.modal)
         of_try = Try(begin, state, joints, memory, known, moved, contacts)
         solution = self._solve(of_try, bounces)
         if not bounces or solution.totals.status != Status.INFEASIBLE:
@@ -122,7 +122,7 @@ class StepSolver:
         return self._solve(of_try, False)
 
     def _solve(self, of_try: Try, bounces: bool) -> Solution:
-        """Solve a try, stage by stage; bounces: as of `solve`."""
+        """Solve a try in five stages. bounces: as in `solve`."""
         begin, state, joints, memory, known, moved, contacts = of_try
         systems = self._systems
         systems.fall = begin.gravity_speed
@@ -156,14 +156,14 @@ class StepSolver:
             held[joints.triples] = problem.impulse[len(contacts) :]
             box = joints.holding(box)
         # Stage 5: overlaps are separated.
-        speed, joined = self._settings.recovery_speed, (self._joints.pairs, box)
-        means = systems.effort, problem.parting
-        in_motion = self._island_motion.keeps_distance
+        held_together = JointBounds(self._joints.pairs, box)
+        limits = SeparationLimits(self._settings.recovery_speed, self._island_motion.keeps_distance)
         if is_loose and systems.can_be_cut(totals, len(contacts)):
             # The caller discards this solution.
             apart, parting = np.zeros(len(v)), np.zeros(len(contacts))
         else:
-            apart, parting = separation(begin, problem.system, contacts, joined, v, speed, in_motion, means)
+            of_solve = held_together, v, limits, systems.effort, problem.parting
+            apart, parting = separation(begin, problem.system, contacts, *of_solve)
         twist = begin.all_twists(v + apart)
         impulse = remember(problem.axes, problem.impulse[: len(contacts)])
         moment = remembered_moments(systems.moments, len(contacts))
@@ -182,7 +182,7 @@ class StepSolver:
         where = contacts.body_a, contacts.body_b, contacts.point, state.position, begin.bodies.rotation
         drift = self._surfaces.drift(contacts, state.position, begin.bodies, begin.h)
         modes = None if begin.bend is None else self._deformation.modes_at(*where)
-        bent = 0.0 if modes is None else self._deformation.bent_drift(*where[:2], modes, state.modal_velocity)
+        bent = 0.0 if modes is None else self._deformation.modal_surface_velocity(*where[:2], modes, state.modal_velocity)
         known = memory, self._rules, least_bounce, self._joints.held
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
         turning = NO_TURNING, NO_TURNING, rolls

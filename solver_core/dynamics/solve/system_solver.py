@@ -34,12 +34,12 @@ from ..model.island_motion import Asked
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
 from .islands import Again, Requests, Totals, solve_islands, totals
-from .joined_islands import Corrected, Corrections, solve_corrected
+from .joined_islands import Corrected, CorrectedStep, Corrections, solve_corrected
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
 from .step_methods import StepInput, step_method
 
-__all__ = ["SystemSolver"]
+__all__ = ["StepToCorrect", "SystemSolver"]
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,19 @@ class Begun(NamedTuple):
     asked: Asked
     again: Again | None
     is_start: bool
+
+
+class StepToCorrect(NamedTuple):
+    """A step whose joints are corrected in one kernel.
+
+    begin: the step. joints: None if they are not eliminated. at_end: the state at the end of the step of bodies that the solver
+    does not move. corrections: the limits.
+    """
+
+    begin: Begin
+    joints: JointStep | None
+    at_end: State
+    corrections: Corrections
 
 
 class SystemSolver:
@@ -134,7 +147,7 @@ class SystemSolver:
         problem: StepProblem,
         rows: JointRows,
         asked: Asked,
-        of_step: tuple[Begin, JointStep | None, State, Corrections],
+        of_step: StepToCorrect,
         again: Again,
     ) -> tuple[Corrected, StepProblem]:
         """Solve islands with joints in one kernel, with their corrections (`joined_islands.py`).
@@ -146,8 +159,7 @@ class SystemSolver:
         problem : its impulses are the warm start and are overwritten by the solution
         rows : of the joints
         asked, again : as for `solve`
-        of_step : the step, its joints (None if they are not to be eliminated), the state at its end of bodies that the solver
-            does not move, and how joints are corrected
+        of_step : the step and its joints
 
         Returns
         -------
@@ -158,14 +170,14 @@ class SystemSolver:
         is_plain = not self._has_grain and (self.moments is None or not len(self.moments.contact))
         followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
         if followed is None or not (self.is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
-            drift = np.zeros(len(again[2].status))
-            drift[again[0]] = np.inf
+            drift = np.zeros(len(again.outcomes.status))
+            drift[again.which] = np.inf
             return Corrected(np.zeros(len(drift), np.bool_), drift, rows.bias), problem
         system = problem.system
         if self._see is not None:
             self._see(system, problem.impulse)
-        requests, of_kernel = Requests(*asked, *self._options), (begin, followed, at_end, corrections)
-        corrected = solve_corrected(system, problem.impulse, requests, of_kernel, self._effort, again)
+        requests, step = Requests(*asked, *self._options), CorrectedStep(begin, followed, at_end, corrections)
+        corrected = solve_corrected(system, problem.impulse, requests, step, self._effort, again)
         bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
         return corrected, problem._replace(system=system._replace(bias=bias))
 
@@ -194,11 +206,11 @@ class SystemSolver:
         impulse[:] = clustered.impulses(v, own)
         if again is None or of_clusters is None or whose is None:
             return v, found
-        again[1][:] = v
+        again.v[:] = v
         if not self.is_staggered:
             return v, found
-        clustered.take_outcomes(of_clusters[2], of_clusters[0], whose, again)
-        return v, totals(again[2])
+        clustered.take_outcomes(of_clusters.outcomes, of_clusters.which, whose, again)
+        return v, totals(again.outcomes)
 
     def _solve_with_moments(
         self, system: System, impulse: Floats, moments: Moments | None, begun: Begun
@@ -214,8 +226,8 @@ class SystemSolver:
         impulse[:] = wider.without(own)
         wider.keep(own)
         if again is not None:
-            again[1][:] = v[wider.columns]
-            again[2].worst_contact[:] = wider.of_contacts(again[2].worst_contact)
+            again.v[:] = v[wider.columns]
+            again.outcomes.worst_contact[:] = wider.of_contacts(again.outcomes.worst_contact)
         worst = wider.of_contacts(np.array([found.worst_contact]))
         return v[wider.columns], found._replace(worst_contact=int(worst[0]))
 

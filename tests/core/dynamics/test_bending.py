@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.deformable.reduced_body import reduced_body
-from solver_core.dynamics.solve.separation import frames_of
+from solver_core.dynamics.solve.separation import without_modes
 from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import box as rigid_box
 from solver_core.scene.parts import ground
@@ -277,7 +277,7 @@ def test_overlaps_are_parted_in_the_problem_that_rigid_bodies_have():
         rows[side, pairs[side] == body, :, width:] = 0.0
     rows[pairs < 0] = 0.0
     bent = [block_diag(frame, np.diag(np.arange(2.0, 2.0 + r))) for frame, r in zip(frames, modes, strict=True)]
-    found = frames_of(sc.ContactProblem.from_bodies(bent, np.ones(17), pairs, rows, mu=0.5).system)
+    found = without_modes(sc.ContactProblem.from_bodies(bent, np.ones(17), pairs, rows, mu=0.5).system)
     rigid = sc.ContactProblem.from_bodies(frames, np.zeros(12), pairs, rows[..., :6], mu=0.5).system
     for name in ("offset", "block_start", "velocity", "body_a", "body_b", "mass", "jacobian_a", "jacobian_b"):
         np.testing.assert_array_equal(getattr(found, name), getattr(rigid, name), name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solver_core.dynamics.motion.between import not_between
+from solver_core.dynamics.motion.between import ContactGeometry, nonredundant
 
 REST = np.array([1e-4, 0.0])
 
@@ -22,7 +22,7 @@ def kept(point, modes=None, gap=None, normal=None, bends=(True, False), bore=())
     gap = np.zeros(m) if gap is None else np.asarray(gap, dtype=float)
     a, b = np.zeros(m, np.int64), np.ones(m, np.int64)
     bearing = np.isin(np.arange(m), bore)
-    return not_between((a, b), (point, normal, gap), (np.array(bends), REST), both, bearing).tolist()
+    return nonredundant(a, b, ContactGeometry(point, normal, gap), np.array(bends), REST, both, bearing).tolist()
 
 
 LINE = [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [1.0, 0.0, 0.0]]

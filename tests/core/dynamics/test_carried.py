@@ -114,7 +114,7 @@ def test_what_tumbles_nearly_as_one_can_stick_by_all_its_contacts():
         for i, (size, (x, _, z), rate) in enumerate(zip(sizes, places, rates, strict=True))
     ]
     simulation = sc.Simulation(scene(*thrown))
-    begin = simulation._steps._begin(0.0, simulation._steps.step)[0]
+    begin = simulation._steps._predict_and_collide(0.0, simulation._steps.step)[0]
     count = len(begin.contacts)
     beyond = Beyond(np.zeros((count, 3)), NO_TURNING, NO_TURNING, np.zeros(count, dtype=bool))
     known = beyond, simulation._steps.memory, rules_of(simulation.spec)

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.dynamics.model.island_motion import CALM, CALM_FOR, LEAST_SCALE, TIGHTENED, who_tumbles
+from solver_core.dynamics.model.island_motion import (
+    CALM,
+    CALM_FOR,
+    LEAST_SCALE,
+    TIGHTENED,
+    BodyMotion,
+    GravityStep,
+    MotionTolerances,
+    classify_bodies,
+)
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.problem.system import System
 
@@ -143,9 +152,9 @@ def asked_of(system, tumbling, calm=0.0):
     """
     count = len(tumbling)
     tumbled, member, settled = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    of_bodies = tumbled, member, settled, np.full(count, calm), np.zeros(count)
-    steps, tolerances = (0.05, 1.0 / 240.0, 1.0 / 240.0), (1e-6, 1e-4, 1e-3)
-    tolerance, tumbles, least_scale = who_tumbles(system, np.arange(count), system.velocity, steps, tolerances, of_bodies)
+    motion = BodyMotion(tumbled, member, settled, np.full(count, calm), np.zeros(count))
+    step, tolerances = GravityStep(0.05, 1.0 / 240.0, 1.0 / 240.0), MotionTolerances(1e-6, 1e-4, 1e-3)
+    tolerance, tumbles, least_scale = classify_bodies(system, np.arange(count), system.velocity, step, tolerances, motion)
     np.testing.assert_array_equal(tumbles, tumbled)
     np.testing.assert_array_equal(least_scale, np.where(member, LEAST_SCALE, 1.0))
     assert not (settled & (tumbled | member)).any()

@@ -27,10 +27,10 @@ def fallen_doll():
     return replace(spec, fps=24.0)
 
 
-def one_by_one(system, impulse, requests, of_step, effort, again):
+def one_by_one(system, impulse, requests, step, effort, again):
     """`solve_corrected` that solves nothing, so that all is left to the loop of solves."""
-    drift = np.zeros(len(again[2].status))
-    drift[again[0]] = np.inf
+    drift = np.zeros(len(again.outcomes.status))
+    drift[again.which] = np.inf
     return Corrected(np.zeros(len(drift), np.bool_), drift, system.bias[len(system.mu) :].copy())
 
 

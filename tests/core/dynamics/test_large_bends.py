@@ -15,7 +15,9 @@ import solver_core as sc
 from solver_core.bake.report import missed_steps
 from solver_core.deformable.reduced_body import reduced_body
 from solver_core.deformable.stvk import energy
-from solver_core.dynamics.model.large_bends import LargeBend
+from solver_core.dynamics.model.large_bends import FlexibleBody, LargeBend
+from solver_core.dynamics.model.predict import StepTimes
+from solver_core.dynamics.model.spinning import ModalState
 from solver_core.dynamics.solve import bent_further
 from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.parts import box as rigid_box
@@ -192,8 +194,8 @@ def test_a_step_is_cut_into_the_parts_that_follow_its_strains():
     rate = body.omega[-1] / 2.0
 
     def parts(h):
-        of, step = (0, np.arange(12), body), (h, h, h)
-        return LargeBend.begun(of, (still, still), step, still).parts(push)
+        of, state = FlexibleBody(0, np.arange(12), body), ModalState(still, still)
+        return LargeBend.at_start(of, state, StepTimes(h, h, h), still).parts(push)
 
     assert [parts(share / rate) for share in (0.9, 1.9, 3.9)] == [1, 2, 4]
     # none of its modes swings in such a step, which is by backward Euler whatever it changes

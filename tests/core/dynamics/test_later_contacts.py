@@ -19,7 +19,7 @@ from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.pacing.parts import MAX_CUTS, Parts
-from solver_core.dynamics.solve.separation import leave_what_gets_worse
+from solver_core.dynamics.solve.separation import BodyIslands, ContactGaps, stop_deepening_islands
 from solver_core.dynamics.stepper import MAX_TRIES
 from solver_core.geometry.shapes import build_shapes
 from solver_core.scene import parts
@@ -268,13 +268,13 @@ def test_a_step_refused_for_an_impact_at_its_very_end_may_still_be_refused_for_a
     """Else the last impact of a step uses up all refusals, and what bodies then run into is let in."""
     scene = SceneSpec((body("Ball", SHAPES["ball"], np.random.default_rng(0), np.zeros(3)),), gravity=NO_GRAVITY)
     simulation = sc.Simulation(scene, substeps=1)
-    asked, step, advance = [], 1.0 / 24.0, simulation._steps._attempt
+    asked, step, advance = [], 1.0 / 24.0, simulation._steps._try_partial_step
 
     def attempt(at, parts):
         asked.append((parts.h, parts.cuts))
         return Cut(parts.h, repeatedly=False) if len(asked) == 1 else advance(at, parts)
 
-    simulation._steps._attempt = attempt
+    simulation._steps._try_partial_step = attempt
     simulation.advance()
     assert asked[0] == (pytest.approx(step), MAX_CUTS)
     assert asked[1] == (pytest.approx(0.5 * step), MAX_CUTS - 1)
@@ -287,7 +287,7 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     plate = parts.box("Plate", (0.4, 0.4, 0.02), (0.0, 0.0, 0.009), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), plate), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin = simulation._steps._begin(0.0, h)[0]
+    begin = simulation._steps._predict_and_collide(0.0, h)[0]
     contacts = begin.contacts
     assert contacts.gap.min() == pytest.approx(-0.001)
     state = simulation._steps.state
@@ -295,8 +295,8 @@ def test_a_parting_that_brings_the_deepest_overlap_deeper_is_left_out(speed, kep
     given = begin, state, contacts, beyond, simulation._steps.memory, rules_of(simulation.spec)
     system = build_system(*given, 1.0, np.zeros(2, dtype=bool)).system
     size, islands, v = np.full(len(contacts), 0.01), np.array([0, 1]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
-    bodies = begin.model.dof, islands, contacts.body_a, contacts.body_b
-    leave_what_gets_worse(system, bodies, (contacts.gap, rest_offsets(size), size), h, v)
+    bodies = BodyIslands(begin.model.dof, islands, contacts.body_a, contacts.body_b)
+    stop_deepening_islands(system, bodies, ContactGaps(contacts.gap, rest_offsets(size), size), h, v)
     assert v[2] == kept
 
 
@@ -306,7 +306,7 @@ def test_what_contacts_foresaw_is_not_told_again_but_is_too_far_all_the_same():
     box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.105), material)
     simulation = sc.Simulation(SceneSpec((parts.ground(material), box), gravity=NO_GRAVITY))
     h = 1.0 / 240.0
-    begin, state = simulation._steps._begin(0.0, h)[0], simulation._steps.state
+    begin, state = simulation._steps._predict_and_collide(0.0, h)[0], simulation._steps.state
     twist = np.zeros((2, 6))
     twist[1, 2] = -0.006 / h
     moved = state._replace(position=state.position + h * twist[:, :3])
@@ -330,7 +330,7 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_mo
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
     simulation._steps.island_motion.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
     simulation._steps.island_motion.members[1] = in_motion
-    outcome = simulation._steps._attempt(0.0, Parts(h))
+    outcome = simulation._steps._try_partial_step(0.0, Parts(h))
     if in_motion:
         assert not isinstance(outcome, Cut)
         assert simulation._steps.state.position[1, 2] > 0.0

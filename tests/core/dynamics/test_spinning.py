@@ -10,7 +10,8 @@ import pytest
 
 import solver_core as sc
 from solver_core.deformable.reduced_body import reduced_body
-from solver_core.dynamics.model.spinning import spun_modes
+from solver_core.dynamics.model.predict import StepTimes
+from solver_core.dynamics.model.spinning import ModalState, spun_modes
 from solver_core.scene.deformable import DeformableSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 
@@ -47,7 +48,7 @@ def alone(turning, rate, seconds=1.0):
     q, v, moved = np.zeros(4), np.zeros(4), []
     q[:2] = np.linalg.solve(end[1:, :2], [1e-3, 1e-3])
     for _ in range(round(seconds * rate)):
-        v = spun_modes(REDUCED, (q, v), turning, (h, h, h), np.arange(4)).velocity
+        v = spun_modes(REDUCED, ModalState(q, v), turning, StepTimes(h, h, h), np.arange(4)).velocity
         q = q + h * v
         moved.append(end @ q)
     return np.array(moved)

@@ -44,7 +44,7 @@ def test_they_have_the_papers_degrees_of_freedom():
 
 def test_the_arch_follows_a_hanging_chain_and_its_blocks_fit():
     """The joints' middles are on z = h - c (cosh(x / c) - 1), and neighbours share the corners of their joint."""
-    spec = published_scenes.catenary_arch(dropped=0, thrown=0, line=(2.0, 1.5))
+    spec = published_scenes.catenary_arch(dropped=0, thrown=0, line=published_scenes.ArchLine(2.0, 1.5))
     blocks = [body.shape.vertices + body.position for body in spec.bodies[1:]]
     for one, other in itertools.pairwise(blocks):
         apart = np.linalg.norm(one[:, None] - other[None], axis=2)

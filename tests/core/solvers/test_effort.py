@@ -171,7 +171,9 @@ def test_a_step_that_has_done_its_work_is_not_tried_again(monkeypatch):
     settings = {"tolerance": 1e-14, "max_iterations": 100, "substeps": 1}
     monkeypatch.setattr(system_solver, "is_worked_off", lambda effort, contacts: True)
     frames = sc.Simulation(spec, **settings).run(3)[1:]
-    assert all(frame.statistics.solves.max() <= stepper.FEW_TRIES and frame.statistics.cuts.max() == 0 for frame in frames)
+    assert all(
+        frame.statistics.solves.max() <= stepper.MAX_TRIES_INFEASIBLE and frame.statistics.cuts.max() == 0 for frame in frames
+    )
 
 
 def test_what_may_be_multiplied_in_a_step_bounds_the_factorisations_of_each_solve():
