@@ -23,14 +23,14 @@ from ..linalg.elementary import sine_and_cosine
 from ..linalg.vec3 import add, advanced, cross, divided, dot, norm, scaled, sub, vec
 from .contact_set import ContactSet
 from .pair import core_size, place_collider
-from .polyhedra.several_axes import FARTHEST, is_near_touching, margin_of
+from .polyhedra.several_axes import MAX_GAP_RATIO, inset_margin, may_have_tied_axes
 
 __all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
 
 Floats = NDArray[np.float64]
 
 # A normal that can be turned by that much to both sides is a choice: within a degree, a face stands in for what is beside it.
-SINE_OF_TURN, COSINE_OF_TURN = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
+TILT_SINE, TILT_COSINE = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
 
 
 class ChosenNormals(NamedTuple):
@@ -40,6 +40,18 @@ class ChosenNormals(NamedTuple):
     pair: tuple[int, int]
 
 
+class TiltWork(NamedTuple):
+    """Work arrays of `is_ambiguous`.
+
+    corners: (2, v, 4) vertices of two polyhedra and their heights along the normal [m]. position, rotation: (3,) [m] and
+    (3, 3), pose of a collider in the world.
+    """
+
+    corners: Floats
+    position: Floats
+    rotation: Floats
+
+
 NONE_CHOSEN = ChosenNormals(0, (-1, -1))
 
 
@@ -47,44 +59,43 @@ def chosen_normals(
     shapes: ShapeTable, position: Floats, rotation: Floats, contacts: ContactSet, bears: NDArray[np.bool_]
 ) -> ChosenNormals:
     """Those of the contacts that bear (m,). position (n, 3) m and rotation (n, 3, 3) are where they were found."""
-    where = contacts.body_a, contacts.body_b, contacts.gap, bears, shapes.radius
-    if not may_be_chosen(*where):
+    if not any_candidate(contacts, bears, shapes.radius):
         return NONE_CHOSEN
-    count, a, b = count_chosen(shapes._replace(surfaces=None), position, rotation, *where[:4], contacts.normal)
+    count, a, b = count_ambiguous(shapes._replace(surfaces=None), position, rotation, contacts, bears)
     return ChosenNormals(count, (a, b))
 
 
 @leaf_kernel
-def touches(gap, bears, radius_a, radius_b):
+def is_candidate(gap, bears, radius_a, radius_b):
     """Whether a contact bears, of bodies so near that several axes may count."""
-    return bears and gap <= 2.0 * FARTHEST * min(radius_a, radius_b)
+    return bears and gap <= 2.0 * MAX_GAP_RATIO * min(radius_a, radius_b)
 
 
 @kernel
-def may_be_chosen(body_a, body_b, gap, bears, radius):
+def any_candidate(contacts, bears, radius):
     """Whether any of the contacts is one to look at."""
     found = False
-    for i in range(len(gap)):
-        found |= touches(gap[i], bears[i], radius[body_a[i]], radius[body_b[i]])
+    for i in range(contacts.gap.size):
+        found |= is_candidate(contacts.gap[i], bears[i], radius[contacts.body_a[i]], radius[contacts.body_b[i]])
     return found
 
 
 @kernel
-def count_chosen(shapes, position, rotation, body_a, body_b, gap, bears, normal):
+def count_ambiguous(shapes, position, rotation, contacts, bears):
     """How many contacts, which are sorted by their bodies, and of which two bodies most."""
     most = 1
     for i in range(len(shapes.vertex_count)):
         most = max(most, shapes.vertex_count[i])
-    work = np.empty((2, most, 4)), np.empty(3), np.empty((3, 3))
+    work = TiltWork(np.empty((2, most, 4)), np.empty(3), np.empty((3, 3)))
     total, largest, a_of_most, b_of_most = 0, 0, -1, -1
     here, last_a, last_b = 0, -1, -1
-    for i in range(len(gap)):
-        a, b = body_a[i], body_b[i]
+    for i in range(contacts.gap.size):
+        a, b = contacts.body_a[i], contacts.body_b[i]
         if a != last_a or b != last_b:
             here, last_a, last_b = 0, a, b
-        if not touches(gap[i], bears[i], shapes.radius[a], shapes.radius[b]):
+        if not is_candidate(contacts.gap[i], bears[i], shapes.radius[a], shapes.radius[b]):
             continue
-        if is_choice(shapes, position, rotation, a, b, vec(normal, i), work):
+        if is_ambiguous(shapes, position, rotation, a, b, vec(contacts.normal, i), work):
             total += 1
             here += 1
             if here > largest:
@@ -93,9 +104,9 @@ def count_chosen(shapes, position, rotation, body_a, body_b, gap, bears, normal)
 
 
 @leaf_kernel
-def is_choice(shapes, position, rotation, a, b, normal, work):
+def is_ambiguous(shapes, position, rotation, a, b, normal, work):
     """Whether a normal of bodies a and b is one for two of their convex polyhedra that touch along it."""
-    corners, place, turn = work
+    corners, place, turn = work.corners, work.position, work.rotation
     for i in range(shapes.first_collider[a], shapes.first_collider[a + 1]):
         if shapes.kind[i] != HULL:
             continue
@@ -111,8 +122,8 @@ def is_choice(shapes, position, rotation, a, b, normal, work):
             lowest = write_corners(shapes, j, place, turn, vec(position, a), normal, 1.0, corners[1])
             separation = lowest - highest
             ends = shapes.vertex_count[i], shapes.vertex_count[j]
-            if is_near_touching(separation, scale) and can_turn(
-                corners, ends, normal, separation, margin_of(separation, scale)
+            if may_have_tied_axes(separation, scale) and can_tilt_both_ways(
+                corners, ends, normal, separation, inset_margin(separation, scale)
             ):
                 return True
     return False
@@ -134,7 +145,7 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
 
 
 @kernel_part
-def can_turn(corners, ends, normal, separation, margin):
+def can_tilt_both_ways(corners, ends, normal, separation, margin):
     """Whether a normal can be turned to two opposite sides, and parts the bodies about as far. corners: (2, ., 4) as
     `write_corners` leaves them, of so many (two) vertices."""
     farthest, across = 0.0, normal
@@ -144,13 +155,13 @@ def can_turn(corners, ends, normal, separation, margin):
             difference = sub(vec(corners[1], j), vec(corners[0], i))
             beside = advanced(difference, -height, normal)
             distance = norm(beside)
-            if distance > farthest and (height - separation + margin) * COSINE_OF_TURN < distance * SINE_OF_TURN:
+            if distance > farthest and (height - separation + margin) * TILT_COSINE < distance * TILT_SINE:
                 farthest, across = distance, beside
     if farthest == 0.0:
         return True
     way = divided(cross(normal, across), farthest)
     for side in (-1.0, 1.0):
-        turned = add(scaled(COSINE_OF_TURN, normal), scaled(side * SINE_OF_TURN, way))
+        turned = add(scaled(TILT_COSINE, normal), scaled(side * TILT_SINE, way))
         lowest, highest = np.inf, -np.inf
         for i in range(ends[0]):
             highest = max(highest, dot(turned, vec(corners[0], i)))

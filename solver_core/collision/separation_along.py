@@ -12,7 +12,7 @@ import numpy as np
 from ..compile.kernel import leaf_kernel
 from ..geometry.shapes import HULL, MESH, PLANE
 from ..linalg.vec3 import dot, negative, rotated_back, vec
-from .revolution.solid import round_at, support
+from .revolution.solid import round_shape_at, support
 
 __all__ = ["is_one_convex", "separation_along"]
 
@@ -44,12 +44,12 @@ def separation_along(shapes, position, rotation, pair, normal):
     m, -inf where a body has no end along the direction.
     """
     a, b = pair
-    of_a = farthest_along(shapes, position, rotation, a, normal)
-    return -of_a - farthest_along(shapes, position, rotation, b, negative(normal))
+    of_a = support_height(shapes, position, rotation, a, normal)
+    return -of_a - support_height(shapes, position, rotation, b, negative(normal))
 
 
 @leaf_kernel
-def farthest_along(shapes, position, rotation, body, direction):
+def support_height(shapes, position, rotation, body, direction):
     """The largest direction . x in m over the points x of a body of one convex collider, in the world."""
     c = shapes.first_collider[body]
     of_body = rotated_back(rotation[body], direction)
@@ -63,5 +63,5 @@ def farthest_along(shapes, position, rotation, body, direction):
         for i in range(first, first + shapes.vertex_count[c]):
             farthest = max(farthest, dot(own, vec(shapes.vertices, i)))
     else:
-        farthest = dot(own, support(round_at(shapes, c, IDENTITY, ORIGIN), own))
+        farthest = dot(own, support(round_shape_at(shapes, c, IDENTITY, ORIGIN), own))
     return origin + farthest + shapes.margin[c]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .block_triangular import solve_lower
-from .rows_of_six import SIX, minus_rows, subtract_rows
+from .rows_of_six import SIX, RowOfSix, minus_rows, subtract_rows
 from .sorting import sort_in_place
 
 __all__ = [
@@ -280,7 +280,7 @@ def _left_solve_6(factor, x):
     for i in range(6):
         row, y = x[6 * i :], factor[6 * i :]
         f = y[i]
-        x0, x1, x2, x3, x4, x5 = minus_rows((row[0], row[1], row[2], row[3], row[4], row[5]), y, x, i)
+        x0, x1, x2, x3, x4, x5 = minus_rows(RowOfSix(row[0], row[1], row[2], row[3], row[4], row[5]), y, x, i)
         row[0], row[1], row[2], row[3], row[4], row[5] = f * x0, f * x1, f * x2, f * x3, f * x4, f * x5
 
 

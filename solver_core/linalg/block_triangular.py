@@ -9,7 +9,7 @@ forwards those of the mirrored factor, which are its columns: so six numbers at 
 from __future__ import annotations
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
-from .rows_of_six import SIX, minus_rows, subtract_rows
+from .rows_of_six import SIX, RowOfSix, minus_rows, subtract_rows
 
 __all__ = ["solve_in_place", "solve_lower"]
 
@@ -118,14 +118,21 @@ def _forward_6(structure, values, j, x):
 @kernel_part
 def _less_row(row, y, x):
     """x, six numbers, less y times a row."""
-    return x[0] - row[0] * y, x[1] - row[1] * y, x[2] - row[2] * y, x[3] - row[3] * y, x[4] - row[4] * y, x[5] - row[5] * y
+    return RowOfSix(
+        x.linear_x - row[0] * y,
+        x.linear_y - row[1] * y,
+        x.linear_z - row[2] * y,
+        x.angular_x - row[3] * y,
+        x.angular_y - row[4] * y,
+        x.angular_z - row[5] * y,
+    )
 
 
 @kernel_part
 def _backward_6(structure, values, j, x):
     """The same as `_backward` for a column of a rigid body."""
     own = x[structure.first[j] :]
-    less = own[0], own[1], own[2], own[3], own[4], own[5]
+    less = RowOfSix(own[0], own[1], own[2], own[3], own[4], own[5])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
         rows, block, y = structure.size[row], values[structure.block[p] :], x[structure.first[row] :]

@@ -8,19 +8,33 @@ row does: of an index that is a sum numba asks each time whether it is negative,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.kernel import inlined_kernel
 
-__all__ = ["SIX", "add_three_rows", "minus_rows", "product_of_six", "subtract_rows", "weigh_rows", "weigh_six_rows"]
+__all__ = ["SIX", "RowOfSix", "add_three_rows", "minus_rows", "product_of_six", "subtract_rows", "weigh_rows", "weigh_six_rows"]
 
 SIX = np.int64(6)
+
+
+class RowOfSix(NamedTuple):
+    """Six numbers of a rigid body, such as a twist or a row of a Jacobian: the linear part, then the angular part."""
+
+    linear_x: float
+    linear_y: float
+    linear_z: float
+    angular_x: float
+    angular_y: float
+    angular_z: float
 
 
 @inlined_kernel
 def minus_rows(x, y, rows, count):
     """x, six numbers, less each of so many rows times its number of y."""
-    x0, x1, x2, x3, x4, x5 = x
+    x0, x1, x2 = x.linear_x, x.linear_y, x.linear_z
+    x3, x4, x5 = x.angular_x, x.angular_y, x.angular_z
     for k in range(count):
         f, row = y[k], rows[6 * k :]
         x0 -= f * row[0]
@@ -29,13 +43,13 @@ def minus_rows(x, y, rows, count):
         x3 -= f * row[3]
         x4 -= f * row[4]
         x5 -= f * row[5]
-    return x0, x1, x2, x3, x4, x5
+    return RowOfSix(x0, x1, x2, x3, x4, x5)
 
 
 @inlined_kernel
 def subtract_rows(out, y, rows, count):
     """out := out less each of so many rows times its number of y."""
-    x = minus_rows((out[0], out[1], out[2], out[3], out[4], out[5]), y, rows, count)
+    x = minus_rows(RowOfSix(out[0], out[1], out[2], out[3], out[4], out[5]), y, rows, count)
     out[0], out[1], out[2], out[3], out[4], out[5] = x
 
 

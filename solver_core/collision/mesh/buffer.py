@@ -12,19 +12,19 @@ from ...compile.kernel import inner_kernel, leaf_kernel
 from ..manifold import copy_contact, write_contact
 
 __all__ = [
-    "Buffer",
-    "add_to",
-    "buffer",
-    "enlarged",
-    "joined",
-    "least_gap",
-    "leave_out_beyond",
-    "leave_out_overlaps",
-    "one_a_feature",
+    "ContactBuffer",
+    "append_contact",
+    "deepest_per_feature",
+    "drop_beyond",
+    "drop_overlaps",
+    "joined_buffers",
+    "min_gap",
+    "new_buffer",
+    "with_capacity",
 ]
 
 
-class Buffer(NamedTuple):
+class ContactBuffer(NamedTuple):
     """Contacts as in a `ContactSet`, with room for len(gap).
 
     used: (1,) how many were found, those that there was no room for included.
@@ -38,9 +38,9 @@ class Buffer(NamedTuple):
 
 
 @inner_kernel
-def buffer(capacity):
+def new_buffer(capacity):
     """An empty one."""
-    return Buffer(
+    return ContactBuffer(
         np.empty((capacity, 3)),
         np.empty((capacity, 3)),
         np.empty(capacity),
@@ -50,7 +50,7 @@ def buffer(capacity):
 
 
 @leaf_kernel
-def add_to(out, point, normal, gap, feature):
+def append_contact(out, point, normal, gap, feature):
     """Adds a contact, if there is room, and counts it."""
     count = out.used[0]
     out.used[0] += 1
@@ -59,7 +59,7 @@ def add_to(out, point, normal, gap, feature):
 
 
 @leaf_kernel
-def least_gap(out):
+def min_gap(out):
     """The least gap, inf where there is none."""
     least = np.inf
     for row in range(out.used[0]):
@@ -68,7 +68,7 @@ def least_gap(out):
 
 
 @leaf_kernel
-def leave_out_beyond(out, limit):
+def drop_beyond(out, limit):
     """Leaves out contacts with gaps beyond the limit in m."""
     kept = 0
     for row in range(out.used[0]):
@@ -79,7 +79,7 @@ def leave_out_beyond(out, limit):
 
 
 @leaf_kernel
-def leave_out_overlaps(out, noise):
+def drop_overlaps(out, noise):
     """Leaves out contacts with overlaps deeper than the noise in m."""
     kept = 0
     for row in range(out.used[0]):
@@ -90,9 +90,9 @@ def leave_out_overlaps(out, noise):
 
 
 @inner_kernel
-def enlarged(out, count, room):
+def with_capacity(out, count, room):
     """The first contacts, with room for so many."""
-    larger = buffer(room)
+    larger = new_buffer(room)
     larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
     larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
     larger.used[0] = count
@@ -100,10 +100,10 @@ def enlarged(out, count, room):
 
 
 @inner_kernel
-def joined(out, more):
+def joined_buffers(out, more):
     """Two of them in one."""
     kept, fresh = out.used[0], more.used[0]
-    return Buffer(
+    return ContactBuffer(
         np.concatenate((out.point[:kept], more.point[:fresh])),
         np.concatenate((out.normal[:kept], more.normal[:fresh])),
         np.concatenate((out.gap[:kept], more.gap[:fresh])),
@@ -113,7 +113,7 @@ def joined(out, more):
 
 
 @inner_kernel
-def one_a_feature(out):
+def deepest_per_feature(out):
     """The deepest contact of every feature, sorted by feature."""
     count = out.used[0]
     order = np.argsort(out.feature[:count], kind="mergesort")
@@ -126,4 +126,4 @@ def one_a_feature(out):
         order[kept] = order[row]
         kept += 1
     order = order[:kept]
-    return Buffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)
+    return ContactBuffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)

@@ -16,18 +16,18 @@ from ...geometry.shapes import PLANE
 from ...linalg.vec3 import add, cross, divided, dot, is_zero, negative, norm, rotated, rotated_back, sub, vec
 from .queries import triangle_corners
 
-__all__ = ["bends_by", "keeps_clear"]
+__all__ = ["arc_deviation", "stays_separated"]
 
 
 @inlined_kernel
-def bends_by(spin, radius):
+def arc_deviation(spin, radius):
     """How far in m points within a radius, at most, leave the straight ways on which they start as they turn by `spin` rad."""
     angle = norm(spin)
     return radius * min(0.5 * angle * angle, 2.0 * angle)
 
 
 @inlined_kernel
-def lowest(shapes, triangles, sweep, g, direction):
+def min_support(shapes, triangles, sweep, g, direction):
     """The least that triangle g of a sweep's other collider, or without one its core, has along a vector in the axes of the
     mesh; of a half-space against its normal."""
     other = sweep.other
@@ -47,22 +47,26 @@ def lowest(shapes, triangles, sweep, g, direction):
 
 
 @inlined_kernel
-def part_along(shapes, triangles, sweep, row, corners, n):
+def min_gap_along(shapes, triangles, sweep, row, corners, n):
     """A gap in m that triangle row[0] of a sweep's mesh, with the corners given, and what it meets keep along a unit vector."""
     p, q, r = corners
     is_plane = shapes.kind[sweep.other] == PLANE
-    gap = lowest(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
-    turn, other_turn = cross(n, sweep.spin), cross(n, sweep.other_spin)
+    gap = min_support(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
+    turn, other_turn = cross(n, sweep.rotation_vector), cross(n, sweep.other_rotation_vector)
     own, other = add(n, turn), n if is_plane else add(n, other_turn)
-    end = lowest(shapes, triangles, sweep, row[1], other) - max(dot(own, p), dot(own, q), dot(own, r)) + dot(n, sweep.way)
+    end = (
+        min_support(shapes, triangles, sweep, row[1], other)
+        - max(dot(own, p), dot(own, q), dot(own, r))
+        + dot(n, sweep.displacement)
+    )
     end += dot(turn, sweep.centre)
     if not is_plane:
         end -= dot(other_turn, sweep.other_centre)
-    return min(gap, end - sweep.bent)
+    return min(gap, end - sweep.max_arc_deviation)
 
 
 @kernel_part
-def way_off_face(shapes, triangles, sweep, row, which):
+def face_axis(shapes, triangles, sweep, row, which):
     """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
     triangle, or off the other one or a half-space, one way or the other."""
     if shapes.kind[sweep.other] == PLANE:
@@ -72,7 +76,7 @@ def way_off_face(shapes, triangles, sweep, row, which):
 
 
 @kernel_part
-def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
+def separated_by_edge_axes(shapes, triangles, sweep, row, corners, allowed_gap):
     """As `keeps_clear`, of two triangles, along the line of their middles and along what is square to an edge of each."""
     u, v, w = triangle_corners(triangles.vertices, triangles.corners[row[1]])
     turn, shift = sweep.turn, sweep.shift
@@ -88,18 +92,18 @@ def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
         if length == 0.0:
             continue
         n = divided(n, length if dot(n, between) >= 0.0 else -length)
-        if part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
+        if min_gap_along(shapes, triangles, sweep, row, corners, n) >= allowed_gap:
             return True
     return False
 
 
 @leaf_kernel
-def keeps_clear(shapes, triangles, sweep, row, harmless):
+def stays_separated(shapes, triangles, sweep, row, allowed_gap):
     """Whether triangle row[0] of a sweep's mesh, and what it meets, surely keep a gap of no less than `harmless` in m between
     their cores, along a normal of either. That is what `impact` would find, at many times the price."""
     corners = triangle_corners(triangles.vertices, triangles.corners[row[0]])
     for which in range(4 if row[1] >= 0 else 2):
-        n = way_off_face(shapes, triangles, sweep, row, which)
-        if not is_zero(n) and part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
+        n = face_axis(shapes, triangles, sweep, row, which)
+        if not is_zero(n) and min_gap_along(shapes, triangles, sweep, row, corners, n) >= allowed_gap:
             return True
-    return row[1] >= 0 and edges_keep_clear(shapes, triangles, sweep, row, corners, harmless)
+    return row[1] >= 0 and separated_by_edge_axes(shapes, triangles, sweep, row, corners, allowed_gap)

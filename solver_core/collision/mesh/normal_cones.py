@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import advanced, cross, dot, norm2, sub, vec
-from .mesh_pair import in_pair_axes
+from .mesh_pair import direction_to_pair
 
-__all__ = ["EXACT", "LOOSE", "in_edge_normal_cone", "in_vertex_normal_cone", "is_across_valley", "leans", "sides_passed"]
+__all__ = [
+    "EXACT_CONE_SINE",
+    "LOOSE_CONE_SINE",
+    "edges_passed",
+    "in_edge_normal_cone",
+    "in_vertex_normal_cone",
+    "is_over_concave_neighbor",
+    "vertex_supports",
+]
 
 # Closest directions are exact; crossings of edges that lie on each other's ends are kept so that support polygons keep their
 # corners.
-EXACT = 1e-6
-LOOSE = 0.02
+EXACT_CONE_SINE = 1e-6
+LOOSE_CONE_SINE = 0.02
 # A vertex meets a face if its normal leans towards it by this sine.
-LEANING = 0.02
+VERTEX_SUPPORT_SINE = 0.02
 
 
 @inlined_kernel
@@ -48,7 +56,7 @@ def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
 
 
 @leaf_kernel
-def sides_passed(vertices, triangle, normal, point, tolerance):
+def edges_passed(vertices, triangle, normal, point, tolerance):
     """The sides of the prism over a triangle with the normal given beyond which a point lies by more than the tolerance in m,
     as bits: 0 for a point over the triangle."""
     passed = 0
@@ -61,7 +69,7 @@ def sides_passed(vertices, triangle, normal, point, tolerance):
 
 
 @leaf_kernel
-def is_across_valley(pair, side, f, passed, normal, point):
+def is_over_concave_neighbor(pair, side, f, passed, normal, point):
     """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
 
     Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
@@ -80,21 +88,21 @@ def is_across_valley(pair, side, f, passed, normal, point):
             g, off = surface.beside[slot, 0], surface.beside[slot, 1]
             if g == f or dot(normal, vec(vertices, off)) - base <= tolerance:
                 continue
-            other_normal = in_pair_axes(pair, side.is_first, surface.normals[g])
+            other_normal = direction_to_pair(pair, side.is_first, surface.normals[g])
             corner = vec(vertices, surface.triangles[g, 0])
             inner = dot(other_normal, sub(vec(vertices, surface.triangles[f, border - 1 if border > 0 else 2]), corner))
             over = dot(other_normal, sub(point, corner))
             if (over if inner > 0.0 else -over) < -tolerance:
                 continue
-            if sides_passed(vertices, surface.triangles[g], other_normal, point, tolerance) == 0:
+            if edges_passed(vertices, surface.triangles[g], other_normal, point, tolerance) == 0:
                 return True
     return False
 
 
 @inlined_kernel
-def leans(side, v, normal, direction):
+def vertex_supports(side, v, normal, direction):
     """Whether a vertex of a `Side`, with the normal given, looks along a direction; both ways if its surface is a sheet."""
     along = dot(normal, direction)
-    if along > LEANING or (not side.surface.solid and -along > LEANING):
+    if along > VERTEX_SUPPORT_SINE or (not side.surface.solid and -along > VERTEX_SUPPORT_SINE):
         return True
-    return in_vertex_normal_cone(side.surface, side.vertices, v, direction, LOOSE)
+    return in_vertex_normal_cone(side.surface, side.vertices, v, direction, LOOSE_CONE_SINE)

@@ -14,10 +14,10 @@ from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, dot, norm, nor
 
 __all__ = [
     "SurfaceView",
+    "box_extent",
     "closest_on_surface",
-    "extent",
+    "has_point_within",
     "is_inside",
-    "is_nearer",
     "own_view",
     "surface_velocities",
     "surface_view",
@@ -31,9 +31,9 @@ Indices = NDArray[np.int64]
 
 # How many radii away a part of the surface counts as a dipole. The error in the winding number stays well below the half that
 # decides.
-FAR = 2.3
+DIPOLE_BETA = 2.3
 # Winding number over which a point counts as inside.
-INSIDE = 0.5
+INSIDE_WINDING = 0.5
 
 
 class SurfaceView(NamedTuple):
@@ -113,7 +113,7 @@ def triangle_corners(vertices, triangle):
 
 
 @inlined_kernel
-def extent(box):
+def box_extent(box):
     """The sum of a box's sides."""
     return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
 
@@ -127,12 +127,12 @@ def closest_on_triangle(p, q, r, point):
     outside = square == 0.0
     for side in range(3):
         a, b = (p, q) if side == 0 else ((q, r) if side == 1 else (r, p))
-        edge, way = sub(b, a), sub(point, a)
-        if dot(cross(edge, normal), way) <= 0.0 and square > 0.0:
+        edge, offset = sub(b, a), sub(point, a)
+        if dot(cross(edge, normal), offset) <= 0.0 and square > 0.0:
             continue
         outside = True
         length2 = norm2(edge)
-        t = min(max(dot(edge, way) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
+        t = min(max(dot(edge, offset) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
         on_edge = advanced(a, t, edge)
         squared = distance2(point, on_edge)
         if squared < best:
@@ -153,7 +153,7 @@ def squared_distance_to_box(box, point):
 
 
 @leaf_kernel
-def closest_on_surface(surface, point, radius, enough, stack):
+def closest_on_surface(surface, point, radius, stop_distance, stack):
     """Closest point within a radius: (squared distance, triangle, point); triangle -1 for none.
 
     The search ends early at a point nearer than `enough`. stack: (64,) work array.
@@ -180,13 +180,13 @@ def closest_on_surface(surface, point, radius, enough, stack):
             squared, candidate = closest_on_triangle(p, q, r, point)
             if squared < best:
                 best, triangle, closest = squared, f, candidate
-        if best < enough * enough:
+        if best < stop_distance * stop_distance:
             break
     return best, triangle, closest
 
 
 @leaf_kernel
-def is_nearer(surface, point, distance, stack):
+def has_point_within(surface, point, distance, stack):
     """Whether some point of the surface is nearer to one than the distance, by more than the surface's tolerance."""
     radius = distance * (1.0 - 1e-6) - surface.tolerance
     if radius <= 0.0:
@@ -208,10 +208,10 @@ def winding_number(surface, point, stack):
         size -= 1
         node = stack[size]
         dipole = surface.dipoles[node]
-        way = dipole[3] - point[0], dipole[4] - point[1], dipole[5] - point[2]
-        square = norm2(way)
-        if square > (FAR * dipole[6]) ** 2:
-            total += dot(dipole, way) / (square * np.sqrt(square))
+        offset = dipole[3] - point[0], dipole[4] - point[1], dipole[5] - point[2]
+        square = norm2(offset)
+        if square > (DIPOLE_BETA * dipole[6]) ** 2:
+            total += dot(dipole, offset) / (square * np.sqrt(square))
             continue
         right = surface.right[node]
         if right > 0:
@@ -281,4 +281,4 @@ def is_inside(surface, point, stack):
     box = surface.boxes[0]
     if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
         return False
-    return winding_number(surface, point, stack) > INSIDE
+    return winding_number(surface, point, stack) > INSIDE_WINDING

@@ -17,24 +17,24 @@ import numpy as np
 from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import arctangent
 from ...linalg.vec3 import cross, divided, dot, norm, norm2, scaled, sub, vec
-from ..polyhedra.several_axes import AXIS_MARGIN, DEEPEST
+from ..polyhedra.several_axes import AXIS_MARGIN, MAX_DEPTH_RATIO
 from .queries import own_view
 
-__all__ = ["LARGER", "LARGEST_MARGIN", "set_in"]
+__all__ = ["MARGIN_GROWTH", "MAX_MARGIN_RATIO", "inset_vertices"]
 
 # Of the smaller body's size: the largest margin; and by how many times a margin grows while surfaces still cross.
-LARGEST_MARGIN = AXIS_MARGIN + 2.0 * DEEPEST
-LARGER = 14.0
+MAX_MARGIN_RATIO = AXIS_MARGIN + 2.0 * MAX_DEPTH_RATIO
+MARGIN_GROWTH = 14.0
 # Of all the weights around a vertex: what keeps the direction of a flat part from being any.
-FLAT_STIFFNESS = 1e-4
+REGULARIZATION = 1e-4
 # Of the shortest edge at a vertex, and of half the thickness behind it: no farther may it be moved.
-SHORT = 0.25
+MAX_INSET_FRACTION = 0.25
 
 
 @leaf_kernel
-def mark(view, near, marked):
+def mark_vertices(view, seeds, marked):
     """Marks the corners of triangles (k,) with 2, and with 1 all others of the triangles around these corners."""
-    for f in near:
+    for f in seeds:
         for k in range(3):
             marked[view.triangles[f, k]] = 2
     for f in range(len(view.triangles)):
@@ -71,54 +71,54 @@ def add_around(view, marked, sums):
 
 
 @leaf_kernel
-def inwards(row):
+def inset_direction(row):
     """The way of a vertex that sets the faces around it in by one, of its sums."""
-    stiff = FLAT_STIFFNESS * row[9]
-    x = row[0] + stiff, row[1], row[2]
-    y = row[1], row[3] + stiff, row[4]
-    z = row[2], row[4], row[5] + stiff
+    regularization = REGULARIZATION * row[9]
+    x = row[0] + regularization, row[1], row[2]
+    y = row[1], row[3] + regularization, row[4]
+    z = row[2], row[4], row[5] + regularization
     yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
     volume = dot(x, yz)
     m = row[6], row[7], row[8]
     # the inverse of a symmetric matrix has these three as its rows
-    way = dot(yz, m), dot(zx, m), dot(xy, m)
-    return divided(way, -volume)
+    offset = dot(yz, m), dot(zx, m), dot(xy, m)
+    return divided(offset, -volume)
 
 
 @kernel_part
-def may_move(view, v, square):
+def may_inset(view, v, square):
     """Whether a vertex may be moved by a distance, whose square is given, without the surface meeting itself."""
-    if square > (SHORT * view.depth[v]) ** 2 and view.depth[v] > 0.0:
+    if square > (MAX_INSET_FRACTION * view.depth[v]) ** 2 and view.depth[v] > 0.0:
         return False
     point = vec(view.vertices, v)
     shortest = np.inf
     for slot in range(view.ring_start[v], view.ring_start[v + 1]):
         shortest = min(shortest, norm2(sub(vec(view.vertices, view.ring[slot]), point)))
-    return square <= SHORT * SHORT * shortest
+    return square <= MAX_INSET_FRACTION * MAX_INSET_FRACTION * shortest
 
 
 @leaf_kernel
-def write_set_in(table, s, near, distance, marked, sums, out):
+def write_inset(table, s, seeds, distance, marked, sums, out):
     """Writes the vertices that are set in into out (v, 3), in the surface's axes: whether they all may be."""
     view = own_view(table, s)
-    mark(view, near, marked)
+    mark_vertices(view, seeds, marked)
     add_around(view, marked, sums)
     allowed = True
     for v in range(len(view.vertices)):
-        way = scaled(0.0, vec(view.vertices, v))
+        offset = scaled(0.0, vec(view.vertices, v))
         if marked[v] > 0 and sums[v, 9] > 0.0:
-            way = scaled(distance, inwards(sums[v]))
-            allowed = allowed and may_move(view, v, norm2(way))
+            offset = scaled(distance, inset_direction(sums[v]))
+            allowed = allowed and may_inset(view, v, norm2(offset))
         for k in range(3):
-            out[v, k] = view.vertices[v, k] + way[k]
+            out[v, k] = view.vertices[v, k] + offset[k]
     return allowed
 
 
 @inner_kernel
-def set_in(table, s, near, distance):
+def inset_vertices(table, s, seeds, distance):
     """Whether surface s can be set in around its triangles `near` (k,) by a distance in m, and its vertices (v, 3) then, in its
     own axes."""
     count = table.first_vertex[s + 1] - table.first_vertex[s]
     out = np.empty((count, 3))
     marked, sums = np.zeros(count, np.int64), np.zeros((count, 10))
-    return write_set_in(table, s, near, distance, marked, sums, out), out
+    return write_inset(table, s, seeds, distance, marked, sums, out), out

@@ -19,9 +19,9 @@ from ...geometry.surface_depth import triangle_depths
 from ...geometry.surface_table import LEAF, SurfaceTable
 from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
 from ..half_space import HalfSpace, height_of_box, plane_of
-from .queries import extent
+from .queries import box_extent
 
-__all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
+__all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "bind_scratch", "load_triangle", "swept_triangles", "with_scratch"]
 
 SCRATCH = 2
 Vector = tuple[float, float, float]
@@ -59,14 +59,14 @@ class Sweep(NamedTuple):
     other: int
     turn: NDArray[np.float64]
     shift: NDArray[np.float64]
-    way: Vector
-    grown: float
-    spin: Vector
-    other_spin: Vector
+    displacement: Vector
+    search_margin: float
+    rotation_vector: Vector
+    other_rotation_vector: Vector
     centre: Vector
     other_centre: Vector
-    bent: float
-    thick: float
+    max_arc_deviation: float
+    safe_thickness: float
     other_thickness: float
 
 
@@ -122,7 +122,7 @@ def with_scratch(shapes: ShapeTable) -> ShapeTable:
 
 
 @leaf_kernel
-def take_scratch(shapes, slot, mesh):
+def bind_scratch(shapes, slot, mesh):
     """Gives a slot the body, the place in it and the margin of a mesh."""
     shapes.body[slot] = shapes.body[mesh]
     shapes.placed[slot] = shapes.placed[mesh]
@@ -134,7 +134,7 @@ def take_scratch(shapes, slot, mesh):
 
 
 @kernel_part
-def put_triangle(shapes, triangles, slot, f, time):
+def load_triangle(shapes, triangles, slot, f, time):
     """Puts triangle f into a slot, where it is after some time in s."""
     vertex, face = shapes.first_vertex[slot], shapes.first_face[slot]
     drifts = len(triangles.drift) > 0
@@ -162,7 +162,7 @@ def put_triangle(shapes, triangles, slot, f, time):
 
 
 @leaf_kernel
-def sweeps_past(box, other, turn, shift, way, grown):
+def swept_boxes_miss(box, other, turn, shift, displacement, grown):
     """Whether a box (6,) surely stays farther than `grown` from another one that moves along a straight way (3,).
 
     other: (6,) the one that moves, in its own axes, from which turn (3, 3) and shift (3,) lead to those of the first.
@@ -175,17 +175,17 @@ def sweeps_past(box, other, turn, shift, way, grown):
             middle += 0.5 * turn[i, k] * (other[k] + other[3 + k])
             half += 0.5 * abs(turn[i, k]) * (other[3 + k] - other[k])
         # along one axis, which most pairs of boxes are apart along, before there is a division
-        if middle + max(way[i], 0.0) < -half or middle + min(way[i], 0.0) > half:
+        if middle + max(displacement[i], 0.0) < -half or middle + min(displacement[i], 0.0) > half:
             return True
-        if way[i] == 0.0:
+        if displacement[i] == 0.0:
             continue
-        one, two = (-half - middle) / way[i], (half - middle) / way[i]
+        one, two = (-half - middle) / displacement[i], (half - middle) / displacement[i]
         enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
     return enter > leave
 
 
 @leaf_kernel
-def put_box(vertices, triangle, box):
+def write_bounds(vertices, triangle, box):
     """The bounds of a triangle, into box (6,)."""
     for k in range(3):
         p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
@@ -193,15 +193,15 @@ def put_box(vertices, triangle, box):
 
 
 @leaf_kernel
-def is_passed(box, other, plane, sweep):
+def box_is_missed(box, other, plane, sweep):
     """Whether a box (6,) of the mesh stays farther than `grown` from one of the other collider, or from that half-space."""
     if plane.is_a:
-        return height_of_box(plane, box) > sweep.grown
-    return sweeps_past(box, other, sweep.turn, sweep.shift, sweep.way, sweep.grown)
+        return height_of_box(plane, box) > sweep.search_margin
+    return swept_boxes_miss(box, other, sweep.turn, sweep.shift, sweep.displacement, sweep.search_margin)
 
 
 @leaf_kernel
-def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
+def traverse_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
     """Goes on with the walk of `swept_triangles` from the pairs of nodes on the stack, so many numbers deep, and writes into
     rows (., 2) from a count on, until there may be no room for those of two leaves: (size of the stack, count)."""
     mesh, other, stack, own, others = sweep.mesh, sweep.other, work.stack, work.own, work.others
@@ -211,7 +211,7 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
     is_mesh = shapes.kind[other] == MESH
     normal, offset, _ = plane_of(sweep.turn, sweep.shift, FALSE)
     # as high as the half-space gets on its way
-    plane = HalfSpace(normal, offset + max(0.0, dot(normal, sweep.way)), shapes.kind[other] == PLANE)
+    plane = HalfSpace(normal, offset + max(0.0, dot(normal, sweep.displacement)), shapes.kind[other] == PLANE)
     if is_mesh:
         node_b, triangle_b = surfaces.first_node[t], surfaces.first_triangle[t]
     else:
@@ -219,37 +219,37 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
             others[k], others[3 + k] = shapes.lower[other, k], shapes.upper[other, k]
     while size > 0 and count + LEAF * LEAF <= len(rows):
         size -= 2
-        node, beside = stack[size], stack[size + 1]
+        node, other_node = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
-        second = surfaces.boxes[node_b + beside] if is_mesh else others
-        thin = triangles.thinnest[node_b + beside] if is_mesh else sweep.other_thickness
-        if min(thin, triangles.thinnest[node_a + node]) >= sweep.thick or is_passed(box, second, plane, sweep):
+        second = surfaces.boxes[node_b + other_node] if is_mesh else others
+        thin = triangles.thinnest[node_b + other_node] if is_mesh else sweep.other_thickness
+        if min(thin, triangles.thinnest[node_a + node]) >= sweep.safe_thickness or box_is_missed(box, second, plane, sweep):
             continue
         right = surfaces.right[node_a + node]
-        other_right = surfaces.right[node_b + beside] if is_mesh else 0
-        if right > 0 and (other_right == 0 or extent(box) >= extent(second)):
-            stack[size], stack[size + 1] = right, beside
-            stack[size + 2], stack[size + 3] = node + 1, beside
+        other_right = surfaces.right[node_b + other_node] if is_mesh else 0
+        if right > 0 and (other_right == 0 or box_extent(box) >= box_extent(second)):
+            stack[size], stack[size + 1] = right, other_node
+            stack[size + 2], stack[size + 3] = node + 1, other_node
             size += 4
             continue
         if other_right > 0:
             stack[size], stack[size + 1] = node, other_right
-            stack[size + 2], stack[size + 3] = node, beside + 1
+            stack[size + 2], stack[size + 3] = node, other_node + 1
             size += 4
             continue
-        first = surfaces.node_begin[node_b + beside] if is_mesh else 0
-        last = surfaces.node_end[node_b + beside] if is_mesh else 1
+        first = surfaces.node_begin[node_b + other_node] if is_mesh else 0
+        last = surfaces.node_end[node_b + other_node] if is_mesh else 1
         for place in range(surfaces.node_begin[node_a + node], surfaces.node_end[node_a + node]):
             f = triangle_a + surfaces.order[triangle_a + place]
-            put_box(triangles.vertices, triangles.corners[f], own)
-            if is_passed(own, second, plane, sweep):
+            write_bounds(triangles.vertices, triangles.corners[f], own)
+            if box_is_missed(own, second, plane, sweep):
                 continue
             for slot in range(first, last):
                 g = -1
                 if is_mesh:
                     g = triangle_b + surfaces.order[triangle_b + slot]
-                    put_box(triangles.vertices, triangles.corners[g], others)
-                    if is_passed(own, others, plane, sweep):
+                    write_bounds(triangles.vertices, triangles.corners[g], others)
+                    if box_is_missed(own, others, plane, sweep):
                         continue
                 rows[count, 0], rows[count, 1] = f, g
                 count += 1
@@ -263,10 +263,10 @@ def swept_triangles(shapes, surfaces, triangles, sweep):
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
     work.stack[0], work.stack[1] = 0, 0
-    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
+    size, count = traverse_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
     while size > 0:
         larger = np.empty((4 * len(rows), 2), np.int64)
         larger[:count] = rows[:count]
         rows = larger
-        size, count = walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
+        size, count = traverse_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
     return rows[:count]

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, dot, norm2, scaled, set_vec, sub, vec
-from .hull_pair import ABOUT, CORNER, WAY
+from .hull_pair import EDGE_DATA, EDGE_START, EDGE_VECTOR
 
-__all__ = ["EdgePoints", "closest_edges", "edges_apart", "middle_of", "segment_parameters", "way_between"]
+__all__ = ["EdgePoints", "closest_edge_points", "closest_edges", "midpoint_between", "segment_parameters", "vector_between"]
 
 # Squared sines of two segments: up to the first the equations for their closest points have no solution, up to the second one
 # that has lost its digits.
@@ -67,7 +67,7 @@ def segment_parameters(p, d, q, e):
 
 
 @inlined_kernel
-def edges_apart(pair, edge_a, edge_b):
+def closest_edge_points(pair, edge_a, edge_b):
     """The closest points of two edges: (s, t, squared distance)."""
     p, q = vec(pair.a.vertices, pair.a.edges[edge_a, 0]), vec(pair.b.vertices, pair.b.edges[edge_b, 0])
     d = sub(vec(pair.a.vertices, pair.a.edges[edge_a, 1]), p)
@@ -83,7 +83,7 @@ def weighted_ends(body, edge, parameter):
 
 
 @kernel_part
-def middle_of(pair, points):
+def midpoint_between(pair, points):
     """Midpoint of two points of edges."""
     p, q = weighted_ends(pair.a, points.edge_a, points.s)
     u, v = weighted_ends(pair.b, points.edge_b, points.t)
@@ -91,7 +91,7 @@ def middle_of(pair, points):
 
 
 @inlined_kernel
-def way_between(pair, points):
+def vector_between(pair, points):
     """The way from the point of a's edge to that of b's."""
     p, q = weighted_ends(pair.a, points.edge_a, points.s)
     u, v = weighted_ends(pair.b, points.edge_b, points.t)
@@ -127,9 +127,9 @@ def closest_edges(pair, limit, axis, separation):
         if depth > band:
             continue
         start = vec(b.vertices, b.edges[j, 0])
-        set_vec(edges[count], CORNER, start)
-        set_vec(edges[count], WAY, sub(vec(b.vertices, b.edges[j, 1]), start))
-        edges[count, ABOUT, 0], edges[count, ABOUT, 1] = j, depth
+        set_vec(edges[count], EDGE_START, start)
+        set_vec(edges[count], EDGE_VECTOR, sub(vec(b.vertices, b.edges[j, 1]), start))
+        edges[count, EDGE_DATA, 0], edges[count, EDGE_DATA, 1] = j, depth
         least = min(least, depth)
         count += 1
 
@@ -143,16 +143,16 @@ def closest_edges(pair, limit, axis, separation):
         if depth + least > band:
             continue
         start = vec(a.vertices, a.edges[i, 0])
-        way = sub(vec(a.vertices, a.edges[i, 1]), start)
+        direction = sub(vec(a.vertices, a.edges[i, 1]), start)
         for slot in range(count):
             edge = edges[slot]
-            if depth + edge[ABOUT, 1] > band:
+            if depth + edge[EDGE_DATA, 1] > band:
                 continue
-            s, t, candidate = segment_parameters(start, way, vec(edge, CORNER), vec(edge, WAY))
+            s, t, candidate = segment_parameters(start, direction, vec(edge, EDGE_START), vec(edge, EDGE_VECTOR))
             # A tie goes to the first pair, and rounding must not decide what a tie is.
             if candidate < squared * (1.0 - SAME_PAIR) or (best_a < 0 and candidate <= squared):
                 squared = candidate
                 best_a, best_s = i, s
-                best_b, best_t = int(edge[ABOUT, 0]), t
+                best_b, best_t = int(edge[EDGE_DATA, 0]), t
                 band = np.sqrt(squared) - separation
     return EdgePoints(np.sqrt(squared), best_a, best_s, best_b, best_t)

@@ -25,20 +25,20 @@ from ..manifold import (
     add_contact,
     feature_id,
 )
-from .hull_pair import MERGE, exchanged
+from .hull_pair import MERGE_RATIO, swapped_pair
 from .separation import axis_separation
 
-__all__ = ["NEARLY_PARALLEL", "along_edge", "edge_contacts", "edge_feature"]
+__all__ = ["NEARLY_PARALLEL", "edge_contacts", "edge_feature", "edge_vector"]
 
 # Edges count as nearly parallel up to this squared sine (11 degrees).
 NEARLY_PARALLEL = 0.04
 # How far a face's normal may leave the arc of normals of the other body's edge, as a sine.
 ARC_TOLERANCE = 0.02
 # Cosine up to which a contact's direction may differ from the closest direction of the bodies.
-SAME_SIDE = 0.5
+MIN_DIRECTION_COSINE = 0.5
 # Of the smaller body's size: how far the bodies may reach past each other along a contact's direction, as along that of a face
 # one degree from the closest direction.
-PAST = 0.0175
+MAX_OVERSHOOT_RATIO = 0.0175
 # An inner closest point nearer than the ends of the overlap by less than this fraction is noise.
 SAME_DISTANCE = 1e-7
 
@@ -60,7 +60,7 @@ class EndContact(NamedTuple):
 
 
 @inlined_kernel
-def along_edge(body, edge):
+def edge_vector(body, edge):
     """The way from an edge's first vertex to its second one."""
     return sub(vec(body.vertices, body.edges[edge, 1]), vec(body.vertices, body.edges[edge, 0]))
 
@@ -68,7 +68,7 @@ def along_edge(body, edge):
 @leaf_kernel
 def vertex_at(body, edge, parameter, merge):
     """The end of the edge that lies within the merging distance of the point at the parameter, -1 for an inner point."""
-    length = norm(along_edge(body, edge))
+    length = norm(edge_vector(body, edge))
     if parameter * length <= merge:
         return body.edges[edge, 0]
     if (1.0 - parameter) * length <= merge:
@@ -89,15 +89,15 @@ def edge_feature(edge_a, vertex_a, edge_b, vertex_b):
 
 
 @leaf_kernel
-def side_of_arc(body, edge, direction):
+def arc_excess(body, edge, direction):
     """Where the direction's part across the edge lies: (sine past the left face's normal, sine past the right face's)."""
     left = body.edge_faces[edge, 0]
     right = body.edge_faces[edge, 1]
     if left < 0:
         return -1.0, -1.0
-    way = along_edge(body, edge)
+    offset = edge_vector(body, edge)
     # Turning about the edge by a right angle leads from the left normal outwards and on to the right one.
-    across = divided(cross(way, direction), norm(way))
+    across = divided(cross(offset, direction), norm(offset))
     return dot(vec(body.planes, left), across), -dot(vec(body.planes, right), across)
 
 
@@ -107,44 +107,48 @@ def overlap_end(pair, i, vertex, j, closest):
 
     closest: the closest direction of the bodies from a to b.
     """
-    a, b, limit, merge = pair.a, pair.b, pair.limit, MERGE * pair.scale
+    a, b, limit, merge = pair.a, pair.b, pair.limit, MERGE_RATIO * pair.scale
     nothing = EndContact(False, ZERO, ZERO, 0.0, -1, -1, -1)
     point = vec(a.vertices, vertex)
     start = vec(b.vertices, b.edges[j, 0])
-    edge = along_edge(b, j)
+    edge = edge_vector(b, j)
     length2 = norm2(edge)
     t = dot(edge, sub(point, start)) / length2
     beyond = merge / np.sqrt(length2)
     if t < -beyond or t > 1.0 + beyond:
         return nothing
     t = min(max(t, 0.0), 1.0)
-    way = sub(advanced(start, t, edge), point)
-    distance = norm(way)
+    offset = sub(advanced(start, t, edge), point)
+    distance = norm(offset)
     if distance == 0.0:
         return nothing
-    normal = divided(way, distance)
+    normal = divided(offset, distance)
     end = vertex_at(b, j, t, merge)
-    if dot(normal, closest) < SAME_SIDE:
+    if dot(normal, closest) < MIN_DIRECTION_COSINE:
         return nothing
-    left_a, right_a = side_of_arc(a, i, normal)
-    left_b, right_b = side_of_arc(b, j, negative(normal))
+    left_a, right_a = arc_excess(a, i, normal)
+    left_b, right_b = arc_excess(b, j, negative(normal))
     if max(left_a, right_a) <= 0.0 and max(left_b, right_b) <= 0.0:
         return EndContact(distance <= limit, point, normal, distance, -1, -1, end)
     face_a = face_b = -1
     if max(left_a, right_a) > max(left_b, right_b):
         face_a = a.edge_faces[i, 0] if left_a > right_a else a.edge_faces[i, 1]
         normal = vec(a.planes, face_a)
-        left, right = side_of_arc(b, j, negative(normal))
+        left, right = arc_excess(b, j, negative(normal))
     else:
         face_b = b.edge_faces[j, 0] if left_b > right_b else b.edge_faces[j, 1]
         normal = negative(vec(b.planes, face_b))
-        left, right = side_of_arc(a, i, normal)
-    gap = dot(normal, way)
-    if max(left, right) > ARC_TOLERANCE or gap > limit or dot(normal, closest) < SAME_SIDE:
+        left, right = arc_excess(a, i, normal)
+    gap = dot(normal, offset)
+    if max(left, right) > ARC_TOLERANCE or gap > limit or dot(normal, closest) < MIN_DIRECTION_COSINE:
         return nothing
     if face_a >= 0:
         # The point of b's edge, let down onto a's face.
-        point = point[0] + way[0] - gap * normal[0], point[1] + way[1] - gap * normal[1], point[2] + way[2] - gap * normal[2]
+        point = (
+            point[0] + offset[0] - gap * normal[0],
+            point[1] + offset[1] - gap * normal[1],
+            point[2] + offset[2] - gap * normal[2],
+        )
     return EndContact(True, point, normal, gap, face_a, face_b, end)
 
 
@@ -160,7 +164,7 @@ def overlap_ends(pair, i, j, swapped, closest, least, count):
     for slot in range(2):
         vertex = pair.a.edges[i, slot]
         found, point, normal, gap, face_a, face_b, end = overlap_end(pair, i, vertex, j, closest)
-        if not found or gap < least or axis_separation(pair.a, pair.b, normal) < -(PAST * pair.scale) - gap:
+        if not found or gap < least or axis_separation(pair.a, pair.b, normal) < -(MAX_OVERSHOOT_RATIO * pair.scale) - gap:
             continue
         # A contact with a face is that of the face and of the other body's vertex, or of its edge where that has none there.
         if face_a >= 0 and end >= 0:
@@ -172,12 +176,12 @@ def overlap_ends(pair, i, j, swapped, closest, least, count):
         smallest = min(smallest, gap)
         middle = advanced(point, 0.5 * gap, normal)
         normal = scaled(sign, normal)
-        count = add_contact(pair.manifold, count, pair.limit, MERGE * pair.scale, middle, normal, gap, feature)
+        count = add_contact(pair.manifold, count, pair.limit, MERGE_RATIO * pair.scale, middle, normal, gap, feature)
     return count, smallest
 
 
 @inlined_kernel
-def may_overlap(body, edge, other, vertex):
+def is_same_or_adjacent(body, edge, other, vertex):
     """Whether an edge is another one, or meets it in the vertex if that is one."""
     return edge == other or (vertex >= 0 and (body.edges[edge, 0] == vertex or body.edges[edge, 1] == vertex))
 
@@ -185,12 +189,12 @@ def may_overlap(body, edge, other, vertex):
 @leaf_kernel
 def edge_contacts(pair, points):
     """Contacts of disjoint bodies that are closest at two points of edges (`EdgePoints`): the count."""
-    a, b, merge = pair.a, pair.b, MERGE * pair.scale
+    a, b, merge = pair.a, pair.b, MERGE_RATIO * pair.scale
     edge_a, edge_b = points.edge_a, points.edge_b
     vertex_a = vertex_at(a, edge_a, points.s, merge)
     vertex_b = vertex_at(b, edge_b, points.t, merge)
-    p = advanced(vec(a.vertices, a.edges[edge_a, 0]), points.s, along_edge(a, edge_a))
-    q = advanced(vec(b.vertices, b.edges[edge_b, 0]), points.t, along_edge(b, edge_b))
+    p = advanced(vec(a.vertices, a.edges[edge_a, 0]), points.s, edge_vector(a, edge_a))
+    q = advanced(vec(b.vertices, b.edges[edge_b, 0]), points.t, edge_vector(b, edge_b))
     distance = np.sqrt(distance2(q, p))
     normal = divided(sub(q, p), distance)
 
@@ -199,19 +203,19 @@ def edge_contacts(pair, points):
     count = NONE_FOUND
     smallest = np.inf
     for i in range(len(a.edges)):
-        if not may_overlap(a, i, edge_a, vertex_a):
+        if not is_same_or_adjacent(a, i, edge_a, vertex_a):
             continue
-        d = along_edge(a, i)
+        d = edge_vector(a, i)
         for j in range(len(b.edges)):
-            if not may_overlap(b, j, edge_b, vertex_b):
+            if not is_same_or_adjacent(b, j, edge_b, vertex_b):
                 continue
-            e = along_edge(b, j)
+            e = edge_vector(b, j)
             product = norm2(d) * norm2(e)
             if product == 0.0 or norm2(cross(d, e)) > NEARLY_PARALLEL * product:
                 continue
             count, gap = overlap_ends(pair, i, j, FALSE, normal, least, count)
             smallest = min(smallest, gap)
-            count, gap = overlap_ends(exchanged(pair), j, i, TRUE, negative(normal), least, count)
+            count, gap = overlap_ends(swapped_pair(pair), j, i, TRUE, negative(normal), least, count)
             smallest = min(smallest, gap)
     if smallest > distance * (1.0 + SAME_DISTANCE) + pair.noise:
         feature = edge_feature(edge_a, vertex_a, edge_b, vertex_b)

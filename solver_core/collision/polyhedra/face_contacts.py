@@ -12,7 +12,7 @@ import numpy as np
 from ...compile.kernel import inlined_kernel, kernel_part
 from ...linalg.vec3 import advanced, cross, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
-from .hull_pair import CLIP_TOLERANCE, MERGE
+from .hull_pair import CLIP_TOLERANCE, MERGE_RATIO
 
 __all__ = ["FACING", "face_contacts", "incident_face", "vertex_heights"]
 
@@ -179,7 +179,7 @@ def face_contacts(pair, face, reference_is_a):
     """
     reference = pair.a if reference_is_a else pair.b
     body = pair.b if reference_is_a else pair.a
-    limit, merge, work = pair.limit, MERGE * pair.scale, pair.work
+    limit, merge, work = pair.limit, MERGE_RATIO * pair.scale, pair.work
     normal, offset = vec(reference.planes, face), reference.planes[face, 3]
     faces = facing_faces(body, normal, offset + limit, merge, work)
     size = prism_sides(reference, face, CLIP_TOLERANCE * pair.scale, work.sides)

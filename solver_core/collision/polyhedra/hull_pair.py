@@ -13,41 +13,41 @@ from ..manifold import Manifold
 from .polyhedron import Polyhedron
 
 __all__ = [
-    "ABOUT",
     "CLIP_TOLERANCE",
-    "CORNER",
+    "EDGE_DATA",
+    "EDGE_START",
+    "EDGE_VECTOR",
     "FACE_PREFERENCE",
-    "LEFT",
-    "MERGE",
-    "MOST_AXES",
-    "NEAR_FACE",
-    "RESTING",
-    "RIGHT",
-    "TIE",
-    "WAY",
+    "LEFT_NORMAL",
+    "MAX_AXES",
+    "MERGE_RATIO",
+    "NEAR_FACE_COSINE",
+    "RESTING_GAP_RATIO",
+    "RIGHT_NORMAL",
+    "TIE_RATIO",
     "HullPair",
     "HullWork",
-    "exchanged",
     "hull_work",
+    "swapped_pair",
 ]
 
 # Cosine of one degree: a closest direction that is as near to the normal of a face counts as that.
-NEAR_FACE = 0.99984769515639
+NEAR_FACE_COSINE = 0.99984769515639
 # Of the smaller body's size: up to this distance, as of bodies at rest, the face alone serves.
-RESTING = 3e-4
+RESTING_GAP_RATIO = 3e-4
 # In units of the smaller body's size: a choice between reference faces, the edge of a face, and one contact or two.
-TIE = 1e-8
+TIE_RATIO = 1e-8
 CLIP_TOLERANCE = 1e-8
-MERGE = 1e-6
+MERGE_RATIO = 1e-6
 # An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
 FACE_PREFERENCE = 0.05
 
 # Of those that separate touching bodies about equally: enough for all but needles of many faces.
-MOST_AXES = 12
+MAX_AXES = 12
 
 # What is kept of an edge in `HullWork.edges`: its first vertex, the way to its second one, the normals of the faces beside it,
 # and its number, how deep it lies, and 1 if it has faces.
-CORNER, WAY, LEFT, RIGHT, ABOUT = map(np.int64, range(5))
+EDGE_START, EDGE_VECTOR, LEFT_NORMAL, RIGHT_NORMAL, EDGE_DATA = map(np.int64, range(5))
 
 
 class HullWork(NamedTuple):
@@ -102,12 +102,12 @@ def hull_work(longest_loop, most_edges, most_faces, most_vertices):
         np.empty(most_faces, dtype=np.int64),
         np.empty((longest_loop, 5)),
         np.empty(rows),
-        np.empty((MOST_AXES, 4)),
+        np.empty((MAX_AXES, 4)),
         (np.empty((most_vertices, 3)), np.empty((most_faces, 4)), np.empty((3, 3))),
     )
 
 
 @inlined_kernel
-def exchanged(pair):
+def swapped_pair(pair):
     """The same pair with the other core first."""
     return HullPair(pair.b, pair.a, pair.limit, pair.scale, pair.noise, pair.manifold, pair.work)

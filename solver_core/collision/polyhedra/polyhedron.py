@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import add, dot, set_vec, vec
 
-__all__ = ["Polyhedron", "in_own_frame", "moved", "shifted"]
+__all__ = ["Polyhedron", "core_of", "transformed", "translated"]
 
 
 class Polyhedron(NamedTuple):
@@ -33,7 +33,7 @@ class Polyhedron(NamedTuple):
 
 
 @inlined_kernel
-def in_own_frame(shapes, i):
+def core_of(shapes, i):
     """The core of body i in its own axes, without a copy."""
     vertex = shapes.first_vertex[i]
     face = shapes.first_face[i]
@@ -54,7 +54,7 @@ def in_own_frame(shapes, i):
 
 
 @inlined_kernel
-def moved(core, rotation, translation, vertices, planes, bounds):
+def transformed(core, rotation, translation, vertices, planes, bounds):
     """The core turned by rotation (3, 3) and moved by translation (3,), written into the work arrays given.
 
     vertices: (>= v, 3), planes: (>= f, 4), bounds: (3, 3) for the lower and upper corners and the centre.
@@ -106,17 +106,21 @@ def moved(core, rotation, translation, vertices, planes, bounds):
 
 
 @leaf_kernel
-def shifted(core, way, room):
+def translated(core, vector, buffers):
     """The core moved by a vector, written into room: arrays as `moved` takes them."""
-    vertices, planes, bounds = room
+    vertices, planes, bounds = buffers
     for i in range(len(core.vertices)):
-        set_vec(vertices, i, add(vec(core.vertices, i), way))
+        set_vec(vertices, i, add(vec(core.vertices, i), vector))
     for i in range(len(core.planes)):
         normal = vec(core.planes, i)
         set_vec(planes, i, normal)
-        planes[i, 3] = core.planes[i, 3] + dot(normal, way)
+        planes[i, 3] = core.planes[i, 3] + dot(normal, vector)
     for k in range(3):
-        bounds[0, k], bounds[1, k], bounds[2, k] = core.lower[k] + way[k], core.upper[k] + way[k], core.centre[k] + way[k]
+        bounds[0, k], bounds[1, k], bounds[2, k] = (
+            core.lower[k] + vector[k],
+            core.upper[k] + vector[k],
+            core.centre[k] + vector[k],
+        )
     return Polyhedron(
         vertices[: len(core.vertices)],
         planes[: len(core.planes)],

@@ -19,29 +19,29 @@ SEPARATION_NOISE = 1e-10
 
 
 @kernel_part
-def boxes_apart(a, b, turn, way, limit):
+def boxes_apart(a, b, turn, offset, limit):
     """Whether the bounding boxes, each in its own core's axes, are separated along one of their sides.
 
     way: from the centre of a's box to that of b's, in a's frame.
     """
     ax, ay, az = scaled(0.5, sub(a.upper, a.lower))
     bx, by, bz = scaled(0.5, sub(b.upper, b.lower))
-    if abs(way[0]) > ax + limit + abs(turn[0, 0]) * bx + abs(turn[0, 1]) * by + abs(turn[0, 2]) * bz:
+    if abs(offset[0]) > ax + limit + abs(turn[0, 0]) * bx + abs(turn[0, 1]) * by + abs(turn[0, 2]) * bz:
         return True
-    if abs(way[1]) > ay + limit + abs(turn[1, 0]) * bx + abs(turn[1, 1]) * by + abs(turn[1, 2]) * bz:
+    if abs(offset[1]) > ay + limit + abs(turn[1, 0]) * bx + abs(turn[1, 1]) * by + abs(turn[1, 2]) * bz:
         return True
-    if abs(way[2]) > az + limit + abs(turn[2, 0]) * bx + abs(turn[2, 1]) * by + abs(turn[2, 2]) * bz:
+    if abs(offset[2]) > az + limit + abs(turn[2, 0]) * bx + abs(turn[2, 1]) * by + abs(turn[2, 2]) * bz:
         return True
     for k in range(3):
         side = turn[0, k], turn[1, k], turn[2, k]
         half = bx if k == 0 else (by if k == 1 else bz)
-        if abs(dot(side, way)) > half + limit + abs(side[0]) * ax + abs(side[1]) * ay + abs(side[2]) * az:
+        if abs(dot(side, offset)) > half + limit + abs(side[0]) * ax + abs(side[1]) * ay + abs(side[2]) * az:
             return True
     return False
 
 
 @inlined_kernel
-def farthest_along(vertices, direction):
+def max_along(vertices, direction):
     """The largest component of the vertices along a direction."""
     farthest = -np.inf
     for i in range(len(vertices)):
@@ -56,8 +56,8 @@ def surely_apart(a, radius_a, b, radius_b, turn, shift, limit):
     radius_a, radius_b: from the centre of each to its farthest vertex.
     """
     limit += SEPARATION_NOISE * (radius_a + radius_b)
-    way = sub(add(rotated(turn, b.centre), shift), a.centre)
-    squared = norm2(way)
+    offset = sub(add(rotated(turn, b.centre), shift), a.centre)
+    squared = norm2(offset)
     if squared > (radius_a + radius_b + limit) ** 2:
         return True
     between_boxes = sub(add(rotated(turn, midpoint(b.lower, b.upper)), shift), midpoint(a.lower, a.upper))
@@ -66,6 +66,6 @@ def surely_apart(a, radius_a, b, radius_b, turn, shift, limit):
     if squared == 0.0:
         return False
     # The direction from b to a in b's frame, and how far each reaches towards the other from its own origin.
-    back = negative(rotated_back(turn, way))
-    reaches = farthest_along(a.vertices, way) + farthest_along(b.vertices, back)
-    return dot(way, shift) - reaches > limit * np.sqrt(squared)
+    back = negative(rotated_back(turn, offset))
+    reaches = max_along(a.vertices, offset) + max_along(b.vertices, back)
+    return dot(offset, shift) - reaches > limit * np.sqrt(squared)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, cross, dot, norm2, scaled, set_vec, sub, vec
-from .hull_pair import ABOUT, CORNER, LEFT, RIGHT, WAY
+from .hull_pair import EDGE_DATA, EDGE_START, EDGE_VECTOR, LEFT_NORMAL, RIGHT_NORMAL
 
 __all__ = ["PARALLEL", "EdgeAxis", "FaceAxis", "axis_separation", "edge_separation", "face_separation", "lowest_vertex"]
 
@@ -149,43 +149,43 @@ def may_separate(core, edge, marks, other, face, radius):
 
 
 @kernel_part
-def select_edges(pair, over_a, over_b, bound, radius):
+def select_edges(pair, face_axis_a, face_axis_b, bound, radius):
     """Writes the edges of b that may separate into the work space, and returns how many; marks the faces of a for its own."""
     a, b, edges, marks = pair.a, pair.b, pair.work.edges, pair.work.marks
-    mark_faces(b, a, over_b.vertex, bound, marks)
+    mark_faces(b, a, face_axis_b.vertex, bound, marks)
     count = 0
     for j in range(len(b.edges)):
-        if not may_separate(b, j, marks, a, over_a.face, radius):
+        if not may_separate(b, j, marks, a, face_axis_a.face, radius):
             continue
         start = vec(b.vertices, b.edges[j, 0])
         left, right = b.edge_faces[j, 0], b.edge_faces[j, 1]
         edge = edges[count]
-        set_vec(edge, CORNER, start)
-        set_vec(edge, WAY, sub(vec(b.vertices, b.edges[j, 1]), start))
-        set_vec(edge, LEFT, vec(b.planes, left) if left >= 0 else ZERO)
-        set_vec(edge, RIGHT, vec(b.planes, right) if right >= 0 else ZERO)
-        edges[count, ABOUT, 0], edges[count, ABOUT, 2] = j, 1.0 if left >= 0 else 0.0
+        set_vec(edge, EDGE_START, start)
+        set_vec(edge, EDGE_VECTOR, sub(vec(b.vertices, b.edges[j, 1]), start))
+        set_vec(edge, LEFT_NORMAL, vec(b.planes, left) if left >= 0 else ZERO)
+        set_vec(edge, RIGHT_NORMAL, vec(b.planes, right) if right >= 0 else ZERO)
+        edges[count, EDGE_DATA, 0], edges[count, EDGE_DATA, 2] = j, 1.0 if left >= 0 else 0.0
         count += 1
     if count > 0:
-        mark_faces(a, b, over_a.vertex, bound, marks)
+        mark_faces(a, b, face_axis_a.vertex, bound, marks)
     return count
 
 
 @kernel_part
-def side_of_crossing(left, right, has_faces, way, edge):
+def arc_crossing_sign(left, right, has_faces, direction, edge):
     """On which side of d x e the arcs of the normals of two edges cross on the Gauss map, the second one's mirrored.
 
     Positive for the cross product's own, 0 where they do not cross; an edge without faces has a full circle. left, right: of
     the faces beside the first edge, if it has them. edge: the second, as in `HullWork.edges`.
     """
-    other_way = vec(edge, WAY)
-    side = dot(left, other_way)
-    if has_faces and side * dot(right, other_way) >= 0.0:
+    other_direction = vec(edge, EDGE_VECTOR)
+    side = dot(left, other_direction)
+    if has_faces and side * dot(right, other_direction) >= 0.0:
         return 0.0
-    if edge[ABOUT, 2] == 0.0:
+    if edge[EDGE_DATA, 2] == 0.0:
         return side
-    other_side = dot(vec(edge, LEFT), way)
-    if other_side * dot(vec(edge, RIGHT), way) >= 0.0:
+    other_side = dot(vec(edge, LEFT_NORMAL), direction)
+    if other_side * dot(vec(edge, RIGHT_NORMAL), direction) >= 0.0:
         return 0.0
     if not has_faces:
         return other_side
@@ -193,7 +193,7 @@ def side_of_crossing(left, right, has_faces, way, edge):
 
 
 @inlined_kernel
-def edge_separation(pair, over_a, over_b, floor, radius):
+def edge_separation(pair, face_axis_a, face_axis_b, floor, radius):
     """The `EdgeAxis` with the largest separation over the floor along cross products of edges.
 
     over_a, over_b: the `FaceAxis` of either core. Edges farther than the radius from the other body are left out: an axis that
@@ -201,33 +201,33 @@ def edge_separation(pair, over_a, over_b, floor, radius):
     that of the bodies.
     """
     a, b = pair.a, pair.b
-    count = select_edges(pair, over_a, over_b, min(floor, 0.0), radius)
+    count = select_edges(pair, face_axis_a, face_axis_b, min(floor, 0.0), radius)
     separation = floor
     best_a = -1
     best_b = -1
     best = ZERO
     for i in range(len(a.edges) if count > 0 else 0):
-        if not may_separate(a, i, pair.work.marks, b, over_b.face, radius):
+        if not may_separate(a, i, pair.work.marks, b, face_axis_b.face, radius):
             continue
         start = vec(a.vertices, a.edges[i, 0])
-        way = sub(vec(a.vertices, a.edges[i, 1]), start)
-        length2 = norm2(way)
+        direction = sub(vec(a.vertices, a.edges[i, 1]), start)
+        length2 = norm2(direction)
         left = right = ZERO
         has_faces = a.edge_faces[i, 0] >= 0
         if has_faces:
             left, right = vec(a.planes, a.edge_faces[i, 0]), vec(a.planes, a.edge_faces[i, 1])
         for slot in range(count):
             edge = pair.work.edges[slot]
-            side = side_of_crossing(left, right, has_faces, way, edge)
+            side = arc_crossing_sign(left, right, has_faces, direction, edge)
             if side == 0.0:
                 continue
-            other_way = vec(edge, WAY)
-            normal = cross(way, other_way)
+            other_direction = vec(edge, EDGE_VECTOR)
+            normal = cross(direction, other_direction)
             square = norm2(normal)
-            if square <= PARALLEL * length2 * norm2(other_way):
+            if square <= PARALLEL * length2 * norm2(other_direction):
                 continue
             scale = 1.0 / np.sqrt(square) if side > 0.0 else -1.0 / np.sqrt(square)
-            along = scale * dot(normal, sub(vec(edge, CORNER), start))
+            along = scale * dot(normal, sub(vec(edge, EDGE_START), start))
             if along <= separation:
                 continue
             # Normals of slivers, and of faces that are flat to a tolerance only, lead to edges that do not support the bodies.
@@ -237,6 +237,6 @@ def edge_separation(pair, over_a, over_b, floor, radius):
             if along > separation:
                 separation = along
                 best_a = i
-                best_b = int(edge[ABOUT, 0])
+                best_b = int(edge[EDGE_DATA, 0])
                 best = scaled(scale, normal)
     return EdgeAxis(separation, best_a, best_b, best)

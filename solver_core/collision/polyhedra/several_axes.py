@@ -18,61 +18,61 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, cross, divided, dot, negative, norm, norm2, scaled, set_vec, vec
-from .hull_pair import MOST_AXES, HullPair
-from .polyhedron import shifted
+from .hull_pair import MAX_AXES, HullPair
+from .polyhedron import translated
 from .separation import edge_separation, face_separation
 
 __all__ = [
-    "ANOTHER",
     "AXIS_MARGIN",
-    "DEEPEST",
-    "FARTHEST",
-    "LONGEST",
-    "another_way",
-    "first_way",
-    "is_near_touching",
-    "margin_of",
-    "normal_between",
-    "shortest_way",
+    "MAX_DEPTH_RATIO",
+    "MAX_GAP_RATIO",
+    "MAX_TRANSLATION_IN_MARGINS",
+    "SECOND_AXIS_TOLERANCE",
+    "add_axis",
+    "inset_margin",
+    "may_have_tied_axes",
+    "min_norm_translation",
+    "start_axes",
+    "wedge_normal",
 ]
 
 # Of the smaller body's size: the least margin by which faces are set in, a hundred times the rounding of single precision;
 # up to which gap, that rounding, and to which depth several axes count.
 AXIS_MARGIN = 1e-5
-FARTHEST = 1e-7
-DEEPEST = 1e-3
+MAX_GAP_RATIO = 1e-7
+MAX_DEPTH_RATIO = 1e-3
 # Of the margin: by how little a way may miss an axis. A second axis that the first one's way misses by less is about the same.
-ANOTHER = 1e-3
-MISSED = 1e-9
+SECOND_AXIS_TOLERANCE = 1e-3
+CONSTRAINT_TOLERANCE = 1e-9
 # Squared sine, or squared volume of three unit normals, below which they have no point in common that rounding leaves.
-NO_COMMON_POINT = 1e-12
+MIN_SQUARED_VOLUME = 1e-12
 # In margins: a way as long as this goes around the body.
-LONGEST = 20.0
+MAX_TRANSLATION_IN_MARGINS = 20.0
 
 
 @inlined_kernel
-def is_near_touching(separation, scale):
+def may_have_tied_axes(separation, scale):
     """Whether bodies of a size are so near, or overlap so little, that another axis may separate them as well."""
-    return -DEEPEST * scale <= separation <= FARTHEST * scale
+    return -MAX_DEPTH_RATIO * scale <= separation <= MAX_GAP_RATIO * scale
 
 
 @inlined_kernel
-def margin_of(separation, scale):
+def inset_margin(separation, scale):
     """By how much in m the faces of the difference are set in: it holds the origin only if it is that far from them."""
     return AXIS_MARGIN * scale + 2.0 * max(0.0, -separation)
 
 
 @kernel_part
-def satisfies(axes, count, way, slack):
+def satisfies(axes, count, translation, slack):
     """Whether a way is long enough along each axis, up to the slack in m."""
     least = np.inf
     for row in range(count):
-        least = min(least, dot(vec(axes, row), way) - axes[row, 3])
+        least = min(least, dot(vec(axes, row), translation) - axes[row, 3])
     return least >= -slack
 
 
 @kernel_part
-def meeting_point(axes, i, j, k):
+def plane_intersection(axes, i, j, k):
     """The point nearest to the origin that planes n . x = d have in common, of rows i, j and k: (whether they meet, the point).
 
     A row of -1 is none.
@@ -83,32 +83,32 @@ def meeting_point(axes, i, j, k):
     q, e = vec(axes, j), axes[j, 3]
     r, f = (vec(axes, k), axes[k, 3]) if k >= 0 else (cross(p, q), 0.0)
     volume = dot(cross(p, q), r)
-    if volume * volume <= NO_COMMON_POINT * norm2(r):
+    if volume * volume <= MIN_SQUARED_VOLUME * norm2(r):
         return False, p
     point = add(add(scaled(d, cross(q, r)), scaled(e, cross(r, p))), scaled(f, cross(p, q)))
     return True, divided(point, volume)
 
 
 @kernel_part
-def shortest_way(axes, count, slack):
+def min_norm_translation(axes, count, slack):
     """The shortest x with n . x >= d for all rows (n, d) of axes (count, 4), the last of them with equality.
 
     Returns (whether there is one, x). It is the nearest to the origin of the points that one, two or three of the planes have
     in common and that satisfy the others.
     """
     last = count - 1
-    best, way = np.inf, vec(axes, last)
+    best, translation = np.inf, vec(axes, last)
     for j in range(-1, last):
         for k in range(-1, max(j, 0)):
-            meets, point = meeting_point(axes, last, j, k)
+            meets, point = plane_intersection(axes, last, j, k)
             square = norm2(point)
             if meets and square < best and satisfies(axes, count, point, slack):
-                best, way = square, point
-    return best < np.inf, way
+                best, translation = square, point
+    return best < np.inf, translation
 
 
 @inlined_kernel
-def first_way(axes, axis, separation, margin):
+def start_axes(axes, axis, separation, margin):
     """Writes the first of the axes, with its separation, and returns the way along it."""
     set_vec(axes, 0, axis)
     axes[0, 3] = margin + separation
@@ -116,43 +116,43 @@ def first_way(axes, axis, separation, margin):
 
 
 @leaf_kernel
-def another_way(axes, count, axis, missing, way, margin):
+def add_axis(axes, count, axis, missing, translation, margin):
     """Adds an axis to the first rows, which a way misses by so much in m: (whether a way leads out along all, that way)."""
     set_vec(axes, count, axis)
-    axes[count, 3] = missing + dot(axis, way)
-    found, way = shortest_way(axes, count + 1, 0.5 * MISSED * margin)
-    return found and norm2(way) <= (LONGEST * margin) ** 2, way
+    axes[count, 3] = missing + dot(axis, translation)
+    found, translation = min_norm_translation(axes, count + 1, 0.5 * CONSTRAINT_TOLERANCE * margin)
+    return found and norm2(translation) <= (MAX_TRANSLATION_IN_MARGINS * margin) ** 2, translation
 
 
 @kernel_part
 def best_axis(pair):
     """The axis from a to b that separates the cores most, or along which they overlap least: (separation in m, unit axis)."""
-    over_a = face_separation(pair.a, pair.b, np.inf)
-    over_b = face_separation(pair.b, pair.a, np.inf)
-    if over_a.separation >= over_b.separation:
-        separation, axis = over_a.separation, vec(pair.a.planes, over_a.face)
+    face_axis_a = face_separation(pair.a, pair.b, np.inf)
+    face_axis_b = face_separation(pair.b, pair.a, np.inf)
+    if face_axis_a.separation >= face_axis_b.separation:
+        separation, axis = face_axis_a.separation, vec(pair.a.planes, face_axis_a.face)
     else:
-        separation, axis = over_b.separation, negative(vec(pair.b.planes, over_b.face))
-    crossing = edge_separation(pair, over_a, over_b, separation, abs(separation))
-    return (crossing.separation, crossing.normal) if crossing.edge_a >= 0 else (separation, axis)
+        separation, axis = face_axis_b.separation, negative(vec(pair.b.planes, face_axis_b.face))
+    edge_axis = edge_separation(pair, face_axis_a, face_axis_b, separation, abs(separation))
+    return (edge_axis.separation, edge_axis.normal) if edge_axis.edge_a >= 0 else (separation, axis)
 
 
 @leaf_kernel
-def normal_between(pair, axis, separation):
+def wedge_normal(pair, axis, separation):
     """The normal from a to b where several axes separate cores that touch: (whether several do, the normal).
 
     axis: the best one, with its separation.
     """
     work = pair.work
-    margin = margin_of(separation, pair.scale)
-    way = first_way(work.axes, axis, separation, margin)
-    for count in range(1, MOST_AXES):
-        moved = shifted(pair.b, negative(way), work.moved)
+    margin = inset_margin(separation, pair.scale)
+    translation = start_axes(work.axes, axis, separation, margin)
+    for count in range(1, MAX_AXES):
+        moved = translated(pair.b, negative(translation), work.moved)
         deepest, another = best_axis(HullPair(pair.a, moved, pair.limit, pair.scale, pair.noise, pair.manifold, work))
         missing = deepest + margin
-        if missing <= (ANOTHER if count == 1 else MISSED) * margin:
-            return count > 1, divided(way, norm(way))
-        found, way = another_way(work.axes, count, another, missing, way, margin)
+        if missing <= (SECOND_AXIS_TOLERANCE if count == 1 else CONSTRAINT_TOLERANCE) * margin:
+            return count > 1, divided(translation, norm(translation))
+        found, translation = add_axis(work.axes, count, another, missing, translation, margin)
         if not found:
             break
     return False, axis

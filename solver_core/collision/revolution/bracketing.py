@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["MAX_BISECTIONS", "NO_SLOPE", "guess", "narrowed"]
+__all__ = ["MAX_BISECTIONS", "NO_SLOPE", "narrow_bracket", "next_guess"]
 
 MAX_BISECTIONS = 120
 # Of a slope, which is at most one: it has come down to rounding.
@@ -17,13 +17,13 @@ NO_SLOPE = 1e-16
 
 
 @leaf_kernel
-def guess(s, low, t, high, bisect):
+def next_guess(s, low, t, high, bisect):
     """Where to look for the root next."""
     return 0.5 * (s + t) if bisect else (s * high - t * low) / (high - low)
 
 
 @leaf_kernel
-def narrowed(s, low, t, high, side, m, value):
+def narrow_bracket(s, low, t, high, side, m, value):
     """The bracket with the value at m in place of an end: (s, low, t, high, side, whether to bisect it next).
 
     side: the end replaced before, 1 for t and -1 for s; 0 at first.

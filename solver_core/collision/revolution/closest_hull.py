@@ -20,8 +20,8 @@ import numpy as np
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import advanced, cross, divided, dot, norm, scaled, sub, vec
 from ..polyhedra.separation import lowest_vertex
-from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
-from .solid import centre_of, signed_distance, support
+from .bracketing import MAX_BISECTIONS, NO_SLOPE, narrow_bracket, next_guess
+from .solid import inner_point, signed_distance, support
 
 __all__ = ["APART", "NO_VERTICES", "OUT_OF_REACH", "OVERLAPPING", "Closest", "closest_to_hull", "separation_of_hull"]
 
@@ -30,7 +30,7 @@ APART = 1
 OVERLAPPING = 2
 
 # The bound is met within this fraction of the bodies' coordinates.
-EPSILONS = 4e-16
+BOUND_TOLERANCE = 4e-16
 MAX_HULL_STEPS = 60
 NO_VERTICES = (-1, -1, -1)
 
@@ -51,7 +51,7 @@ class Closest(NamedTuple):
 
 
 @kernel_part
-def lowest_on_segment(r, a, b, noise):
+def closest_on_segment(r, a, b, noise):
     """The parameter in [0, 1] of the point of a segment closest to the round body: the root of a monotone slope."""
     way = sub(b, a)
     distance, normal, _ = signed_distance(r, a)
@@ -66,14 +66,14 @@ def lowest_on_segment(r, a, b, noise):
     small = NO_SLOPE * norm(way)
     side, bisect = 0, False
     for _ in range(MAX_BISECTIONS):
-        m = guess(s, low, t, high, bisect)
+        m = next_guess(s, low, t, high, bisect)
         if not s < m < t:
             return min(max(m, s), t)
         distance, normal, _ = signed_distance(r, advanced(a, m, way))
         slope = dot(normal, way)
         if abs(slope) <= small or distance <= noise:
             return m
-        s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
+        s, low, t, high, side, bisect = narrow_bracket(s, low, t, high, side, m, slope)
     return 0.5 * (s + t)
 
 
@@ -89,7 +89,7 @@ def inside_triangle(point, a, b, c, normal):
 
 
 @kernel_part
-def over_triangle(r, a, b, c):
+def closest_in_triangle(r, a, b, c):
     """The point of a triangle's inside that is closest to the round body: (found, point)."""
     normal = cross(sub(b, a), sub(c, a))
     length = norm(normal)
@@ -107,7 +107,7 @@ def over_triangle(r, a, b, c):
 
 
 @kernel_part
-def encloses(vertices, i, j, k, m, point):
+def tetrahedron_contains(vertices, i, j, k, m, point):
     """Whether a tetrahedron of four vertices contains a point."""
     for face in range(4):
         a = vec(vertices, j if face == 0 else i)
@@ -121,7 +121,7 @@ def encloses(vertices, i, j, k, m, point):
 
 
 @kernel_part
-def lowest_with(r, vertices, simplex, new, noise):
+def closest_with_vertex(r, vertices, simplex, new, noise):
     """The minimum over the hull of a simplex, up to three vertices, and a new one: (distance, point, three vertices).
 
     Of the parts that have the new one in them: over that itself, the edges to it, and the triangles with it.
@@ -134,7 +134,7 @@ def lowest_with(r, vertices, simplex, new, noise):
         if old < 0:
             continue
         start = vec(vertices, old)
-        t = lowest_on_segment(r, start, corner, noise)
+        t = closest_on_segment(r, start, corner, noise)
         point = advanced(start, t, sub(corner, start))
         candidate, _, _ = signed_distance(r, point)
         if candidate < best:
@@ -145,7 +145,7 @@ def lowest_with(r, vertices, simplex, new, noise):
         second = j if face == 0 else k
         if first < 0 or second < 0:
             continue
-        found, point = over_triangle(r, corner, vec(vertices, first), vec(vertices, second))
+        found, point = closest_in_triangle(r, corner, vec(vertices, first), vec(vertices, second))
         if found:
             candidate, _, _ = signed_distance(r, point)
             if candidate < best:
@@ -157,7 +157,7 @@ def lowest_with(r, vertices, simplex, new, noise):
 def closest_to_hull(r, hull, limit, noise):
     """The `Closest` points of a round body and a polyhedron."""
     vertices = hull.vertices
-    centre = centre_of(r)
+    centre = inner_point(r)
     new, _ = lowest_vertex(vertices, sub(hull.centre, centre))
     simplex = new, -1, -1
     point = vec(vertices, new)
@@ -169,10 +169,10 @@ def closest_to_hull(r, hull, limit, noise):
         at = dot(normal, point)
         if lowest - at + distance > limit:
             return Closest(OUT_OF_REACH, distance, normal, point, simplex)
-        if new in simplex or at - lowest <= EPSILONS * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
+        if new in simplex or at - lowest <= BOUND_TOLERANCE * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
             break
-        best, lowest_point, with_new = lowest_with(r, vertices, simplex, new, noise)
-        if simplex[2] >= 0 and encloses(vertices, simplex[0], simplex[1], simplex[2], new, centre):
+        best, lowest_point, with_new = closest_with_vertex(r, vertices, simplex, new, noise)
+        if simplex[2] >= 0 and tetrahedron_contains(vertices, simplex[0], simplex[1], simplex[2], new, centre):
             return Closest(OVERLAPPING, 0.0, normal, point, simplex)
         if best >= distance:
             break

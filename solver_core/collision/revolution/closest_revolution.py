@@ -15,11 +15,11 @@ from ...compile.kernel import TRUE, kernel_part, leaf_kernel
 from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import ZERO, add, advanced, cross, divided, dot, negative, norm, norm2, scaled, sub
 from ..polyhedra.closest_edges import segment_parameters
-from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
+from .bracketing import MAX_BISECTIONS, NO_SLOPE, narrow_bracket, next_guess
 from .closest_hull import APART, NO_VERTICES, OUT_OF_REACH, OVERLAPPING, Closest
-from .solid import cap_middle, centre_of, rim_axes, rim_point, side_normal, signed_distance, support, unit_across
+from .solid import cap_middle, inner_point, radial_direction, rim_axes, rim_point, side_normal, signed_distance, support
 
-__all__ = ["closest_to_round", "generator", "separation_of_round"]
+__all__ = ["closest_to_round", "generatrix", "separation_of_round"]
 
 # Points of a rim at which the slope of the distance is looked at, and how many where these missed a minimum.
 SAMPLES, MORE_SAMPLES = np.int64(8), np.int64(96)
@@ -36,9 +36,9 @@ def separation_of_round(a, b, axis):
 
 
 @leaf_kernel
-def generator(r, normal):
+def generatrix(r, normal):
     """The two ends of the line of the side that lies farthest along the normal's part across the axis, base first."""
-    outwards, _ = unit_across(r, normal)
+    outwards, _ = radial_direction(r, normal)
     end = advanced(r.base, r.height, r.axis)
     return advanced(r.base, r.radius, outwards), end if r.is_cone else advanced(end, r.radius, outwards)
 
@@ -54,25 +54,25 @@ def on_rim(r, o, lift, angle):
 
 
 @kernel_part
-def bottom_of_rim(r, o, lift, s, low, t, high):
+def rim_minimum(r, o, lift, s, low, t, high):
     """The point of a rim between the angles s < t, with slopes low < 0 <= high, at which the distance from r has no slope."""
     side, bisect = 0, False
     for _ in range(MAX_BISECTIONS):
-        m = min(max(guess(s, low, t, high, bisect), s), t)
+        m = min(max(next_guess(s, low, t, high, bisect), s), t)
         slope, point = on_rim(r, o, lift, m)
         if abs(slope) <= NO_SLOPE or m in (s, t):
             return point
-        s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
+        s, low, t, high, side, bisect = narrow_bracket(s, low, t, high, side, m, slope)
     _, point = on_rim(r, o, lift, 0.5 * (s + t))
     return point
 
 
 @kernel_part
-def lowest_on_rim(r, o, lift, samples):
+def closest_on_rim(r, o, lift, samples):
     """The point of the rim of o at `lift` over its base that is closest to r."""
     best, lowest = np.inf, ZERO
     # Sampled from the rim's point in the direction of r on, where a minimum is likely, and not between two samples.
-    way = sub(centre_of(r), o.base)
+    way = sub(inner_point(r), o.base)
     e, h = rim_axes(o)
     step = 2.0 * np.pi / samples
     first = arctangent(dot(way, h), dot(way, e)) - 0.4 * step
@@ -82,7 +82,7 @@ def lowest_on_rim(r, o, lift, samples):
         t = first + step * sample
         high, _ = on_rim(r, o, lift, t)
         if low < 0.0 <= high:
-            point = bottom_of_rim(r, o, lift, s, low, t, high)
+            point = rim_minimum(r, o, lift, s, low, t, high)
             distance, _, _ = signed_distance(r, point)
             if distance < best:
                 best, lowest = distance, point
@@ -113,7 +113,7 @@ def common_side_normal(a, b, sign):
 
 
 @leaf_kernel
-def closest_of_points(r, o, samples):
+def closest_candidate(r, o, samples):
     """The lowest over r of the points of o that may be closest: (distance, normal of r, point of o)."""
     distance, normal, lowest = np.inf, ZERO, ZERO
     for trial in range(5):
@@ -129,7 +129,7 @@ def closest_of_points(r, o, samples):
         else:
             if trial == 4 and o.is_cone:
                 continue
-            point = lowest_on_rim(r, o, 0.0 if trial == 3 else o.height, samples)
+            point = closest_on_rim(r, o, 0.0 if trial == 3 else o.height, samples)
         candidate, outwards, _ = signed_distance(r, point)
         if candidate < distance:
             distance, normal, lowest = candidate, outwards, point
@@ -139,16 +139,16 @@ def closest_of_points(r, o, samples):
 @leaf_kernel
 def closest_features(a, b, samples):
     """The closest of all pairs of features: (distance, unit normal from a to b, point of b)."""
-    distance, normal, point = closest_of_points(a, b, samples)
-    candidate, outwards, of_a = closest_of_points(b, a, samples)
+    distance, normal, point = closest_candidate(a, b, samples)
+    candidate, outwards, of_a = closest_candidate(b, a, samples)
     if candidate < distance:
         distance, normal, point = candidate, scaled(-1.0, outwards), advanced(of_a, -candidate, outwards)
     for sign in (1.0, -1.0):
         found, across = common_side_normal(a, b, sign)
         if not found:
             continue
-        p, d = generator(a, across)
-        q, e = generator(b, negative(across))
+        p, d = generatrix(a, across)
+        q, e = generatrix(b, negative(across))
         d, e = sub(d, p), sub(e, q)
         _, t, _ = segment_parameters(p, d, q, e)
         q = advanced(q, t, e)
@@ -161,7 +161,7 @@ def closest_features(a, b, samples):
 @kernel_part
 def closest_to_round(a, b, limit, noise):
     """The `Closest` points of two round bodies."""
-    p, q = centre_of(a), centre_of(b)
+    p, q = inner_point(a), inner_point(b)
     way = sub(q, p)
     length = norm(way)
     if length > 0.0 and separation_of_round(a, b, divided(way, length)) > limit:

@@ -18,23 +18,23 @@ import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, norm, scaled, sub
-from ..polyhedra.hull_pair import MOST_AXES
-from ..polyhedra.several_axes import ANOTHER, another_way, first_way, is_near_touching, margin_of
+from ..polyhedra.hull_pair import MAX_AXES
+from ..polyhedra.several_axes import SECOND_AXIS_TOLERANCE, add_axis, inset_margin, may_have_tied_axes, start_axes
 from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING, closest_to_hull, separation_of_hull
 from .closest_revolution import closest_to_round, separation_of_round
-from .expanding_polytope import least_penetration
-from .solid import Round
+from .expanding_polytope import penetration_axis
+from .solid import RoundShape
 
 __all__ = ["ContactAxis", "contact_axis"]
 
 # Of the size of the round body: the gap to which overlapping bodies are moved apart, and that below which the direction
 # between closest points is lost to rounding.
-GAP = 1e-3
-CLOSE = 1e-5
+REFINE_GAP_RATIO = 1e-3
+MIN_DISTANCE_RATIO = 1e-5
 MAX_AXIS_STEPS = 200
 # Of the same: a step by which the separation grows by no more has found nothing, one by which it falls by more went astray.
-GAINED = 1e-15
-LOST = 1e-13
+MIN_GAIN_RATIO = 1e-15
+MAX_LOSS_RATIO = 1e-13
 
 
 class ContactAxis(NamedTuple):
@@ -53,13 +53,13 @@ class ContactAxis(NamedTuple):
 
 
 @leaf_kernel
-def shifted(r, way):
+def translated(r, translation):
     """The round body, moved."""
-    return Round(r.is_cone, r.radius, r.height, add(r.base, way), r.axis, r.across)
+    return RoundShape(r.is_cone, r.radius, r.height, add(r.base, translation), r.axis, r.across)
 
 
 @leaf_kernel
-def closest(r, other, limit, noise):
+def closest_points(r, other, limit, noise):
     """The `Closest` points of the two bodies."""
     return closest_to_hull(r, other.hull, limit, noise) if other.is_hull else closest_to_round(r, other.round, limit, noise)
 
@@ -85,21 +85,21 @@ def smaller_size(r, other):
 
 
 @leaf_kernel
-def normal_between(r, other, work, normal, distance):
+def tied_normal(r, other, work, normal, distance):
     """The normal where several axes separate bodies that touch, see `several_axes`: (whether several do, the normal).
 
     normal: the best one, along which the distance is. Axes of overlap are as good as `least_penetration` finds them.
     """
     size = smaller_size(r, other)
-    if size == 0.0 or not is_near_touching(distance, size):
+    if size == 0.0 or not may_have_tied_axes(distance, size):
         return False, normal
-    margin = margin_of(distance, size)
-    way = first_way(work.axes, normal, distance, margin)
-    for count in range(1, MOST_AXES):
-        depth, another = least_penetration(shifted(r, way), other, work)
-        if margin - depth <= ANOTHER * margin:
-            return count > 1, divided(way, norm(way))
-        found, way = another_way(work.axes, count, another, margin - depth, way, margin)
+    margin = inset_margin(distance, size)
+    translation = start_axes(work.axes, normal, distance, margin)
+    for count in range(1, MAX_AXES):
+        depth, next_axis = penetration_axis(translated(r, translation), other, work)
+        if margin - depth <= SECOND_AXIS_TOLERANCE * margin:
+            return count > 1, divided(translation, norm(translation))
+        found, translation = add_axis(work.axes, count, next_axis, margin - depth, translation, margin)
         if not found:
             break
     return False, normal
@@ -108,22 +108,22 @@ def normal_between(r, other, work, normal, distance):
 @leaf_kernel
 def contact_axis(r, other, limit, noise, work):
     """The `ContactAxis` of a round body and an `Other`. noise: m, up to this distance the bodies count as touching."""
-    state, distance, normal, point, vertices = closest(r, other, limit, noise)
+    state, distance, normal, point, vertices = closest_points(r, other, limit, noise)
     size = r.radius + r.height
     if state == OUT_OF_REACH:
         return ContactAxis(False, distance, normal, point, vertices)
     if state == OVERLAPPING:
-        depth, normal = least_penetration(r, other, work)
+        depth, normal = penetration_axis(r, other, work)
         distance = -depth
-    elif distance > CLOSE * size:
+    elif distance > MIN_DISTANCE_RATIO * size:
         return ContactAxis(True, distance, normal, point, vertices)
     for _ in range(MAX_AXIS_STEPS):
-        moved = shifted(r, scaled(-(GAP * size - distance), normal))
-        found = closest(moved, other, np.inf, noise)
+        moved = translated(r, scaled(-(REFINE_GAP_RATIO * size - distance), normal))
+        found = closest_points(moved, other, np.inf, noise)
         along = separation(r, other, found.normal)
-        if found.state != APART or along < distance - LOST * size:
+        if found.state != APART or along < distance - MAX_LOSS_RATIO * size:
             break
-        better = along > distance + GAINED * size
+        better = along > distance + MIN_GAIN_RATIO * size
         change = sub(found.normal, normal)
         distance, normal, point, vertices = along, found.normal, found.point, found.vertices
         if not better:
@@ -133,13 +133,13 @@ def contact_axis(r, other, limit, noise, work):
             candidate = add(normal, change)
             candidate = divided(candidate, norm(candidate))
             along = separation(r, other, candidate)
-            if along <= distance + GAINED * size:
+            if along <= distance + MIN_GAIN_RATIO * size:
                 break
             distance, normal = along, candidate
             change = scaled(2.0, change)
-    several, between = normal_between(r, other, work, normal, distance)
+    several, between = tied_normal(r, other, work, normal, distance)
     if several:
-        moved = shifted(r, scaled(separation(r, other, between) - GAP * size, between))
-        found = closest(moved, other, np.inf, noise)
+        moved = translated(r, scaled(separation(r, other, between) - REFINE_GAP_RATIO * size, between))
+        found = closest_points(moved, other, np.inf, noise)
         normal, point, vertices = between, found.point, found.vertices
     return ContactAxis(distance <= limit, distance, normal, point, vertices)

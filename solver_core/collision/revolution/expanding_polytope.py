@@ -13,37 +13,37 @@ import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import X, Z, advanced, cross, divided, dot, negative, norm, scaled, set_vec, sub, vec
-from .other import other_support
-from .solid import across, support
+from .other import support_of_other
+from .solid import perpendicular_unit, support
 from .work import MAX_POLYTOPE_POINTS
 
-__all__ = ["least_penetration"]
+__all__ = ["penetration_axis"]
 
 # Of the size of the difference: the bounds have met.
-DEPTH_KNOWN = 3e-9
+DEPTH_TOLERANCE = 3e-9
 # A point this little outside of a face lies in it.
 COPLANAR = 1e-13
 # The turn in rad that decides between points equally far out.
-ASIDE = 1e-10
-SLANT = (0.53, 0.29, 0.79)
+PERTURBATION = 1e-10
+PERTURBATION_AXIS = (0.53, 0.29, 0.79)
 # The corners and the faces of the first tetrahedron.
 FIRST, SECOND, THIRD, FOURTH = map(np.int64, range(4))
 
 
 @leaf_kernel
-def outermost(r, other, direction):
+def minkowski_support(r, other, direction):
     """The point farthest along a direction of the difference of the other body and the round one."""
-    return sub(other_support(other, direction), support(r, negative(direction)))
+    return sub(support_of_other(other, direction), support(r, negative(direction)))
 
 
 @leaf_kernel
-def corner(r, other, direction):
+def perturbed_support(r, other, direction):
     """As `outermost`, but always a point that no two others have between them: the direction is turned a little.
 
     Of a cap, a face or an edge that lies across the direction it takes the same end each time, so that no three points are
     in a line.
     """
-    return outermost(r, other, advanced(direction, ASIDE, SLANT))
+    return minkowski_support(r, other, advanced(direction, PERTURBATION, PERTURBATION_AXIS))
 
 
 @leaf_kernel
@@ -65,17 +65,17 @@ def set_face(work, face, i, j, k):
 def first_tetrahedron(r, other, work):
     """Four points of the difference that span space, with their faces; False when it is too flat for that."""
     points = work.points
-    set_vec(points, FIRST, corner(r, other, X))
-    set_vec(points, SECOND, corner(r, other, negative(X)))
+    set_vec(points, FIRST, perturbed_support(r, other, X))
+    set_vec(points, SECOND, perturbed_support(r, other, negative(X)))
     start = vec(points, FIRST)
     edge = sub(vec(points, SECOND), start)
     length = norm(edge)
     if length == 0.0:
         return False
-    beside = across(divided(edge, length))
+    beside = perpendicular_unit(divided(edge, length))
     best = 0.0
     for sign in (1.0, -1.0):
-        point = corner(r, other, scaled(sign, beside))
+        point = perturbed_support(r, other, scaled(sign, beside))
         height = sign * dot(beside, sub(point, start))
         if height > best:
             best = height
@@ -86,7 +86,7 @@ def first_tetrahedron(r, other, work):
     best = 0.0
     outward = True
     for sign in (1.0, -1.0):
-        point = corner(r, other, scaled(sign, normal))
+        point = perturbed_support(r, other, scaled(sign, normal))
         height = sign * (dot(normal, point) - offset)
         if height > best:
             best = height
@@ -104,9 +104,9 @@ def first_tetrahedron(r, other, work):
 
 
 @kernel_part
-def take_visible(work, count, point, tolerance):
+def remove_visible_faces(work, count, point, tolerance):
     """Takes out the faces that see a point and collects their border: (faces left, removed, edges)."""
-    faces, planes, rim = work.faces, work.planes, work.rim
+    faces, planes, horizon = work.faces, work.planes, work.horizon
     edges = 0
     removed = 0
     face = 0
@@ -119,14 +119,14 @@ def take_visible(work, count, point, tolerance):
             j = faces[face, (side + 1) % 3]
             shared = -1
             for row in range(edges):
-                if rim[row, 0] == j and rim[row, 1] == i:
+                if horizon[row, 0] == j and horizon[row, 1] == i:
                     shared = row
                     break
             if shared >= 0:
                 edges -= 1
-                rim[shared, 0], rim[shared, 1] = rim[edges, 0], rim[edges, 1]
+                horizon[shared, 0], horizon[shared, 1] = horizon[edges, 0], horizon[edges, 1]
             else:
-                rim[edges, 0], rim[edges, 1] = i, j
+                horizon[edges, 0], horizon[edges, 1] = i, j
                 edges += 1
         removed += 1
         count -= 1
@@ -138,7 +138,7 @@ def take_visible(work, count, point, tolerance):
 
 
 @leaf_kernel
-def least_penetration(r, other, work):
+def penetration_axis(r, other, work):
     """The depth along about the axis of least penetration: (depth, unit normal from the round body to the other).
 
     A negative depth is a distance: the axis separates the bodies after all.
@@ -159,24 +159,24 @@ def least_penetration(r, other, work):
             if planes[face, 3] < planes[nearest, 3]:
                 nearest = face
         outward, offset = vec(planes, nearest), planes[nearest, 3]
-        height = dot(outward, outermost(r, other, outward))
+        height = dot(outward, minkowski_support(r, other, outward))
         if height < best:
             best, normal = height, negative(outward)
-        if best < 0.0 or height - offset <= DEPTH_KNOWN * size or best <= offset + DEPTH_KNOWN * size:
+        if best < 0.0 or height - offset <= DEPTH_TOLERANCE * size or best <= offset + DEPTH_TOLERANCE * size:
             break
-        point = corner(r, other, outward)
-        if dot(outward, point) - offset <= DEPTH_KNOWN * size:
+        point = perturbed_support(r, other, outward)
+        if dot(outward, point) - offset <= DEPTH_TOLERANCE * size:
             break
         set_vec(points, used, point)
         used += 1
-        count, removed, edges = take_visible(work, count, point, COPLANAR * size)
+        count, removed, edges = remove_visible_faces(work, count, point, COPLANAR * size)
         # The faces that see a point make a disk. Where rounding tore it, the axis is as good as it gets here.
         if edges < 3 or edges > removed + 2:
             break
-        whole = True
+        is_closed = True
         for row in range(edges):
-            whole = whole and set_face(work, count, work.rim[row, 0], work.rim[row, 1], used - 1)
+            is_closed = is_closed and set_face(work, count, work.horizon[row, 0], work.horizon[row, 1], used - 1)
             count += 1
-        if not whole:
+        if not is_closed:
             break
     return best, normal

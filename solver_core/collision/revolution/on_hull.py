@@ -10,37 +10,37 @@ from __future__ import annotations
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, dot, norm, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
-from ..polyhedra.edge_contacts import along_edge
+from ..polyhedra.edge_contacts import edge_vector
 from ..polyhedra.face_contacts import FACING
 from .candidates import (
-    AT_END,
     CROSSING,
-    END,
-    LOWEST,
-    NEAR,
+    END_TOLERANCE,
+    LOWEST_RIM_POINT,
     ON_EDGE,
     ON_FACE,
+    ON_GENERATRIX,
     ON_VERTEX,
+    ONE_DEGREE_COSINE,
+    OVERLAP_END,
     PARALLEL_TO_SIDE,
-    SIDE_INNER,
     add_closest,
     add_point,
-    candidates,
-    cap_looks_along,
+    candidate_points,
+    cap_faces,
     rim_crossings,
-    side_looks_along,
+    side_faces,
 )
-from .closest_revolution import generator
+from .closest_revolution import generatrix
 from .contact_axis import contact_axis
-from .other import Other
+from .other import OtherShape
 from .solid import SIDE, cap_middle, signed_distance
 
-__all__ = ["SAME_WAY", "border_contacts", "in_face", "round_hull_contacts"]
+__all__ = ["SAME_DIRECTION_COSINE", "append_edge_contacts", "in_face", "round_hull_contacts"]
 
 # Cosine of ten degrees: so near, a face is looked at for points.
-NEAR_FACES = 0.985
+FACE_COSINE = 0.985
 # Cosine between the normal of a pair and the closest direction at a point of it.
-SAME_WAY = 0.9
+SAME_DIRECTION_COSINE = 0.9
 
 
 @leaf_kernel
@@ -58,25 +58,25 @@ def in_face(hull, face, point, tolerance):
 
 
 @kernel_part
-def points_on_faces(found, r, hull, normal, count):
+def append_points_on_faces(sink, r, hull, normal, count):
     """Adds the points of the round body that lie over faces near the normal: the count."""
-    total = candidates(r, normal, found.work)
+    total = candidate_points(r, normal, sink.work)
     for face in range(len(hull.planes)):
         outward, offset = vec(hull.planes, face), hull.planes[face, 3]
         cosine = dot(outward, normal)
-        if cosine > -NEAR_FACES:
+        if cosine > -FACE_COSINE:
             continue
         for row in range(total):
-            point = vec(found.work.candidates, row)
+            point = vec(sink.work.candidates, row)
             gap = (offset - outward[0] * point[0] - outward[1] * point[1] - outward[2] * point[2]) / cosine
-            if gap <= found.limit and in_face(hull, face, advanced(point, gap, normal), 0.01 * found.merge):
-                of_round = int(found.work.candidate_ids[row])
-                count = add_point(found, count, point, normal, gap, of_round, 4 * face + ON_FACE)
+            if gap <= sink.limit and in_face(hull, face, advanced(point, gap, normal), 0.01 * sink.merge):
+                of_round = int(sink.work.candidate_ids[row])
+                count = add_point(sink, count, point, normal, gap, of_round, 4 * face + ON_FACE)
     return count
 
 
 @leaf_kernel
-def edge_looks(hull, edge, normal):
+def edge_faces_shape(hull, edge, normal):
     """Whether a face beside the edge looks against the normal; an edge without faces looks everywhere."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
@@ -88,27 +88,27 @@ def edge_looks(hull, edge, normal):
 
 
 @kernel_part
-def edges_under_cap(found, r, top, hull, normal, count):
+def append_points_under_cap(sink, r, top, hull, normal, count):
     """Adds the vertices within a cap, seen along the normal, and the crossings of edges with its rim: the count."""
     middle = cap_middle(r, top)
     outward = scaled(1.0 if top else -1.0, r.axis)
     cosine = dot(outward, normal)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, normal):
+        if not edge_faces_shape(hull, edge, normal):
             continue
         i, j = hull.edges[edge, 0], hull.edges[edge, 1]
         a, b = vec(hull.vertices, i), vec(hull.vertices, j)
         gap_a = dot(outward, sub(a, middle)) / cosine
         gap_b = dot(outward, sub(b, middle)) / cosine
-        if min(gap_a, gap_b) > found.limit:
+        if min(gap_a, gap_b) > sink.limit:
             continue
         # Both ends along the normal onto the cap, as seen from its middle.
         a, b = sub(advanced(a, -gap_a, normal), middle), sub(advanced(b, -gap_b, normal), middle)
         for end in range(2):
             on_cap, gap, vertex = (a, gap_a, i) if end == 0 else (b, gap_b, j)
-            if norm2(on_cap) <= r.radius * r.radius * (1.0 + AT_END):
-                of_round, of_other = LOWEST + 1 if top else LOWEST, 4 * int(vertex) + ON_VERTEX
-                count = add_point(found, count, add(middle, on_cap), normal, gap, of_round, of_other)
+            if norm2(on_cap) <= r.radius * r.radius * (1.0 + END_TOLERANCE):
+                of_round, of_other = LOWEST_RIM_POINT + 1 if top else LOWEST_RIM_POINT, 4 * int(vertex) + ON_VERTEX
+                count = add_point(sink, count, add(middle, on_cap), normal, gap, of_round, of_other)
         way = sub(b, a)
         crosses, first, second = rim_crossings(a, way, r.radius)
         for which in range(2 if crosses else 0):
@@ -116,16 +116,16 @@ def edges_under_cap(found, r, top, hull, normal, count):
             if 0.0 < t < 1.0:
                 of_round, of_other = CROSSING + (2 if top else 0) + which, 4 * edge + ON_EDGE
                 gap = gap_a + t * (gap_b - gap_a)
-                count = add_point(found, count, advanced(add(middle, a), t, way), normal, gap, of_round, of_other)
+                count = add_point(sink, count, advanced(add(middle, a), t, way), normal, gap, of_round, of_other)
     return count
 
 
 @kernel_part
-def edge_along_line(found, r, hull, edge, line, normal, count):
+def append_overlap_ends(sink, r, hull, edge, line, normal, count):
     """Adds the ends of the overlap of an edge with a line of the side, (start, way), each with its own closest direction."""
     start, way = line
     i, j = hull.edges[edge, 0], hull.edges[edge, 1]
-    corner, along = vec(hull.vertices, i), along_edge(hull, edge)
+    corner, along = vec(hull.vertices, i), edge_vector(hull, edge)
     length2, product = norm2(way), dot(along, way)
     offset = dot(sub(corner, start), way) / product
     for end in range(4):
@@ -135,15 +135,15 @@ def edge_along_line(found, r, hull, edge, line, normal, count):
             continue
         point = advanced(corner, t, along)
         s = dot(sub(point, start), way) / length2
-        if s < -AT_END or s > 1.0 + AT_END:
+        if s < -END_TOLERANCE or s > 1.0 + END_TOLERANCE:
             continue
         gap, outwards, part = signed_distance(r, point)
-        if gap > found.limit or part != SIDE or dot(outwards, normal) < SAME_WAY:
+        if gap > sink.limit or part != SIDE or dot(outwards, normal) < SAME_DIRECTION_COSINE:
             continue
-        of_round, of_other = END, 4 * int(i if end == 0 else j) + ON_VERTEX
+        of_round, of_other = OVERLAP_END, 4 * int(i if end == 0 else j) + ON_VERTEX
         if end >= 2:
-            of_round, of_other = END + end - 2, 4 * edge + ON_EDGE
-        count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, of_round, of_other)
+            of_round, of_other = OVERLAP_END + end - 2, 4 * edge + ON_EDGE
+        count = add_point(sink, count, advanced(point, -gap, outwards), outwards, gap, of_round, of_other)
     return count
 
 
@@ -152,31 +152,31 @@ def is_beside_face(hull, edge, normal):
     """Whether a face beside the edge looks straight against the normal."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
-        if face >= 0 and dot(vec(hull.planes, face), normal) < -NEAR:
+        if face >= 0 and dot(vec(hull.planes, face), normal) < -ONE_DEGREE_COSINE:
             return True
     return False
 
 
 @kernel_part
-def edges_along_side(found, r, hull, normal, count):
+def append_side_edges(sink, r, hull, normal, count):
     """Adds contacts of edges with the line of the side that lies farthest along the normal: the count.
 
     An edge along the line touches at the ends of their overlap; one that crosses it while a face near the normal lies beside it
     touches at the crossing.
     """
-    start, way = generator(r, normal)
+    start, way = generatrix(r, normal)
     way = sub(way, start)
     length2 = norm2(way)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, normal):
+        if not edge_faces_shape(hull, edge, normal):
             continue
-        corner, along = vec(hull.vertices, hull.edges[edge, 0]), along_edge(hull, edge)
+        corner, along = vec(hull.vertices, hull.edges[edge, 0]), edge_vector(hull, edge)
         square = norm2(along)
         if square == 0.0:
             continue
         product = dot(along, way)
         if square * length2 - product * product <= PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square * length2:
-            count = edge_along_line(found, r, hull, edge, (start, way), normal, count)
+            count = append_overlap_ends(sink, r, hull, edge, (start, way), normal, count)
             continue
         if not is_beside_face(hull, edge, normal):
             continue
@@ -192,18 +192,18 @@ def edges_along_side(found, r, hull, normal, count):
         s = (dot(offset, way) - on * lean) / flat2 if flat2 > 0.0 else -1.0
         if 0.0 <= t <= 1.0 and 0.0 <= s <= 1.0:
             point = advanced(start, s, way)
-            count = add_point(found, count, point, normal, on - s * lean, SIDE_INNER, 4 * edge + ON_EDGE)
+            count = add_point(sink, count, point, normal, on - s * lean, ON_GENERATRIX, 4 * edge + ON_EDGE)
     return count
 
 
 @leaf_kernel
-def border_contacts(found, r, hull, normal, count):
+def append_edge_contacts(sink, r, hull, normal, count):
     """Adds contacts of edges and vertices with a cap or a side that looks along the normal: the count."""
     along = dot(normal, r.axis)
-    if cap_looks_along(r, along):
-        count = edges_under_cap(found, r, along > 0.0, hull, normal, count)
-    if side_looks_along(r, along):
-        count = edges_along_side(found, r, hull, normal, count)
+    if cap_faces(r, along):
+        count = append_points_under_cap(sink, r, along > 0.0, hull, normal, count)
+    if side_faces(r, along):
+        count = append_side_edges(sink, r, hull, normal, count)
     return count
 
 
@@ -221,16 +221,16 @@ def hull_feature(hull, vertices):
 
 
 @leaf_kernel
-def round_hull_contacts(found, r, hull):
+def round_hull_contacts(sink, r, hull):
     """Contacts of a round body with a polyhedron in its frame: the count.
 
     hull: `Polyhedron`; flat polygons, single triangles, segments and points too, of which vertices, planes, loops and edges are
     used, and `centre` as any point inside. Contacts are added from the manifold's first row on.
     """
-    axis = contact_axis(r, Other(hull, r, True), found.limit, found.noise, found.work)
+    axis = contact_axis(r, OtherShape(hull, r, True), sink.limit, sink.noise, sink.work)
     if not axis.touches:
         return 0
-    count = points_on_faces(found, r, hull, axis.normal, NONE_FOUND)
+    count = append_points_on_faces(sink, r, hull, axis.normal, NONE_FOUND)
     if len(hull.vertices) > 1:
-        count = border_contacts(found, r, hull, axis.normal, count)
-    return add_closest(found, count, axis.point, axis.normal, axis.distance, hull_feature(hull, axis.vertices))
+        count = append_edge_contacts(sink, r, hull, axis.normal, count)
+    return add_closest(sink, count, axis.point, axis.normal, axis.distance, hull_feature(hull, axis.vertices))

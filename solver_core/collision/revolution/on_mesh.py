@@ -17,24 +17,24 @@ from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, kernel_part, 
 from ...linalg.elementary import sine_and_cosine
 from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, sub, vec
 from ..manifold import NONE_FOUND
-from ..mesh.buffer import Buffer, add_to, buffer
+from ..mesh.buffer import ContactBuffer, append_contact, new_buffer
 from ..mesh.normal_cones import in_edge_normal_cone, in_vertex_normal_cone
 from ..mesh.queries import SurfaceView, closest_on_surface, is_inside, own_view, triangle_corners
 from ..polyhedra.polyhedron import Polyhedron
-from .candidates import ON_EDGE, ON_FACE, ON_VERTEX, Collection, candidates, round_feature
-from .on_hull import border_contacts, in_face, round_hull_contacts
-from .solid import Round, centre_of, rim_axes
+from .candidates import ON_EDGE, ON_FACE, ON_VERTEX, ContactSink, candidate_points, round_feature
+from .on_hull import append_edge_contacts, in_face, round_hull_contacts
+from .solid import RoundShape, inner_point, rim_axes
 
 __all__ = ["round_surface_contacts"]
 
 # Of a triangle's size: what is lower by no more is as far along a direction.
-LEVEL = 1e-6
+LEVEL_RATIO = 1e-6
 # A sine by which a direction may leave the normal cone of a feature.
 NORMAL_CONE = 1e-4
 # Of a work array of nodes.
 STACK = 64
 # Of the round body's size: in deeper overlaps single triangles no longer show the way out.
-DEEP = 0.1
+DEEP_RATIO = 0.1
 # Lines through the round body that a thin mesh may pass through with no vertex of either in the other: axis and diameters.
 LINES = 5
 # The faces of a flat triangle, and its corners.
@@ -42,25 +42,25 @@ FRONT, BACK = np.int64(0), np.int64(1)
 ALL_CORNERS = (0, 1, 2)
 
 
-class SurfaceWork(NamedTuple):
+class RoundMeshWork(NamedTuple):
     """The bounds (6,) of the round body; a work array for nodes, the second half of it for questions to the surface; and where
     the contacts go."""
 
     box: NDArray[np.float64]
     stack: NDArray[np.int64]
-    out: Buffer
+    out: ContactBuffer
 
 
-class Meeting(NamedTuple):
+class RoundMeshQuery(NamedTuple):
     """A round body and a surface in the surface's axes; triangle: the one that is looked at, as a flat polyhedron; found: where
     contacts with that one go; stack and out: as in `SurfaceWork`."""
 
-    round: Round
+    round: RoundShape
     surface: SurfaceView
     triangle: Polyhedron
-    found: Collection
+    found: ContactSink
     stack: NDArray[np.int64]
-    out: Buffer
+    out: ContactBuffer
 
 
 @kernel_part
@@ -107,7 +107,7 @@ def round_bounds(r, box):
 
 
 @kernel_part
-def side_of(edge):
+def triangle_side(edge):
     """The side of a triangle that is the edge of a `flat_triangle`."""
     return 0 if edge == 0 else (2 if edge == 1 else 1)
 
@@ -137,34 +137,34 @@ def in_cone_of_corner(surface, f, corner, direction):
 
 
 @kernel_part
-def in_cone_of_border(meeting, f, direction, size):
+def in_cone_of_border(query, f, direction, size):
     """Whether an edge or a corner of triangle f is farthest along a unit vector that is in its normal cone."""
-    p, q, r = triangle_corners(meeting.triangle.vertices, ALL_CORNERS)
+    p, q, r = triangle_corners(query.triangle.vertices, ALL_CORNERS)
     a, b, c = dot(direction, p), dot(direction, q), dot(direction, r)
-    level = max(a, b, c) - LEVEL * size
+    level = max(a, b, c) - LEVEL_RATIO * size
     first, second, third = a >= level, b >= level, c >= level
     if first and second and third:
         return False
     if (first and second) or (second and third) or (first and third):
         side = 0 if first and second else (1 if second and third else 2)
-        return in_cone_of_side(meeting.surface, f, side, direction)
-    return in_cone_of_corner(meeting.surface, f, 0 if first else (1 if second else 2), direction)
+        return in_cone_of_side(query.surface, f, side, direction)
+    return in_cone_of_corner(query.surface, f, 0 if first else (1 if second else 2), direction)
 
 
 @leaf_kernel
-def add_named(meeting, f, slot, direction, of_edges):
+def append_with_mesh_feature(query, f, slot, direction, of_edges):
     """Adds a contact with triangle f, in a row of the manifold, under the names of the mesh's features.
 
     direction: its own, from the mesh. of_edges: only if it is one of an edge or a corner with that in its normal cone.
     """
-    surface, manifold, round_is_a = meeting.surface, meeting.found.manifold, meeting.found.round_is_a
+    surface, manifold, round_is_a = query.surface, query.found.manifold, query.found.round_is_a
     ids = (1 << 30) - 1
-    name = np.int64(manifold.feature[slot])
-    of_a, of_b = (name >> 30) & ids, name & ids
+    packed = np.int64(manifold.feature[slot])
+    of_a, of_b = (packed >> 30) & ids, packed & ids
     of_round, of_other = (of_a, of_b) if round_is_a else (of_b, of_a)
     part, kind = of_other // 4, of_other % 4
     if kind == ON_EDGE:
-        side = side_of(part)
+        side = triangle_side(part)
         if of_edges and not in_cone_of_side(surface, f, side, direction):
             return
         of_mesh = 4 * surface.triangle_edges[f, side] + ON_EDGE
@@ -177,93 +177,93 @@ def add_named(meeting, f, slot, direction, of_edges):
             return
         of_mesh = 4 * surface.patch[f] + ON_FACE
     feature = round_feature(round_is_a, of_round, of_mesh)
-    add_to(meeting.out, vec(manifold.point, slot), vec(manifold.normal, slot), manifold.gap[slot], feature)
+    append_contact(query.out, vec(manifold.point, slot), vec(manifold.normal, slot), manifold.gap[slot], feature)
 
 
 @kernel_part
-def leaves_elsewhere(meeting, point, depth):
+def exits_elsewhere(query, point, depth):
     """Whether a point inside of a solid is less deep below another triangle that the body's middle is over.
 
     The apex of a cone that lies on a table is below the top by next to nothing and behind the table's side by a hand: it leaves
     through the top. Below a thin plate's other side it came from, and leaves to, where its body is.
     """
-    surface = meeting.surface
+    surface = query.surface
     nearer = depth * (1.0 - 1e-6) - surface.tolerance
     if nearer <= 0.0:
         return False
-    _, f, _ = closest_on_surface(surface, point, nearer, 0.0, meeting.stack[STACK:])
+    _, f, _ = closest_on_surface(surface, point, nearer, 0.0, query.stack[STACK:])
     if f < 0:
         return False
     corner = vec(surface.vertices, surface.triangles[f, 0])
-    return dot(vec(surface.normals, f), sub(centre_of(meeting.round), corner)) > 0.0
+    return dot(vec(surface.normals, f), sub(inner_point(query.round), corner)) > 0.0
 
 
 @kernel_part
-def is_over_face(meeting, face, point, gap):
+def is_over_face(query, face, point, gap):
     """Whether a point of the round body's surface with a gap over the plane of a face is over the face.
 
     One below the plane has to be inside of a solid and nowhere nearer to its outside, or behind the face as seen from the
     body's middle, lest what reaches below an overhang counts as deep below it.
     """
-    triangle, tolerance = meeting.triangle, 0.01 * meeting.found.merge
+    triangle, tolerance = query.triangle, 0.01 * query.found.merge
     normal = vec(triangle.planes, face)
-    if gap >= 0.0 or meeting.surface.solid:
+    if gap >= 0.0 or query.surface.solid:
         if not in_face(triangle, face, advanced(point, -gap, normal), tolerance):
             return False
         if gap > -tolerance:
             return True
-        return not leaves_elsewhere(meeting, point, -gap) and is_inside(meeting.surface, point, meeting.stack[STACK:])
-    centre = centre_of(meeting.round)
+        return not exits_elsewhere(query, point, -gap) and is_inside(query.surface, point, query.stack[STACK:])
+    centre = inner_point(query.round)
     height = dot(normal, centre) - triangle.planes[face, 3]
     return in_face(triangle, face, advanced(point, gap / (gap - height), sub(centre, point)), tolerance)
 
 
 @leaf_kernel
-def face_contacts(meeting, f, face):
+def face_contacts(query, f, face):
     """Adds the points of the round body that are over triangle f, and edges of the mesh there below its cap or its side."""
-    r, surface, triangle, found = meeting.round, meeting.surface, meeting.triangle, meeting.found
+    r, surface, triangle, found = query.round, query.surface, query.triangle, query.found
     normal, offset = vec(triangle.planes, face), triangle.planes[face, 3]
-    deepest = -2.0 * DEEP * (r.radius + r.height)
+    deepest = -2.0 * DEEP_RATIO * (r.radius + r.height)
     sign = -1.0 if found.round_is_a else 1.0
     of_mesh = 4 * surface.patch[f] + ON_FACE
-    for row in range(candidates(r, negative(normal), found.work)):
+    for row in range(candidate_points(r, negative(normal), found.work)):
         point = vec(found.work.candidates, row)
         gap = dot(normal, point) - offset
-        if not deepest <= gap <= found.limit or not is_over_face(meeting, face, point, gap):
+        if not deepest <= gap <= found.limit or not is_over_face(query, face, point, gap):
             continue
         feature = round_feature(found.round_is_a, np.int64(found.work.candidate_ids[row]), of_mesh)
-        add_to(meeting.out, advanced(point, -0.5 * gap, normal), scaled(sign, normal), gap, feature)
+        append_contact(query.out, advanced(point, -0.5 * gap, normal), scaled(sign, normal), gap, feature)
     if has_border(surface, f):
-        for slot in range(border_contacts(found, r, triangle, negative(normal), NONE_FOUND)):
+        for slot in range(append_edge_contacts(found, r, triangle, negative(normal), NONE_FOUND)):
             if found.manifold.gap[slot] >= deepest:
-                add_named(meeting, f, slot, scaled(sign, vec(found.manifold.normal, slot)), TRUE)
+                append_with_mesh_feature(query, f, slot, scaled(sign, vec(found.manifold.normal, slot)), TRUE)
 
 
 @leaf_kernel
-def triangle_contacts(meeting, f):
+def triangle_contacts(query, f):
     """Adds the contacts of a round body with triangle f that the mesh has; returns the least gap that it has with the triangle
     alone, 0 where that is no overlap or has not been looked for."""
-    surface, triangle, found = meeting.surface, meeting.triangle, meeting.found
-    over = dot(vec(triangle.planes, FRONT), centre_of(meeting.round)) - triangle.planes[0, 3]
+    surface, triangle, found = query.surface, query.triangle, query.found
+    over = dot(vec(triangle.planes, FRONT), inner_point(query.round)) - triangle.planes[0, 3]
     if over > 0.0 or not surface.solid:
-        face_contacts(meeting, f, FRONT if over > 0.0 else BACK)
-    alone = 0.0
+        face_contacts(query, f, FRONT if over > 0.0 else BACK)
+    min_triangle_gap = 0.0
     if not has_border(surface, f):
-        return alone
+        return min_triangle_gap
     size = 0.0
     for k in range(3):
         size += triangle.upper[k] - triangle.lower[k]
     sign = -1.0 if found.round_is_a else 1.0
-    for slot in range(round_hull_contacts(found, meeting.round, triangle)):
+    for slot in range(round_hull_contacts(found, query.round, triangle)):
         direction = scaled(sign, vec(found.manifold.normal, slot))
-        alone = min(alone, found.manifold.gap[slot])
-        if in_cone_of_border(meeting, f, direction, size):
-            add_named(meeting, f, slot, direction, FALSE)
-    return alone
+        min_triangle_gap = min(min_triangle_gap, found.manifold.gap[slot])
+        if in_cone_of_border(query, f, direction, size):
+            append_with_mesh_feature(query, f, slot, direction, FALSE)
+    return min_triangle_gap
 
 
 @kernel_part
-def is_cut(r, triangle):
+def is_pierced(r, triangle):
     """Whether a triangle passes through the axis or a diameter of a round body, with a tenth of it on either side."""
     normal, offset = vec(triangle.planes, FRONT), triangle.planes[0, 3]
     at, radius = (0.25 * r.height, 0.75 * r.radius) if r.is_cone else (0.5 * r.height, r.radius)
@@ -275,7 +275,7 @@ def is_cut(r, triangle):
             middle, half = at, add(scaled(radius * cosine, e), scaled(radius * sine, h))
         centre = advanced(r.base, middle, r.axis)
         height, along = dot(normal, centre) - offset, dot(normal, half)
-        passes = abs(along) - abs(height) >= 2.0 * DEEP * norm(half)
+        passes = abs(along) - abs(height) >= 2.0 * DEEP_RATIO * norm(half)
         if passes and in_face(triangle, FRONT, advanced(centre, -height / along, half), 0.0):
             return True
     return False
@@ -291,13 +291,13 @@ def boxes_apart(lower, upper, box, limit):
 
 
 @leaf_kernel
-def fill_contacts(r, table, s, triangle, found, work):
+def collect_contacts(r, table, s, triangle, found, work):
     """Contacts with all triangles of surface s, into work.out; returns whether these cut the body, or its middle is inside of
     them, and the least gap with a triangle alone."""
     surface, box, stack = own_view(table, s), work.box, work.stack
-    meeting = Meeting(r, surface, triangle, found, stack, work.out)
+    query = RoundMeshQuery(r, surface, triangle, found, stack, work.out)
     work.out.used[0] = 0
-    cut, alone = False, 0.0
+    pierced, min_triangle_gap = False, 0.0
     stack[0] = 0
     size = 1
     while size > 0:
@@ -318,9 +318,9 @@ def fill_contacts(r, table, s, triangle, found, work):
                 continue
             fill_triangle(surface, f, triangle)
             if not boxes_apart(triangle.lower, triangle.upper, box, found.limit):
-                alone = min(alone, triangle_contacts(meeting, f))
-                cut = cut or is_cut(r, triangle)
-    return cut or (surface.solid and is_inside(surface, centre_of(r), stack)), alone
+                min_triangle_gap = min(min_triangle_gap, triangle_contacts(query, f))
+                pierced = pierced or is_pierced(r, triangle)
+    return pierced or (surface.solid and is_inside(surface, inner_point(r), stack)), min_triangle_gap
 
 
 @kernel
@@ -333,10 +333,10 @@ def round_surface_contacts(r, table, s, found):
     """
     box, stack, triangle = np.empty(6), np.empty(2 * STACK, np.int64), flat_triangle()
     round_bounds(r, box)
-    out = buffer(64)
-    inside, alone = fill_contacts(r, table, s, triangle, found, SurfaceWork(box, stack, out))
+    out = new_buffer(64)
+    inside, min_triangle_gap = collect_contacts(r, table, s, triangle, found, RoundMeshWork(box, stack, out))
     if out.used[0] > len(out.gap):
-        out = buffer(out.used[0])
-        fill_contacts(r, table, s, triangle, found, SurfaceWork(box, stack, out))
+        out = new_buffer(out.used[0])
+        collect_contacts(r, table, s, triangle, found, RoundMeshWork(box, stack, out))
     deepest = min(out.gap[: out.used[0]].min(), 0.0) if out.used[0] > 0 else 0.0
-    return out, inside or deepest < -DEEP * (r.radius + r.height) or alone < deepest - found.noise
+    return out, inside or deepest < -DEEP_RATIO * (r.radius + r.height) or min_triangle_gap < deepest - found.noise

@@ -21,18 +21,18 @@ __all__ = [
     "RIM",
     "SIDE",
     "TOP",
-    "Round",
-    "across",
+    "RoundShape",
     "cap_middle",
-    "centre_of",
-    "part_across",
+    "inner_point",
+    "perpendicular_unit",
+    "radial_direction",
+    "radial_part",
     "rim_axes",
     "rim_point",
-    "round_at",
+    "round_shape_at",
     "side_normal",
     "signed_distance",
     "support",
-    "unit_across",
 ]
 
 # The part of the surface that is closest to a point.
@@ -43,10 +43,10 @@ RIM = 3
 APEX = 4
 
 # Of a vector: a part across the axis that is nothing but rounding.
-NO_PART = 1e-14
+NO_RADIAL_PART = 1e-14
 
 
-class Round(NamedTuple):
+class RoundShape(NamedTuple):
     """A cylinder or a cone in the frame of its pair, in m.
 
     base: centre of the base; axis: unit, from there to the top's centre or the apex; across: a unit vector across the axis that
@@ -62,32 +62,32 @@ class Round(NamedTuple):
 
 
 @leaf_kernel
-def across(axis):
+def perpendicular_unit(axis):
     """A unit vector perpendicular to a unit vector."""
     vector = perpendicular(axis, 1.0)
     return divided(vector, norm(vector))
 
 
 @leaf_kernel
-def round_at(shapes, i, turn, shift):
+def round_shape_at(shapes, i, turn, shift):
     """The cylinder or cone in row i of the shape table, turned by (3, 3) and moved by (3,)."""
     first = shapes.first_vertex[i]
     base = vec(shapes.vertices, first)
     axis = sub(vec(shapes.vertices, first + 1), base)
     height = norm(axis)
     axis = divided(axis, height)
-    return Round(
+    return RoundShape(
         shapes.kind[i] == CONE,
         shapes.round_radius[i],
         height,
         add(rotated(turn, base), shift),
         rotated(turn, axis),
-        rotated(turn, across(axis)),
+        rotated(turn, perpendicular_unit(axis)),
     )
 
 
 @leaf_kernel
-def centre_of(r):
+def inner_point(r):
     """A point well inside."""
     return advanced(r.base, 0.25 * r.height if r.is_cone else 0.5 * r.height, r.axis)
 
@@ -125,9 +125,9 @@ def signed_distance(r, point):
     """Distance of a point from the surface, negative inside: (distance, unit normal there, part of the surface)."""
     away = sub(point, r.base)
     height = dot(away, r.axis)
-    outwards = part_across(r, away, height)
+    outwards = radial_part(r, away, height)
     rho = norm(outwards)
-    outwards = divided(outwards, rho) if rho > NO_PART * r.radius else r.across
+    outwards = divided(outwards, rho) if rho > NO_RADIAL_PART * r.radius else r.across
     out = rho - r.radius
     if r.is_cone:
         slant = np.sqrt(r.height * r.height + r.radius * r.radius)
@@ -164,7 +164,7 @@ def signed_distance(r, point):
 
 
 @leaf_kernel
-def part_across(r, vector, along):
+def radial_part(r, vector, along):
     """The part of a vector across the axis; `along` is that along it.
 
     Taken twice: the first difference's rounding is along the axis, and large against what is left of a nearly axial vector.
@@ -174,11 +174,11 @@ def part_across(r, vector, along):
 
 
 @leaf_kernel
-def unit_across(r, direction):
+def radial_direction(r, direction):
     """The direction of a unit vector's part across the axis, any where it has none but rounding, and that part's length."""
-    part = part_across(r, direction, dot(direction, r.axis))
+    part = radial_part(r, direction, dot(direction, r.axis))
     length = norm(part)
-    if length <= NO_PART:
+    if length <= NO_RADIAL_PART:
         return r.across, 0.0
     return divided(part, length), length
 
@@ -187,7 +187,7 @@ def unit_across(r, direction):
 def support(r, direction):
     """The farthest point along a vector of any length; the middle of a cap that looks straight there."""
     along = dot(direction, r.axis)
-    part = part_across(r, direction, along)
+    part = radial_part(r, direction, along)
     length = norm(part)
     # Where nothing but rounding is left across the axis, it must not choose a point of the rim.
     scale = r.radius / length if length > 1e-15 * abs(along) else 0.0

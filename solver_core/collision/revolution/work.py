@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..polyhedra.hull_pair import MOST_AXES
+from ..polyhedra.hull_pair import MAX_AXES
 
 __all__ = ["MAX_POLYTOPE_POINTS", "RoundWork", "round_work"]
 
@@ -25,7 +25,7 @@ class RoundWork(NamedTuple):
     points: NDArray[np.float64]
     faces: NDArray[np.int64]
     planes: NDArray[np.float64]
-    rim: NDArray[np.int64]
+    horizon: NDArray[np.int64]
     candidates: NDArray[np.float64]
     candidate_ids: NDArray[np.int64]
     axes: NDArray[np.float64]
@@ -40,5 +40,5 @@ def round_work() -> RoundWork:
         np.empty((6 * MAX_POLYTOPE_POINTS, 2), dtype=np.int64),
         np.empty((16, 3)),
         np.empty(16, dtype=np.int64),
-        np.empty((MOST_AXES, 4)),
+        np.empty((MAX_AXES, 4)),
     )
