@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of one pair with a mesh in it while they are collected: as many as there are, and one a feature in the end."""
+"""A buffer that collects the contacts of one pair of colliders with a mesh, before duplicate features are removed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ __all__ = [
 
 
 class ContactBuffer(NamedTuple):
-    """Contacts as in a `ContactSet`, with room for len(gap).
+    """Contacts of one pair, with capacity len(gap).
 
-    used: (1,) how many were found, those that there was no room for included.
+    point: (c, 3) [m]. normal: (c, 3) unit. gap: (c,) [m]. feature: (c,).
+    used: (1,) number of contacts that were appended, including those for which there was no capacity.
     """
 
     point: NDArray[np.float64]
@@ -39,7 +40,7 @@ class ContactBuffer(NamedTuple):
 
 @inner_kernel
 def new_buffer(capacity):
-    """An empty one."""
+    """Return an empty `ContactBuffer`."""
     return ContactBuffer(
         np.empty((capacity, 3)),
         np.empty((capacity, 3)),
@@ -51,7 +52,7 @@ def new_buffer(capacity):
 
 @leaf_kernel
 def append_contact(out, point, normal, gap, feature):
-    """Adds a contact, if there is room, and counts it."""
+    """Append a contact if there is capacity, and count it in any case."""
     count = out.used[0]
     out.used[0] += 1
     if count < len(out.gap):
@@ -60,7 +61,7 @@ def append_contact(out, point, normal, gap, feature):
 
 @leaf_kernel
 def min_gap(out):
-    """The least gap, inf where there is none."""
+    """Return the smallest gap [m], or inf for an empty buffer."""
     least = np.inf
     for row in range(out.used[0]):
         least = min(least, out.gap[row])
@@ -69,7 +70,7 @@ def min_gap(out):
 
 @leaf_kernel
 def drop_beyond(out, limit):
-    """Leaves out contacts with gaps beyond the limit in m."""
+    """Remove contacts whose gap exceeds a limit [m]."""
     kept = 0
     for row in range(out.used[0]):
         if out.gap[row] <= limit:
@@ -80,7 +81,7 @@ def drop_beyond(out, limit):
 
 @leaf_kernel
 def drop_overlaps(out, noise):
-    """Leaves out contacts with overlaps deeper than the noise in m."""
+    """Remove contacts whose overlap is deeper than `noise` [m]."""
     kept = 0
     for row in range(out.used[0]):
         if not out.gap[row] < -noise:
@@ -91,7 +92,7 @@ def drop_overlaps(out, noise):
 
 @inner_kernel
 def with_capacity(out, count, room):
-    """The first contacts, with room for so many."""
+    """Return a copy of the first `count` contacts with capacity for `room` contacts."""
     larger = new_buffer(room)
     larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
     larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
@@ -101,7 +102,7 @@ def with_capacity(out, count, room):
 
 @inner_kernel
 def joined_buffers(out, more):
-    """Two of them in one."""
+    """Return the contacts of two buffers, those of `more` last."""
     kept, fresh = out.used[0], more.used[0]
     return ContactBuffer(
         np.concatenate((out.point[:kept], more.point[:fresh])),
@@ -114,7 +115,7 @@ def joined_buffers(out, more):
 
 @inner_kernel
 def deepest_per_feature(out):
-    """The deepest contact of every feature, sorted by feature."""
+    """Return the deepest contact of each feature, sorted by feature. The field `used` of the result is that of the input."""
     count = out.used[0]
     order = np.argsort(out.feature[:count], kind="mergesort")
     kept = 0

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
+"""Contacts of meshes with each other, with convex cores, and with half-spaces. Convex cores are triangulated too.
 
-The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
-the one triangle that owns it. Where surfaces cross, the curves show the overlap (`intersection_curves`). Where one is inside
-of the other, every vertex that the other one's winding number has inside is a contact with the closest point of that surface.
-What passes right through without either is a contact along the shortest way out.
+A simultaneous traversal of both bounding volume hierarchies finds the pairs of triangles that are near each other. Each feature
+is tested in the one triangle that owns it. Where the surfaces intersect, the curves of intersection give the contacts
+(`intersection_curves`). If one surface is inside the other, each vertex inside by its winding number is a contact with the
+closest point of the other surface. Other intersections, such as a sheet through a sheet, are contacts along the shortest exit
+translation.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ from .within_reach import clearance, corners_within, features_in_reach, heights_
 
 __all__ = ["PlacedSurfaces", "plane_surface_contacts", "surface_contacts"]
 
-# Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
+# Smallest cosine between the normal of a sheet and the direction from its closest point to a vertex on its far side. A smaller
+# cosine means that the vertex is next to the border of the sheet, not behind it.
 SHEET_NORMAL_COSINE = 0.7
 FIRST_VERTEX = FIRST_ROW = np.int64(0)
-# The bits of the corners in what a triangle owns.
+# The bits of the corners in `owned` of a `SurfaceTable`.
 OWNED_CORNERS = 7
-# Contacts that two triangles can have: 6 of a corner and a face, 9 of corners, 18 of a corner and an edge, 9 of edges.
+# 6 contacts of a vertex and a face, 9 of two vertices, 18 of a vertex and an edge, and 9 of two edges.
 MAX_CONTACTS_PER_TRIANGLE_PAIR = 42
 
 
@@ -67,8 +69,12 @@ class PlacedSurfaces(NamedTuple):
 
 @inlined_kernel
 def triangle_contacts(pair, f, g, out):
-    """Adds the contacts of all that triangle f of the first and g of the second surface own, at most MOST_OF_TRIANGLES; returns
-    whether the triangles may cross, and up to which limit in m they have no contact (`clearance`)."""
+    """Append the contacts of the owned features of triangle f of the first surface and triangle g of the second.
+
+    At most MAX_CONTACTS_PER_TRIANGLE_PAIR contacts are appended.
+
+    Returns whether the triangles may intersect, and their `clearance` [m].
+    """
     a, b, limit = pair.first, pair.second, pair.query.limit
     p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.query.vertices_second, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
@@ -76,7 +82,7 @@ def triangle_contacts(pair, f, g, out):
     clear = clearance(over_f, over_g, a.owned[f], b.owned[g])
     if clear > limit:
         return False, clear
-    # a face bounds what is beside it in a valley too, so of corners and faces only the height decides
+    # At a concave edge a face also bounds points outside its own prism, so vertices are tested against faces by height alone.
     of_f, of_g = a.owned[f] & corners_within(over_g, limit), b.owned[g] & corners_within(over_f, limit)
     if (of_f | of_g) != 0:
         for i in range(3):
@@ -94,7 +100,9 @@ def triangle_contacts(pair, f, g, out):
 
 @inlined_kernel
 def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
-    """Adds the contacts of those corners and edges of two triangles with each other whose bits are in `of_f` and `of_g`."""
+    """Append the contacts between edges and vertices of two triangles. of_f, of_g: bits of the features to test, as in
+    `owned`.
+    """
     a, b = pair.first, pair.second
     for i in range(3):
         for k in range(3):
@@ -110,10 +118,12 @@ def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
 
 @leaf_kernel
 def penetrating_vertices(pair, of_first, out):
-    """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
+    """Append a contact for each vertex of one surface on the wrong side of the other surface.
 
-    That is inside of a solid; or, where the other one is a sheet, beyond it, not beside its border, and with the inside of its
-    own solid on this side. All is in the axes of the other one.
+    of_first: True to test the vertices of the first surface, False for the second.
+
+    The wrong side of a solid is its inside. A vertex is on the wrong side of a sheet if it is behind the sheet, not next to its
+    border, and the inside of its own solid is in front of the sheet. All computations are in the frame of the other surface.
     """
     owner, other = surface_of(pair, of_first).surface, surface_of(pair, not of_first).surface
     box = other.boxes[0]
@@ -145,7 +155,7 @@ def penetrating_vertices(pair, of_first, out):
 
 @leaf_kernel
 def one_is_inside(table, query):
-    """Whether the first vertex of one surface is inside of the other one."""
+    """Return True if the first vertex of either surface is inside the other surface."""
     pair = pair_of(table, query)
     if pair.first.solid and surface_contains(pair, surface_of(pair, TRUE), vec(query.vertices_second, FIRST_VERTEX)):
         return True
@@ -154,8 +164,14 @@ def one_is_inside(table, query):
 
 @leaf_kernel
 def append_until_full(table, query, rows, row, out, crossed, clear):
-    """Adds the contacts of rows of triangles from one on, and which of them are `Crossed`, until there may be no room for the
-    contacts of the next: the row at which it stopped. clear: (k,) for what is clear of each row, or (0,)."""
+    """Append the contacts of pairs of triangles until the buffer may be too small for the next pair.
+
+    rows: (k, 2) triangles of the first and of the second surface. row: first pair to process.
+    crossed: `IntersectingPairs`, to which the pairs that intersect are appended.
+    clear: (k,) output for the `clearance` of each pair [m], or (0,).
+
+    Returns the pair at which it stopped.
+    """
     pair, is_kept = pair_of(table, query), len(clear) > 0
     while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= len(out.gap):
         f, g = rows[row, 0], rows[row, 1]
@@ -170,15 +186,19 @@ def append_until_full(table, query, rows, row, out, crossed, clear):
 
 @leaf_kernel
 def are_solids(table, query):
-    """Whether both surfaces are closed and more than a point or a segment."""
+    """Return True if both surfaces are closed and have more than one triangle."""
     pair = pair_of(table, query)
     return pair.first.solid and pair.second.solid and not has_single_triangle(pair)
 
 
 @inner_kernel
 def all_triangle_contacts(table, query, rows, clear):
-    """The contacts of rows (k, 2) of triangles, a `Buffer`, and those rows whose triangles cross; the `clearance` of each into
-    clear (k,), if it is not (0,)."""
+    """Find the contacts of pairs of triangles (k, 2).
+
+    clear: (k,) output for the `clearance` of each pair [m], or (0,).
+
+    Returns the contacts as a `ContactBuffer`, and the pairs (n, 2) that intersect.
+    """
     out = new_buffer(128)
     crossed = IntersectingPairs(
         np.empty(len(rows), np.int64), np.zeros(1, np.int64), np.empty((2, 3)), np.empty((2, 3), np.int64)
@@ -192,7 +212,7 @@ def all_triangle_contacts(table, query, rows, clear):
 
 @leaf_kernel
 def penetrating_contacts(table, query, out):
-    """Adds the contacts of the vertices of either surface that are inside of the other one."""
+    """Append the contacts of the vertices of each surface that are inside the other surface."""
     pair = pair_of(table, query)
     if pair.first.solid or pair.second.solid:
         penetrating_vertices(pair, TRUE, out)
@@ -201,7 +221,7 @@ def penetrating_contacts(table, query, out):
 
 @inner_kernel
 def transformed(vertices, turn, shift):
-    """Vertices (v, 3) turned and shifted."""
+    """Return vertices (v, 3) [m] after a rotation by turn (3, 3) and a translation by shift (3,) [m]."""
     out = np.empty((len(vertices), 3))
     for v in range(len(vertices)):
         set_vec(out, v, add(rotated(turn, vec(vertices, v)), shift))
@@ -210,14 +230,18 @@ def transformed(vertices, turn, shift):
 
 @kernel_part
 def inset_contacts(table, query, near):
-    """Whether the surfaces, set in around rows (k, 2) of triangles that are near each other, are apart where they touch or
-    hardly overlap, and a `Buffer` of their contacts then."""
+    """Find the contacts of two solids that touch or barely overlap, from surfaces that are moved inward (`set_in`).
+
+    near: (k, 2) pairs of triangles near each other.
+
+    Returns whether the inset surfaces are separated, and then a `ContactBuffer` with their contacts.
+    """
     scale = query.scale
     found, out = False, new_buffer(0)
     margin, settled = inset_margin(0.0, scale), False
     while margin <= MAX_MARGIN_RATIO * scale:
         limit = query.limit + MAX_TRANSLATION_IN_MARGINS * margin
-        # no two vertices come nearer to each other than by the longest way
+        # Two vertices move toward each other by at most MAX_TRANSLATION_IN_MARGINS margins.
         rows = pairs_within(table, query, limit + MAX_TRANSLATION_IN_MARGINS * margin, near)
         fits, own = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
         other_fits, others = inset_vertices(table, query.second, rows[:, 1], 0.5 * margin)
@@ -258,12 +282,17 @@ def inset_contacts(table, query, near):
 
 @inner_kernel
 def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
-    """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order,
-    and the `Walk` that they are from, the one given if it covers them.
+    """Find the contacts of two surfaces in the frame of the first.
 
-    pose: turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles.
-    scale: m, the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the
-    first, and features likewise.
+    placed: a `PlacedSurfaces`; the first surface should be the one with more triangles.
+    limit: largest gap of a contact [m].
+    noise: distance below which the closest direction is lost to rounding [m].
+    scale: size of the smaller body [m].
+    swapped: True to report normals and features from the second surface to the first.
+    walk: a cached `Walk`, which may be `no_walk`.
+
+    Returns a `ContactBuffer` with one contact per feature, in the order of the features, and the `Walk` that was used: the
+    given one if it covers the query, else a new one.
     """
     first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
@@ -282,7 +311,10 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
 
 @kernel_part
 def resolve_contacts(table, query, walk, out, crossed):
-    """The contacts of two surfaces, of those `out` of their features, and of rows (k, 2) of triangles that cross."""
+    """Return the contacts of two surfaces, one per feature, from those of their separate features.
+
+    out: contacts of pairs of features. crossed: (k, 2) pairs of triangles that intersect.
+    """
     second, scale = query.second, query.scale
     coincides = len(crossed) == 0 and min_gap(out) <= MAX_GAP_RATIO * scale
     penetrates = out.used[0] == 0 and len(crossed) == 0 and one_is_inside(table, query)
@@ -305,7 +337,7 @@ def resolve_contacts(table, query, walk, out, crossed):
             penetrating_contacts(table, query, out)
         if len(crossed) > 0:
             if has_opposed_normals(out, before):
-                # a sheet that goes right through has the solid's corners beyond it on both of its sides
+                # If a sheet passes through a solid, vertices of the solid are behind it on both of its sides.
                 out.used[0] = before
             if not min_gap(out) < 0.0:
                 out = with_pass_through_contacts(table, query, crossed, out)
@@ -314,7 +346,7 @@ def resolve_contacts(table, query, walk, out, crossed):
 
 @leaf_kernel
 def has_opposed_normals(out, first):
-    """Whether two contacts of a `Buffer` from a row on have normals that nearly oppose each other."""
+    """Return True if two contacts from row `first` on have nearly opposite normals."""
     cosine = 1.0
     for i in range(first, out.used[0]):
         for k in range(first, i):
@@ -324,7 +356,10 @@ def has_opposed_normals(out, first):
 
 @leaf_kernel
 def append_plane_contacts(table, s, plane, limit, stack, out):
-    """Adds the contacts of a surface with a half-space."""
+    """Replace the content of a buffer by the contacts of surface s with a half-space.
+
+    limit: largest gap of a contact [m]. stack: (64,) work array.
+    """
     surface = own_view(table, s)
     from_a = scaled(1.0 if plane.is_a else -1.0, plane.normal)
     out.used[0] = 0
@@ -357,7 +392,9 @@ def append_plane_contacts(table, s, plane, limit, stack, out):
 
 @inner_kernel
 def plane_surface_contacts(table, s, plane, limit):
-    """Contacts of surface s, in its axes, with a half-space: a `Buffer` in order of the features."""
+    """Find the contacts of surface s with a half-space in the frame of the surface. Returns a `ContactBuffer` sorted by
+    feature.
+    """
     stack = np.empty(64, np.int64)
     out = new_buffer(128)
     append_plane_contacts(table, s, plane, limit, stack, out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where triangles of two surfaces cross: the segment that both have in common, from edge to edge."""
+"""Intersection of triangles of two surfaces: the segment that both triangles share."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ __all__ = [
     "write_intersections",
 ]
 
-# The ends of a crossing.
+# The two ends of an intersection segment.
 FIRST_END, SECOND_END = np.int64(0), np.int64(1)
 FIRST_EDGE = np.int64(0)
 
 
 class IntersectingPairs(NamedTuple):
-    """Rows of triangles that cross: rows (n,), of which the first used[0] are known. ends, keys: work arrays of `crossing`."""
+    """Rows of triangle pairs that intersect.
+
+    rows: (n,) rows, of which the first used[0] are valid. used: (1,). ends, keys: work arrays of `intersect_triangles`.
+    """
 
     rows: NDArray[np.int64]
     used: NDArray[np.int64]
@@ -39,8 +42,12 @@ class IntersectingPairs(NamedTuple):
 
 @leaf_kernel
 def first_piercing_edge(vertices, triangle, below, others, other, start):
-    """The first edge of a triangle from `begin` on that passes through another one, over which its corners have the heights
-    given, and where: (0 to 2, point), or 3 for none."""
+    """Find the first edge of a triangle, from edge `start` on, that passes through another triangle.
+
+    below: three heights of its corners over the plane of the other triangle [m].
+
+    Returns the edge, 0 to 2, and the point [m]; or 3 if there is none.
+    """
     for edge in range(start, 3):
         following = edge + 1 if edge < 2 else 0
         low, high = below[edge], below[following]
@@ -59,7 +66,7 @@ def first_piercing_edge(vertices, triangle, below, others, other, start):
 
 @kernel_part
 def intersect_segment(pair, f, g, over_f, ends, keys):
-    """As `crossing`, of a segment, the core of a capsule: one point for both ends."""
+    """Do the same as `intersect_triangles` for a segment, the core of a capsule. Both ends are the one intersection point."""
     a, b = pair.first, pair.second
     edge, point = first_piercing_edge(
         pair.query.vertices_second, b.triangles[g], over_f, a.vertices, a.triangles[f], FIRST_EDGE
@@ -72,8 +79,13 @@ def intersect_segment(pair, f, g, over_f, ends, keys):
 
 @leaf_kernel
 def intersect_triangles(pair, f, g, ends, keys):
-    """How many edges of triangles f and g pass through the other one; the first two points into ends (2, 3) and what meets
-    there into keys (2, 3): 1 for an edge of the first surface, the edge, the face."""
+    """Intersect triangle f of the first surface with triangle g of the second.
+
+    ends: (2, 3) output for the first two intersection points [m].
+    keys: (2, 3) output for the features at each point: 1 for an edge of the first surface, else 0; the edge; the face.
+
+    Returns the number of edges that pass through the other triangle.
+    """
     a, b, vertices = pair.first, pair.second, pair.query.vertices_second
     over_f = heights_of(triangle_corners(vertices, b.triangles[g]), vec(a.normals, f), vec(a.vertices, a.triangles[f, 0]))
     if not straddles(over_f):
@@ -104,7 +116,7 @@ def intersect_triangles(pair, f, g, ends, keys):
 
 @kernel_part
 def append_if_intersecting(pair, f, g, row, crossed):
-    """Adds a row to those `Crossed` if triangle f of the first surface and g of the second one cross."""
+    """Append a row to `IntersectingPairs` if triangle f of the first surface intersects triangle g of the second."""
     if intersect_triangles(pair, f, g, crossed.ends, crossed.keys) >= 2:
         crossed.rows[crossed.used[0]] = row
         crossed.used[0] += 1
@@ -112,8 +124,13 @@ def append_if_intersecting(pair, f, g, row, crossed):
 
 @leaf_kernel
 def write_intersections(table, query, crossed, ends, keys):
-    """Writes the crossings of rows (k, 2) of triangles that cross, each running along the cross product of the normals of A and
-    B, which has the inside of B on its left on A: ends (k, 2, 3), keys (k, 2, 3) as in `crossing`."""
+    """Write the intersection segments of k pairs of triangles.
+
+    Each segment runs along the cross product of the face normals of surfaces A and B. The inside of B is then on its left on A.
+
+    crossed: (k, 2) pairs of triangles that intersect. ends: (k, 2, 3) output [m]. keys: (k, 2, 3) output, as in
+        `intersect_triangles`.
+    """
     pair = pair_of(table, query)
     for row in range(len(crossed)):
         f, g = crossed[row, 0], crossed[row, 1]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How deep two solids overlap within a curve along which their surfaces cross: the deepest point of one inside of the other.
+"""Depth of the overlap of two solids within one curve of intersection: the deepest point of one surface inside the other solid.
 
-The distance from a surface changes by no more than the way between two points. So a triangle whose middle is d inside has no
-point deeper than d and its radius; if that is deeper than what is known, it is cut into four, and each of these is asked
-(branch and bound), the most promising first. The triangles are those that cross along the curve, and all that hang together
-with them within the solid.
+The distance to a surface is 1-Lipschitz. So a triangle whose centroid has depth d, and whose corners are within r of the
+centroid, has no point deeper than d + r. Triangles that may exceed the best known depth are split in four, largest bound first
+(branch and bound). The search starts with the triangles that intersect along the curve and all triangles connected to them
+inside the other solid.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ from .queries import closest_on_surface, closest_on_triangle, triangle_corners
 
 __all__ = ["Search", "deepest_inside", "search_of"]
 
-# Of the depth that is known: by how little another point may be deeper without being looked for.
+# Relative to the best depth: smaller improvements are not searched for.
 DEPTH_TOLERANCE_RATIO = 0.02
-# In tolerances of the surface: triangles are cut down to this size.
+# In tolerances of the surface: smaller cells are not split.
 MIN_CELL_IN_TOLERANCES = 10.0
-# Middles that are asked about for a pair beside those of the triangles themselves; beyond, the deepest so far counts.
+# Most depth queries for the cells of one pair, besides one per triangle. After that the best depth so far is the result.
 MAX_QUERIES = 4_000
 CELL_COUNT, QUERY_COUNT = range(2)
 CHILDREN = 4
-# Cells beside those of all triangles; what there is no room for is left out.
+# Capacity for cells in addition to one per triangle. Further cells are dropped.
 EXTRA_CELLS = 2_000
 
 
 class Search(NamedTuple):
-    """Work arrays for a pair.
+    """Work arrays for one pair of surfaces.
 
-    cells: (., 10) corners of triangles and a depth in m that no point of theirs exceeds. queue: (t,) triangles, taken: (t,)
-    which were in it, of the first surface and then of the second. known: (v,) m, how deep their vertices are at most inside of
-    the other solid, 0 outside and -1 where that was not asked yet. pierced: (e,) their edges that may pass through the other
-    surface. counts: (2,) how many cells there are, and how many middles were asked about. on_edges: of the crossings.
+    cells: (c, 10) corners of a triangle [m], and an upper bound of the depth of its points [m].
+    queue: (t,) triangles. queued: (t,) triangles that were in the queue, those of the first surface first.
+    depth_bound: (v,) upper bound of the depth of each vertex inside the other solid [m]; 0 outside, -1 if not tested yet.
+    pierced: (e,) edges that may pass through the other surface.
+    counters: (2,) number of cells, and number of depth queries.
+    by_edge: the ends of the intersection segments by edge.
     """
 
     cells: NDArray[np.float64]
@@ -54,7 +56,10 @@ class Search(NamedTuple):
 
 @kernel_part
 def search_of(table, query, by_edge, keys, is_torn):
-    """An empty one, of crossings with keys (k, 2, 3) as in `crossing`; is_torn: whether some may be missing."""
+    """Allocate a `Search`.
+
+    keys: (k, 2, 3) as in `intersect_triangles`. is_torn: True if intersection segments may be missing.
+    """
     s, t = query.first, query.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(query.vertices_first) + len(query.vertices_second)
@@ -70,8 +75,14 @@ def search_of(table, query, by_edge, keys, is_torn):
 
 @kernel_part
 def depth_inside(pair, other, point, ignore_depth, outside_range):
-    """How deep a point is inside of a solid, the `Side` of one of the two, in m; outside, minus its distance from it, as far as
-    that is below `enough`, else -inf. If nothing is below `enough`: no more than `shallow` for what is no deeper, wherever."""
+    """Return the signed depth of a point in a solid [m]: positive inside, minus the distance outside.
+
+    other: `PairSurface` of the solid. point: in the frame of the pair [m].
+    ignore_depth: if outside_range <= 0, a point this near the surface returns some value up to ignore_depth, whether inside or
+        outside, without the inside test [m].
+    outside_range: an outside point at least this far away returns -inf, as does any other outside point if it is not positive
+        [m].
+    """
     at = point_to_surface(pair, other.is_first, point)
     if outside_range <= 0.0:
         squared, _, _ = closest_on_surface(other.surface, at, np.inf, ignore_depth, pair.query.stack)
@@ -86,8 +97,10 @@ def depth_inside(pair, other, point, ignore_depth, outside_range):
 
 @kernel_part
 def deeper_below(pair, other, point, f, depth):
-    """The depth in m of a point inside of a solid, below or above triangle f of it, if that is more than the one that is known;
-    else that one."""
+    """Return the larger of `depth` and the depth of a point inside a solid [m].
+
+    f: a triangle of the solid near the point, used to reject points that are not deeper.
+    """
     surface, at = other.surface, point_to_surface(pair, other.is_first, point)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
     most, _ = closest_on_triangle(p, q, r, at)
@@ -101,7 +114,10 @@ def deeper_below(pair, other, point, f, depth):
 
 @inlined_kernel
 def enqueue(search, offset, f, count):
-    """Puts triangle f, counted from an offset, into the queue of so many, if it was not in it: how many there are then."""
+    """Append triangle f to the queue unless it was in it, and return the new length.
+
+    offset: index of the first triangle of its surface. count: length of the queue.
+    """
     if search.queued[offset + f]:
         return count
     search.queued[offset + f] = True
@@ -111,8 +127,9 @@ def enqueue(search, offset, f, count):
 
 @leaf_kernel
 def deeper_at_vertex(pair, own, other, v, depth, search):
-    """The depth in m of a vertex of a `Side` inside of the other solid if that is more than the one that is known, else that
-    one; and whether the vertex is inside."""
+    """Return the larger of `depth` and the depth of vertex v of surface `own` in the solid `other` [m], and whether v is
+    inside.
+    """
     row = v if own.is_first else len(pair.query.vertices_first) + v
     depth_bound = search.depth_bound
     if depth_bound[row] < 0.0:
@@ -126,8 +143,10 @@ def deeper_at_vertex(pair, own, other, v, depth, search):
 
 @leaf_kernel
 def propagate_inside(search, surface, f, first_row, first_edge):
-    """Lets the ends of each side of triangle f that does not pass through the other surface be inside or outside alike, if one
-    of them is known to be. first_row, first_edge: of the surface's vertices in `known` and of its edges in `pierced`."""
+    """Copy the inside flag along the edges of triangle f that do not pass through the other surface.
+
+    first_row: row of the surface's first vertex in `depth_bound`. first_edge: row of its first edge in `pierced`.
+    """
     depth_bound = search.depth_bound
     for k in range(3):
         e = surface.triangle_edges[f, k]
@@ -142,8 +161,13 @@ def propagate_inside(search, surface, f, first_row, first_edge):
 
 @leaf_kernel
 def collect_inside(pair, keys, curve, curve_id, own, other, depth, search):
-    """Puts the triangles of a `Side` that cross along a curve, and those inside of the other solid that hang together with
-    them, into the queue: how many, and the depth in m of the deepest vertex of these, no less than the one given."""
+    """Put the triangles along a curve, and those connected to them inside the other solid, into the queue.
+
+    keys: (k, 2, 3) as in `intersect_triangles`. curve: (k,) curve of each segment. own, other: `PairSurface` of the triangles
+        and of the solid.
+
+    Returns the length of the queue, and the larger of `depth` and the depth of the deepest vertex [m].
+    """
     surface = own.surface
     offset, first_row, first_edge = 0, 0, 0
     if not own.is_first:
@@ -181,7 +205,7 @@ def collect_inside(pair, keys, curve, curve_id, own, other, depth, search):
 
 @kernel_part
 def deepest_edge_midpoint(pair, ends, keys, curve, curve_id, search):
-    """The depth in m of the deepest middle of the edges that are inside of the other solid from the curve on."""
+    """Return the largest depth of the midpoints of edge parts that are inside the other solid and start at a curve [m]."""
     depth = 0.0
     for row in range(len(keys)):
         for end in range(2):
@@ -198,8 +222,11 @@ def deepest_edge_midpoint(pair, ends, keys, curve, curve_id, search):
 
 @leaf_kernel
 def bound_triangle(pair, other, corners, depth, search):
-    """Asks about the middle of a triangle, and adds it to the cells if a point of it may be deeper inside of a solid than is
-    known: the depth in m that is known then."""
+    """Query the depth of the centroid of a triangle and append the triangle to the cells if a point of it may be deeper than
+    `depth`.
+
+    Returns the larger of `depth` and the depth of the centroid [m].
+    """
     p, q, r = corners
     center = divided(add(add(p, q), r), 3.0)
     radius = np.sqrt(max(distance2(p, center), distance2(q, center), distance2(r, center)))
@@ -221,7 +248,7 @@ def bound_triangle(pair, other, corners, depth, search):
 
 @kernel_part
 def pop_largest_bound(search):
-    """Takes the cell with the highest bound out of the others: its corners, and the bound."""
+    """Remove the cell with the largest bound, and return its corners [m] and its bound [m]."""
     cells, last = search.cells, search.counters[CELL_COUNT] - 1
     best = 0
     for row in range(last + 1):
@@ -238,8 +265,7 @@ def pop_largest_bound(search):
 
 @leaf_kernel
 def deepest_of(pair, own, other, count, depth, search):
-    """The depth in m of the deepest point of the first `count` triangles of the queue inside of a solid, no less than the one
-    given."""
+    """Return the larger of `depth` and the depth of the deepest point of the first `count` triangles of the queue [m]."""
     search.counters[CELL_COUNT] = 0
     for row in range(count):
         depth = bound_triangle(
@@ -260,9 +286,11 @@ def deepest_of(pair, own, other, count, depth, search):
 
 @kernel_part
 def deepest_inside(pair, ends, keys, curve, curve_id, ignore_depth, is_shallow, search):
-    """How deep in m the surfaces are inside of each other within a curve, 0 where no point is.
+    """Return the depth of the surfaces inside each other within a curve [m], or 0 if no point is inside.
 
-    shallow: m; what vertices and edges show to be no deeper is not looked into: triangles would be cut down to that size.
+    ends, keys: (k, 2, 3) as in `intersect_triangles`. curve: (k,) curve of each segment. curve_id: the curve.
+    ignore_depth: the search ends without branch and bound if the vertices and edges show a smaller positive depth [m].
+    is_shallow: True to end without branch and bound in any case.
     """
     depth = deepest_edge_midpoint(pair, ends, keys, curve, curve_id, search)
     search.queued[:] = False

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of two features of triangle surfaces: vertex and face, edge and edge, vertex and edge, vertex and vertex.
+"""Contacts of two features of triangle surfaces: vertex and face, two edges, vertex and edge, two vertices.
 
-Two features touch where the distance between the surfaces has a local minimum: the direction between their closest points is
-in the normal cone of each, of the directions in which no neighbouring feature of its own is nearer. That of an inner edge of a
-flat part is nothing but the part's normal, which the faces have already, so what slides over it does not see it.
+Two features touch where the distance between the surfaces has a local minimum. There the direction between their closest points
+is in the normal cone of each feature: no neighboring feature of the same surface is nearer in that direction. The cone of an
+edge inside a flat patch is the normal of the patch, which the faces already represent. So a body that slides over a flat patch
+does not feel these edges.
 
-Features serve surfaces that are apart. Where surfaces overlap they cross, and `intersection_curves` has the contacts; only the
-cores of round bodies, a point or a segment, cross nothing and meet what they have sunk into here. Then the outside is given by
-normals where a surface is solid. A sheet has two sides; there it is where the other body has its inside."""
+These contacts are for separated surfaces. Surfaces that overlap intersect, and `intersection_curves` finds their contacts. The
+only exceptions are the cores of spheres and capsules, a point or a segment: they are handled here at any depth. The outside of
+a solid is given by its normals. A sheet has two sides, and the outside is the one away from the inside of the other body.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,18 @@ from .within_reach import edge_bounds_apart
 
 __all__ = ["edge_edge", "vertex_edge", "vertex_face", "vertex_vertex"]
 
-# Squared sine up to which edges count as parallel: their ends serve then.
+# Squared sine up to which two edges count as parallel. Contacts at their ends are then used.
 PARALLEL_EDGES = 1e-8
-# The faces beside two edges that cross inside each other are no farther from them than this part of the depth.
+# Relative to the depth: largest distance of two edges that cross inside each other to the faces of the other surface.
 FACE_DISTANCE_RATIO = 0.3
 
 
 @inlined_kernel
 def vertex_face(pair, of_first, v, f, out):
-    """Adds the contact of a vertex of the first surface (of_first), else of the second, with a triangle of the other one."""
+    """Append the contact of a vertex with a triangle of the other surface.
+
+    of_first: True for a vertex of the first surface and a triangle of the second. v: the vertex. f: the triangle.
+    """
     own, faces = surface_of(pair, of_first), surface_of(pair, not of_first)
     surface, limit, noise = faces.surface, pair.query.limit, pair.query.noise
     own_normal = vec(surface.normals, f)
@@ -64,14 +69,14 @@ def vertex_face(pair, of_first, v, f, out):
     if surface.solid and height < -noise and not may_overlap:
         return
     passed = edges_passed(faces.vertices, triangle, normal, point, surface.tolerance)
-    # over a valley's other side a point has passed one side alone, which costs more to find
+    # A point over a concave neighbor is beyond one edge only. That test is expensive, so it comes later.
     if passed != 0 and surface.solid and (height < 0.0 or passed & (passed - 1) != 0):
         return
     vertex_normal = direction_to_pair(pair, of_first, own.surface.vertex_normals[v])
     inner = height - own.surface.depth[v] * dot(normal, vertex_normal)
     if not surface.solid and inner < 0.0:
         if height > 0.0 and len(surface.triangles) > 1:
-            # Where the way from the vertex to its inside passes the plane is a sheet, or else it goes around the border.
+            # The line from the vertex to the inside of its body must pass through the sheet, not around its border.
             way = height / (height - inner) * own.surface.depth[v]
             if not surface_is_nearer(pair, faces, advanced(point, -way, vertex_normal), height + 2.0 * surface.tolerance):
                 return
@@ -93,13 +98,17 @@ def vertex_face(pair, of_first, v, f, out):
 
 @kernel_part
 def edge_side_sign(pair, own, edges, v, e, direction, distance):
-    """-1 where a vertex at a distance from an edge, in a unit direction, is on the wrong side of the edge's surface, else 1."""
+    """Return -1.0 if a vertex is on the wrong side of the surface of an edge, else 1.0.
+
+    own, edges: `PairSurface` of the vertex v and of the edge e. direction: unit vector from the edge to the vertex. distance:
+        of the two [m].
+    """
     surface = edges.surface
     if surface.solid:
         outwards = direction_to_pair(pair, edges.is_first, surface.edge_normals[e])
         return -1.0 if dot(direction, outwards) < 0.0 else 1.0
     if own.surface.solid and surface.beside_start[e + 1] - surface.beside_start[e] == 2:
-        # Beside the border of a sheet there is no wrong side.
+        # An edge with two faces. At the border of a sheet neither side is wrong.
         outwards = direction_to_pair(pair, own.is_first, own.surface.vertex_normals[v])
         return -1.0 if distance - own.surface.depth[v] * dot(direction, outwards) < 0.0 else 1.0
     return 1.0
@@ -107,14 +116,19 @@ def edge_side_sign(pair, own, edges, v, e, direction, distance):
 
 @inlined_kernel
 def inset_correction_on_edge(side, e, along):
-    """From where a point of an edge is, that part of the way along it, to where it was before it was set in."""
+    """Return the vector from a point of an inset edge to the point of the original edge [m]. along: parameter of the point, 0
+    to 1.
+    """
     correction = inset_correction(side, side.surface.edges[e, 0])
     return advanced(correction, along, sub(inset_correction(side, side.surface.edges[e, 1]), correction))
 
 
 @inlined_kernel
 def vertex_edge(pair, of_first, v, e, out):
-    """Adds the contact of a vertex of the first surface (of_first), else of the second, with an edge of the other one."""
+    """Append the contact of a vertex with an edge of the other surface.
+
+    of_first: True for a vertex of the first surface and an edge of the second. v: the vertex. e: the edge.
+    """
     own, edges = surface_of(pair, of_first), surface_of(pair, not of_first)
     surface = edges.surface
     if not surface.sharp[e] or not own.surface.corner[v]:
@@ -150,7 +164,7 @@ def vertex_edge(pair, of_first, v, e, out):
 
 @inlined_kernel
 def vertex_vertex(pair, v, w, out):
-    """Adds the contact of vertex v of the first surface with vertex w of the second."""
+    """Append the contact of vertex v of the first surface with vertex w of the second."""
     a, b = pair.first, pair.second
     if not a.corner[v] or not b.corner[w]:
         return
@@ -168,7 +182,7 @@ def vertex_vertex(pair, v, w, out):
         sign = -1.0
     if sign < 0.0 and not has_single_triangle(pair):
         return
-    # The closest direction is in the cone of the solid that decides; the normal is in that of the other surface.
+    # The closest direction must be in the cone of the solid that defines the outside, the normal in the cone of the other one.
     of_a, of_b = (1.0, sign) if a.solid else (sign, 1.0)
     if not in_vertex_normal_cone(a, a.vertices, v, scaled(of_a, direction), EXACT_CONE_SINE):
         return
@@ -187,9 +201,11 @@ def vertex_vertex(pair, v, w, out):
 
 @kernel_part
 def edges_are_outermost(pair, p, q, depth):
-    """Whether two edges that cross inside each other, at p of the first and q of the second, are those of the overlap.
+    """Return True if two edges that cross inside each other are the edges of the overlap.
 
-    Far from a surface its edges on the other side look the same way. depth: negative, m.
+    Edges on the far side of a body have the same directions, so the distance to the surface decides.
+
+    p, q: points of the edges of the first and of the second surface [m]. depth: gap of the edges, negative [m].
     """
     first, second = surface_of(pair, TRUE), surface_of(pair, FALSE)
     if pair.first.solid and (
@@ -203,7 +219,9 @@ def edges_are_outermost(pair, p, q, depth):
 
 @inlined_kernel
 def edge_edge(pair, e, g, out):
-    """Adds the contact of edge e of the first surface and edge g of the second where they cross."""
+    """Append the contact of edge e of the first surface with edge g of the second if their closest points are inside both
+    edges.
+    """
     a, b, vertices = pair.first, pair.second, pair.query.vertices_second
     if not a.sharp[e] or not b.sharp[g]:
         return

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of surfaces that cross, where the features beside each other no longer tell which way is out.
+"""Contacts of surfaces that intersect, where the closest features no longer define the outside.
 
-Triangles of two solids A and B cross along closed curves. The part S of A's surface inside of B has the area vector
+Triangles of two solids A and B intersect along closed curves. The part S of the surface of A that is inside B has the area
+vector
 
     N = integral over S of n dA = 1/2 integral along its border of x cross dx        (Stokes)
 
-and moving B by d changes the volume that they share by -N . d: along N it falls fastest, whatever the triangles are. So what
-a curve goes around is one overlap with one normal; its contacts are the points of the curve. Its depth is how far the
-deepest point of one surface is inside of the other solid. Beside a sheet, which has no inside,
-the other body's middle tells which of the two ways is out.
+A translation of B by d changes the common volume by -N . d, so the volume decreases fastest along N, however the surfaces are
+triangulated. So each curve has one normal, and the points of the curve are its contacts. The depth of the overlap is that of
+the deepest point of one surface inside the other solid. A sheet has no inside; there the center of the other body's bounds
+decides the sign of the normal.
 """
 
 from __future__ import annotations
@@ -36,26 +37,34 @@ from .queries import has_point_within
 
 __all__ = ["OPPOSED", "label_curves", "with_curve_contacts", "with_pass_through_contacts"]
 
-# Of the square of a curve's length: the area vector of what goes around next to nothing tells nothing.
+# Relative to the squared length of a curve: a smaller area vector does not define a normal.
 MIN_AREA_RATIO = 1e-7
 FACE_KEY_STRIDE = 1 << 30
-# Cosine below which two curves may be those of one passage. They cancel up to this part of their areas, or of what is between
-# curves as far apart as the overlap is deep: two rings that lie on each other overlap between two circles.
+# Largest cosine between the normals of the two curves where one body passes through another.
 OPPOSED = -0.5
+# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, or of the product of
+# depth and length of the curves if that is less. The product covers two rings on each other, which overlap between two circles.
+# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, and of the product of depth
+# and length. The product covers two rings that lie on each other, which overlap between two circles.
+# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, and of the product of depth
+# and length. The product covers two rings that lie on each other, which overlap between two circles.
 CANCELLATION_RATIO = 0.3
-# In tolerances of the surfaces: what is no deeper than this touches.
+# In tolerances of the surfaces: no deeper overlap counts as a passage.
 SHALLOW_IN_TOLERANCES = 10.0
-# In depths of the overlap: the middle of a passage is no farther from a surface; that of a hole which something fills is.
+# In depths of the overlap: the center of a passage is this near a surface. The center of a filled hole is farther away.
 PASSAGE_RADIUS_RATIO = 3.0
 
 
 @inner_kernel
 def label_curves(ends, keys, tolerance):
-    """(k,) the curve of each crossing, numbered by its first, and whether some end is shared by no two: crossings are connected
-    where they share an end.
+    """Join intersection segments with common ends to curves.
 
-    Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
-    within it in the next: ends that are left over are shared with those at most the tolerance in m away.
+    An edge that passes through an edge of the other surface may miss both neighboring faces by rounding. So ends that no other
+    segment shares are joined to other such ends within the tolerance.
+
+    ends, keys: (k, 2, 3) as in `intersect_triangles`. tolerance: [m].
+
+    Returns the curve (k,) of each segment, which is the index of its first segment, and whether an end was not shared.
     """
     count = len(keys)
     curve = np.arange(count)
@@ -83,7 +92,7 @@ def label_curves(ends, keys, tolerance):
 
 @leaf_kernel
 def area_vector(ends, curve, curve_id):
-    """1/2 integral of x cross dx along one curve: (vector, length of the curve, its middle)."""
+    """Return 1/2 integral of x cross dx along a curve [m^2], the length of the curve [m], and its center [m]."""
     length = 0.0
     middle = ZERO
     for row in range(len(ends)):
@@ -106,10 +115,12 @@ def area_vector(ends, curve, curve_id):
 
 @kernel_part
 def sheet_orientation(pair, vector, middle):
-    """The sign that makes an area vector lead from the first surface to the second where one is a sheet."""
+    """Return the sign that makes an area vector point from the first surface to the second one if one of them is a sheet; else
+    1.0.
+    """
     if pair.first.solid and pair.second.solid:
         return 1.0
-    # the middle of the other body's bounds
+    # The center of the bounds of the other body.
     of_first = pair.first.solid
     box = surface_of(pair, of_first).surface.boxes[0]
     center = point_to_pair(pair, of_first, (0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])))
@@ -119,10 +130,10 @@ def sheet_orientation(pair, vector, middle):
 
 @kernel_part
 def curve_depth(pair, ends, keys, curve, curve_id, normal, search):
-    """How deep the surfaces overlap within a curve with a normal, in m.
+    """Return the depth of the overlap within a curve [m].
 
-    That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
-    is found, how far the curve reaches along the normal.
+    For two solids it is the depth of the deepest point of one surface inside the other. For a sheet, and for solids without
+    such a point, it is the extent of the curve along the normal.
     """
     farthest, nearest = -np.inf, np.inf
     for row in range(len(ends)):
@@ -153,8 +164,12 @@ def curve_depth(pair, ends, keys, curve, curve_id, normal, search):
 
 @leaf_kernel
 def write_normals(table, query, ends, curve, exits):
-    """Writes the normal and the area of each curve into its row of ways (k, 4), the area 0 where it has no normal. Returns
-    whether one has none, and the least cosine between two, 1 unless both bodies are solids."""
+    """Write the normal and the area [m^2] of each curve to its row of exits (k + 1, 4). The area is 0 for a curve without a
+    normal.
+
+    Returns whether a curve has no normal, and the smallest cosine between two normals, which is 1 unless both bodies are
+    solids.
+    """
     pair = pair_of(table, query)
     has_undefined_normal, cosine = False, 1.0
     for row in range(len(ends)):
@@ -176,7 +191,7 @@ def write_normals(table, query, ends, curve, exits):
 
 @kernel_part
 def goes_around_surface(pair, middle, radius):
-    """Whether the middle of a curve is no farther than the radius from either surface."""
+    """Return True if the center of a curve is within a radius [m] of either surface."""
     if has_point_within(pair.first, middle, radius, pair.query.stack):
         return True
     return has_point_within(pair.second, point_to_surface(pair, FALSE, middle), radius, pair.query.stack)
@@ -184,14 +199,18 @@ def goes_around_surface(pair, middle, radius):
 
 @inlined_kernel
 def is_curve_of_overlap(curve, overlap, exits, row, curve_id):
-    """Whether a row is the first of a curve that has a normal and is one of those around an overlap."""
+    """Return True if a row is the first of a curve with a normal that belongs to overlap `curve_id`."""
     return curve[row] == row and overlap[row] == curve_id and exits[row, 3] > 0.0
 
 
 @leaf_kernel
 def write_exits(table, query, ends, keys, curve, overlap, exits, search):
-    """Writes the depth of each curve that has a normal over its area (see `write_normals`); where the curves of an overlap (k,)
-    oppose each other, the one way out of it into the rows of them all."""
+    """Replace the area of each curve with a normal by the depth of its overlap [m] (see `write_normals`).
+
+    If curves of one overlap have opposed normals, all of them get one common exit translation.
+
+    overlap: (k,) overlap of each segment. exits: (k + 1, 4) direction and length.
+    """
     pair = pair_of(table, query)
     for curve_id in range(len(ends)):
         if overlap[curve_id] == curve_id:
@@ -200,7 +219,7 @@ def write_exits(table, query, ends, keys, curve, overlap, exits, search):
 
 @kernel_part
 def write_overlap_exit(pair, ends, keys, curve, overlap, curve_id, exits, search):
-    """As `write_ways`, of one overlap."""
+    """Do the work of `write_exits` for one overlap."""
     shallow = SHALLOW_IN_TOLERANCES * max(pair.first.tolerance, pair.second.tolerance)
     shared_exit = exits[len(exits) - 1]
     total_vector = ZERO
@@ -241,7 +260,7 @@ def write_overlap_exit(pair, ends, keys, curve, overlap, curve_id, exits, search
 
 @leaf_kernel
 def append_intersection(pair, ends, keys, row, exit_translation, out):
-    """Adds the contact of a crossing, with the way out (4,)."""
+    """Append the first end of an intersection segment as a contact. exit_translation: (4,) direction, and depth [m]."""
     of_first, e, face = keys[row, 0, 0] == 1, keys[row, 0, 1], keys[row, 0, 2]
     patch = surface_of(pair, not of_first).surface.patch[face]
     feature = pair_feature(pair, EDGE_FACE, FACE_EDGE, of_first, e, patch)
@@ -257,7 +276,9 @@ def append_intersection(pair, ends, keys, row, exit_translation, out):
 
 @leaf_kernel
 def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
-    """Adds the contacts of all curves that have a normal, but those no deeper than noise: there features touch."""
+    """Append the contacts of all curves with a normal that are deeper than the noise. Shallower ones are contacts of
+    features.
+    """
     pair = pair_of(table, query)
     for row in range(len(ends)):
         if with_normal[curve[row]] and exits[curve[row], 3] > pair.query.noise:
@@ -266,13 +287,17 @@ def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
 
 @kernel_part
 def with_curve_contacts(table, query, intersecting, found):
-    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
-    was a curve without a normal, and whether one was torn. crossed: rows (k, 2) of triangles that cross."""
+    """Replace overlaps in the contacts of features by the contacts of curves.
+
+    crossed: (k, 2) pairs of triangles that intersect. found: `ContactBuffer` of the features.
+
+    Returns a `ContactBuffer`, whether a curve has no normal, and whether an end of a curve was not shared.
+    """
     ends, keys = np.empty((len(intersecting), 2, 3)), np.zeros((len(intersecting), 2, 3), np.int64)
     write_intersections(table, query, intersecting, ends, keys)
     tolerance = SHALLOW_IN_TOLERANCES * max(table.tolerance[query.first], table.tolerance[query.second])
     curve, is_torn = label_curves(ends, keys, tolerance)
-    # the last row is for the way that curves share
+    # The last row is storage for the exit that several curves share.
     exits = np.zeros((len(intersecting) + 1, 4))
     has_undefined_normal, cosine = write_normals(table, query, ends, curve, exits)
     with_normal = exits[:, 3] > 0.0
@@ -288,7 +313,9 @@ def with_curve_contacts(table, query, intersecting, found):
 
 @leaf_kernel
 def append_pass_through(table, query, ends, keys, exit_translation, out):
-    """Adds the crossings where edges pass through faces, with the shortest way (4,) out."""
+    """Append the intersections where edges pass through faces, with the shortest exit translation. exit_translation: (4,) work
+    array.
+    """
     pair = pair_of(table, query)
     exit_translation[3] = np.inf
     for row in range(len(ends)):
@@ -305,8 +332,10 @@ def append_pass_through(table, query, ends, keys, exit_translation, out):
 
 @kernel_part
 def with_pass_through_contacts(table, query, intersecting, found):
-    """Contacts in a `Buffer` with those of crossings that bound no volume: of a sheet or a segment that passes right through,
-    so that neither curves nor vertices tell of it. The other arguments are those of `with_crossings`."""
+    """Return the contacts with those of intersections that enclose no volume, such as a sheet or a segment through a surface.
+
+    The arguments are those of `with_curve_contacts`.
+    """
     ends, keys = np.empty((len(intersecting), 2, 3)), np.zeros((len(intersecting), 2, 3), np.int64)
     write_intersections(table, query, intersecting, ends, keys)
     out = new_buffer(len(intersecting))

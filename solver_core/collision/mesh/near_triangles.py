@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pairs of triangles of two surfaces that come near each other: the trees of both are walked together.
+"""Pairs of triangles of two surfaces that are near each other, by a simultaneous traversal of both bounding volume hierarchies.
 
-The second surface's nodes and triangles have bounds in the axes of the first, found when a walk first comes by them: it comes
-by most of them many times, and then compares six numbers.
+The bounds of the second surface's nodes and triangles in the frame of the first are computed when the traversal first needs
+them. Most of them are needed many times, and each use then compares six numbers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from .within_reach import heights_of, planes_separate
 __all__ = ["nearby_pairs", "pairs_within"]
 
 NONE_YET = np.int64(0)
-# Numbers on the stack as a walk of two trees begins.
+# Length of the stack at the start of a traversal: the two roots.
 ROOTS = np.int64(2)
 
 
 class Bounds(NamedTuple):
-    """Lower and upper corners in m, in the axes of the first surface: nodes (n, 6) of the second's tree, and triangles (t, 6)
-    in its order; found: (n,) for which nodes, and the triangles of which leaves, they are known."""
+    """Lower and upper corners in the frame of the first surface [m].
+
+    nodes: (n, 6) of the second surface's nodes. triangles: (t, 6) of its triangles, in the order of its tree.
+    found: (n,) True if the bounds of a node, and for a leaf those of its triangles, are known.
+    """
 
     nodes: NDArray[np.float64]
     triangles: NDArray[np.float64]
@@ -37,7 +40,7 @@ class Bounds(NamedTuple):
 
 @inlined_kernel
 def write_triangle_bounds(vertices, triangle, box):
-    """The bounds of a triangle, into box (6,)."""
+    """Write the bounds of a triangle to box (6,)."""
     for k in range(3):
         p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
         box[k], box[3 + k] = min(p, q, r), max(p, q, r)
@@ -45,7 +48,7 @@ def write_triangle_bounds(vertices, triangle, box):
 
 @leaf_kernel
 def write_node_bounds(pair, bounds, node):
-    """Writes the bounds of a node of the second surface, and those of its triangles if it is a leaf."""
+    """Write the bounds of a node of the second surface, and for a leaf those of its triangles."""
     b, turn, shift = pair.second, pair.query.turn, pair.query.shift
     box = bounds.nodes[node]
     for i in range(3):
@@ -62,7 +65,7 @@ def write_node_bounds(pair, bounds, node):
 
 @inlined_kernel
 def bounds_apart(one, other, limit):
-    """Whether bounds (6,) are farther apart than the limit along an axis."""
+    """Return True if two boxes (6,) are farther apart along an axis than a limit [m]."""
     return (
         one[0] > other[3] + limit
         or one[3] < other[0] - limit
@@ -75,12 +78,14 @@ def bounds_apart(one, other, limit):
 
 @leaf_kernel
 def traverse(table, query, bounds, box, size, rows, count):
-    """Goes on with a walk of two trees from the pairs of nodes on the stack, so many numbers deep, and writes the pairs of
-    triangles whose boxes come within the limit into rows (., 2) from a count on: (size of the stack, count). box: (6,) for
-    work.
+    """Continue a traversal from the pairs of nodes on the stack, and write pairs of triangles whose boxes are within the limit.
 
-    It stops where there may be no room for those of two leaves. Which node is opened depends on the trees alone, so the order
-    of what is found does not depend on where the surfaces are, nor on what a walk begins with.
+    The traversal stops if `rows` may be too small for two more leaves. The node to open is chosen by the trees alone, so the
+    order of the pairs does not depend on the poses.
+
+    box: (6,) work array. size: length of the stack. rows: (m, 2) output, filled from row `count` on.
+
+    Returns the new length of the stack and the new count.
     """
     pair, stack = pair_of(table, query), query.stack
     a, b, limit = pair.first, pair.second, query.limit
@@ -115,7 +120,7 @@ def traverse(table, query, bounds, box, size, rows, count):
 
 @kernel_part
 def nearby_pairs(table, query):
-    """Pairs of triangles whose boxes come within the limit: rows (k, 2)."""
+    """Return the pairs (k, 2) of triangles whose boxes are within the limit of the query."""
     t = query.second
     nodes, triangles = table.first_node[t + 1] - table.first_node[t], table.first_triangle[t + 1] - table.first_triangle[t]
     bounds, box = Bounds(np.empty((nodes, 6)), np.empty((triangles, 6)), np.zeros(nodes, np.bool_)), np.empty(6)
@@ -132,7 +137,7 @@ def nearby_pairs(table, query):
 
 @leaf_kernel
 def write_pairs_within(table, query, limit, rows, out):
-    """Writes the rows of `within` into out (k, 2), and returns how many there are."""
+    """Write the pairs of `pairs_within` to out (k, 2), and return their number."""
     pair = pair_of(table, query)
     a, b, count = pair.first, pair.second, 0
     for row in range(len(rows)):
@@ -148,6 +153,6 @@ def write_pairs_within(table, query, limit, rows, out):
 
 @inner_kernel
 def pairs_within(table, query, limit, rows):
-    """Rows (k, 2) of triangles without those whose planes keep all their features farther apart than a limit in m."""
+    """Return the pairs (k, 2) without those whose planes prove that all their features are farther apart than a limit [m]."""
     out = np.empty((len(rows), 2), np.int64)
     return out[: write_pairs_within(table, query, limit, rows, out)]

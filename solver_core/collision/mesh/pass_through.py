@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ways out for surfaces that pass right through each other, as a rod through a plate.
+"""Exit translations for surfaces that pass through each other, such as a rod through a plate.
 
-What two solids share is bounded by curves, and the sum of their area vectors (`intersection_curves`) is how fast it shrinks.
-Around a rod in a plate there are two, one on each side, that cancel: no small motion lessens the overlap. Then the way out is
-the shortest of those that end it: out of the face that a curve lies in, until all of the body that passes through is beyond
-that face; or along an axis of either body, until nothing of one is beside anything of the other.
+The common volume of two solids is bounded by curves, and the sum of their area vectors (`intersection_curves`) is its gradient.
+A rod in a plate has two curves, one on each side of the plate, whose area vectors cancel: no small motion reduces the overlap.
+The shortest translation that ends the overlap is then used. Candidates are the normal of the face in which a curve lies, until
+the other body is entirely in front of that face, and the axes of both bodies, until their projections are disjoint.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ __all__ = [
 
 
 class EndsByEdge(NamedTuple):
-    """Ends of crossings, numbered through, by the edges that they lie on: order (2 k,), those of an edge together; begin (2 k,)
-    where those of each one's edge begin."""
+    """The ends of intersection segments, grouped by the edge on which they lie.
+
+    order: (2 k,) ends, those on one edge consecutive. begin: (2 k,) for each end, the position of its group in `order`.
+    """
 
     order: NDArray[np.int64]
     begin: NDArray[np.int64]
@@ -42,7 +44,7 @@ class EndsByEdge(NamedTuple):
 
 @inner_kernel
 def ends_by_edge(keys):
-    """The `EdgeEnds` of crossings, keys (k, 2, 3) as in `crossing`."""
+    """Return the `EndsByEdge` of k intersection segments. keys: (k, 2, 3) as in `intersect_triangles`."""
     edge = np.empty(2 * len(keys), np.int64)
     for number in range(len(edge)):
         key = keys[number // 2, number % 2]
@@ -57,15 +59,19 @@ def ends_by_edge(keys):
 
 @inlined_kernel
 def face_normal(pair, key):
-    """Of the face that an edge passes through, key (3,) as in `crossing`."""
+    """Return the normal of the face through which an edge passes. key: (3,) as in `intersect_triangles`."""
     of_first = key[0] == 1
     return direction_to_pair(pair, not of_first, surface_of(pair, not of_first).surface.normals[key[2]])
 
 
 @leaf_kernel
 def inner_edge_end(pair, ends, keys, by_edge, row, end):
-    """Where the part of an edge inside of the other solid ends that begins at an end of a crossing: at an end of another one,
-    (its row, 0 or 1), where it passes out again; else at its vertex, (the vertex, -1). on_edges: `edge_ends` of the keys."""
+    """Find the other end of the part of an edge that is inside the other solid.
+
+    row, end: intersection segment and its end, at which the part starts.
+
+    Returns the row and end of the segment where the edge leaves the solid again; or its vertex and -1 if the edge ends inside.
+    """
     of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
     own = surface_of(pair, of_first)
     edges = own.surface.edges
@@ -88,10 +94,10 @@ def inner_edge_end(pair, ends, keys, by_edge, row, end):
 
 @leaf_kernel
 def union_overlaps(table, query, ends, keys, by_edge, curve, parent, pierced):
-    """Joins curves, and the vertices of both surfaces, that are connected along edges within the other solid.
+    """Join curves, and vertices of both surfaces, that edges connect inside the other solid.
 
-    parent: (crossings + vertices,) union-find; pierced: (edges,) which pass through the other surface; the first surface's
-    come first.
+    parent: (segments + vertices,) disjoint sets. pierced: (edges,) output, edges that pass through the other surface; those of
+        the first surface come first.
     """
     pair = pair_of(table, query)
     count = len(keys)
@@ -118,7 +124,7 @@ def union_overlaps(table, query, ends, keys, by_edge, curve, parent, pierced):
 
 @kernel_part
 def label_overlaps(table, query, ends, keys, by_edge, curve):
-    """(k,) for each crossing the overlap that its curve bounds, numbered by one of its crossings. Of two solids."""
+    """Return the overlap (k,) of each intersection segment of two solids, as the index of one of its segments."""
     s, t = query.first, query.second
     vertices = table.first_vertex[s + 1] - table.first_vertex[s] + table.first_vertex[t + 1] - table.first_vertex[t]
     edges = table.first_edge[s + 1] - table.first_edge[s] + table.first_edge[t + 1] - table.first_edge[t]
@@ -129,7 +135,7 @@ def label_overlaps(table, query, ends, keys, by_edge, curve):
 
 @leaf_kernel
 def projection_range(vertices, direction):
-    """How far the vertices reach along a direction: (least, most)."""
+    """Return the smallest and largest component of the vertices along a direction [m]."""
     least, most = np.inf, -np.inf
     for v in range(len(vertices)):
         along = dot(direction, vec(vertices, v))
@@ -139,7 +145,7 @@ def projection_range(vertices, direction):
 
 @leaf_kernel
 def keep_shorter(shortest, direction, length):
-    """Writes a direction and a length into the way (4,) if that is longer."""
+    """Write a direction and a length [m] to shortest (4,) if the length is smaller."""
     if length < shortest[3]:
         shortest[0], shortest[1], shortest[2] = direction
         shortest[3] = length
@@ -147,8 +153,9 @@ def keep_shorter(shortest, direction, length):
 
 @leaf_kernel
 def min_exit_along_axes(pair, shortest):
-    """Takes an axis of either surface for the way (4,) of the second one out of the first, direction and length, if it is
-    shorter."""
+    """Shorten shortest (4,) by the axes of both surfaces: direction and length of the second surface's translation out of the
+    first.
+    """
     for axis in range(6):
         k = axis % 3
         direction = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
@@ -162,9 +169,11 @@ def min_exit_along_axes(pair, shortest):
 
 @kernel_part
 def min_exit_of_curve(pair, ends, keys, curve, curve_id, normal, shortest):
-    """Takes the normal of a curve, from the first surface to the second, for the way (4,) out if it is shorter.
+    """Shorten shortest (4,), the exit translation, by the normal of a curve.
 
-    The curve lies in a face of one body, and round about the other one, which has to come out of that face.
+    The curve lies in a face of one body and around the other body, which has to leave through that face.
+
+    normal: unit vector from the first surface to the second.
     """
     of_first = of_second = level = 0.0
     count = 0
@@ -190,7 +199,7 @@ def min_exit_of_curve(pair, ends, keys, curve, curve_id, normal, shortest):
 
 @leaf_kernel
 def pierces(pair, ends, keys, row):
-    """Whether a crossing is more than a touch: it has a length, and its edges reach some way to both sides of the faces."""
+    """Return True if an intersection is more than a touch: it has a length, and its edges extend to both sides of the faces."""
     tolerance = max(pair.first.tolerance, pair.second.tolerance)
     is_segment = keys[row, 0, 2] == keys[row, 1, 2] and keys[row, 0, 1] == keys[row, 1, 1]
     if not is_segment and distance2(vec(ends[row], SECOND_END), vec(ends[row], FIRST_END)) <= tolerance * tolerance:
@@ -207,8 +216,10 @@ def pierces(pair, ends, keys, row):
 
 @kernel_part
 def min_exit_of_face(pair, point, f, shortest):
-    """Takes the normal of a triangle of the first surface for the way (4,) of the second one out, which passes through it at
-    the point, if it is shorter; of a sheet's either way."""
+    """Shorten shortest (4,), the exit translation of the second surface, by the normal of triangle f of the first one.
+
+    point: where the second surface passes through the triangle [m]. Both directions count for a sheet.
+    """
     normal = vec(pair.first.normals, f)
     level = dot(normal, point)
     low, high = projection_range(pair.query.vertices_second, normal)
