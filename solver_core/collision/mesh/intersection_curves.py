@@ -44,10 +44,6 @@ FACE_KEY_STRIDE = 1 << 30
 OPPOSED = -0.5
 # The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, or of the product of
 # depth and length of the curves if that is less. The product covers two rings on each other, which overlap between two circles.
-# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, and of the product of depth
-# and length. The product covers two rings that lie on each other, which overlap between two circles.
-# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, and of the product of depth
-# and length. The product covers two rings that lie on each other, which overlap between two circles.
 CANCELLATION_RATIO = 0.3
 # In tolerances of the surfaces: no deeper overlap counts as a passage.
 SHALLOW_IN_TOLERANCES = 10.0
