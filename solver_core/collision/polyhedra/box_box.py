@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of two boxes: those of `hull_hull.hull_contacts`, found by what only boxes have.
+"""Contacts of two boxes. They are those of `hull_hull.hull_contacts`, computed faster.
 
-The faces of a box are parallel in pairs, so fifteen axes decide, three normals of each box and nine cross products of edges,
-each with a separation in closed form: |p . n| - sum a_i |n_i| - sum b_j |n . R_j|, where p is the second box's place, R_j are
-its axes, and a and b half the sizes. Where a normal decides, `box_face` has the contacts.
+The faces of a box are parallel in pairs, so fifteen axes suffice: three normals of each box and nine cross products of edges.
+Each separation has a closed form, |p . n| - sum a_i |n_i| - sum b_j |n . R_j|, where p is the center of the second box, R_j are
+its axes, and a and b are the half sizes. If a normal decides, `box_face` finds the contacts.
 
-What the axes do not decide, closest points elsewhere than on a face or between crossing edges, and touching along several axes
-about equally, is left to the general way.
+The general kernel handles two cases: closest points that are neither on a face nor between crossing edges, and touching boxes
+that several axes separate about equally.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AXES = X, Y, Z
 
 @inlined_kernel
 def best_face(separation_x, separation_y, separation_z, x, y, z):
-    """The largest of three separations along axes, which axis, and whether the other box is on its upper side."""
+    """Return the largest of three separations along axes [m], its axis, and whether the other box is on the upper side."""
     if separation_x >= separation_y and separation_x >= separation_z:
         return separation_x, 0, x > 0.0
     return (separation_y, 1, y > 0.0) if separation_y >= separation_z else (separation_z, 2, z > 0.0)
@@ -42,7 +42,7 @@ def best_face(separation_x, separation_y, separation_z, x, y, z):
 
 @inlined_kernel
 def center_offsets(layout):
-    """From the centre of a to that of b, in the frame of a and in that of b: six numbers, m."""
+    """Return the offset from the center of a to that of b [m], three numbers in the frame of a and three in that of b."""
     px, py, pz = layout[OFFSET], layout[OFFSET + 1], layout[OFFSET + 2]
     qx = layout[0] * px + layout[3] * py + layout[6] * pz
     qy = layout[1] * px + layout[4] * py + layout[7] * pz
@@ -52,7 +52,7 @@ def center_offsets(layout):
 
 @inlined_kernel
 def face_separations(layout):
-    """The best face of a and that of b, each as in `best_face`."""
+    """Return the best face of a and the best face of b, each as in `best_face`."""
     px, py, pz, qx, qy, qz = center_offsets(layout)
     ax, ay, az = layout[HALF_A], layout[HALF_A + 1], layout[HALF_A + 2]
     bx, by, bz = layout[HALF_B], layout[HALF_B + 1], layout[HALF_B + 2]
@@ -77,33 +77,35 @@ def face_separations(layout):
 
 @inlined_kernel
 def axis_of_b(layout, k):
-    """Axis k of b in the frame of a."""
+    """Return axis k of b in the frame of a."""
     return layout[B_IN_A + k], layout[B_IN_A + 3 + k], layout[B_IN_A + 6 + k]
 
 
 @inlined_kernel
 def toward_b(layout, axis):
-    """The axis, or its negative, that leads from a to b."""
+    """Return an axis, or its negative, so that it points from a to b."""
     along = dot(axis, (layout[OFFSET], layout[OFFSET + 1], layout[OFFSET + 2]))
     return axis if along >= 0.0 else negative(axis)
 
 
 @kernel_part
 def normal_of_face(layout, of_a, face_a, face_b):
-    """The normal of a face of one box, a or else b, from a to b."""
+    """Return the normal of a face from a to b. of_a: True for the face across axis face_a of a, False for face_b of b."""
     return toward_b(layout, AXES[face_a] if of_a else axis_of_b(layout, face_b))
 
 
 @kernel_part
 def normal_of_edges(layout, i, j):
-    """The unit cross product of edges along axis i of a and axis j of b, from a to b."""
+    """Return the unit cross product of axis i of a and axis j of b, from a to b."""
     normal = cross(AXES[i], axis_of_b(layout, j))
     return toward_b(layout, divided(normal, norm(normal)))
 
 
 @inlined_kernel
 def edge_axis(layout, floor):
-    """Largest separation over the floor along cross products of edges, (separation, axis of a, axis of b), with -1 for none."""
+    """Return the largest separation above `floor` along cross products of edges [m], and the axes of a and b, or -1 for
+    none.
+    """
     separation = floor
     best_i = -1
     best_j = -1
@@ -111,18 +113,18 @@ def edge_axis(layout, floor):
         k = i + 1 if i < 2 else 0
         m = 3 - i - k
         for j in range(3):
-            # n = e_i x R_j has the components -R_mj and R_kj
+            # n = e_i x R_j has the components -R_mj and R_kj.
             x, y = layout[B_IN_A + 3 * m + j], layout[B_IN_A + 3 * k + j]
             jk = j + 1 if j < 2 else 0
             jm = 3 - j - jk
-            # n . R_jk and n . R_jm are, up to their signs, R_i,jm and R_i,jk
+            # n . R_jk and n . R_jm are R_i,jm and R_i,jk, up to their signs.
             along = abs(layout[OFFSET + m] * y - layout[OFFSET + k] * x)
             along -= layout[HALF_A + k] * abs(x) + layout[HALF_A + m] * abs(y)
             along -= layout[HALF_B + jk] * abs(layout[B_IN_A + 3 * i + jm]) + layout[HALF_B + jm] * abs(
                 layout[B_IN_A + 3 * i + jk]
             )
             norm2 = x * x + y * y
-            # the axis is no longer than one, so that a separation below zero only falls when it is made one
+            # The axis is no longer than one, so normalization can only decrease a negative separation.
             if (along <= separation and separation <= 0.0) or norm2 <= PARALLEL:
                 continue
             along /= np.sqrt(norm2)
@@ -135,11 +137,13 @@ def edge_axis(layout, floor):
 
 @inlined_kernel
 def crossing_of_edges(pair, i, j, gap):
-    """The edges along axis i of a and axis j of b that are nearest along their cross product, and their gap along it.
+    """Write the contact of the edges along axis i of a and axis j of b that are nearest along their cross product.
 
-    Writes the contact of their closest points into the manifold's first row, and returns (distance of the edges, whether both
-    points are inside of the edges by more than merge and the edges far from parallel, the near faces: of a the axis, its side,
-    of b the same). A face is near whose normal is within NEAR_FACE of the cross product; the axis is -1 where there is none.
+    The contact goes to the first row of the manifold. gap: separation along the cross product [m].
+
+    Returns the distance of the edges [m]; whether both points are farther than the merge distance from the ends and the edges
+    are far from parallel; and the near face of a and then of b, each as its axis and whether it is the upper one. A face is
+    near if its normal is within NEAR_FACE_COSINE of the cross product. The axis is -1 if there is none.
     """
     layout, manifold = pair.layout, pair.manifold
     merge = MERGE_RATIO * pair.scale
@@ -153,7 +157,7 @@ def crossing_of_edges(pair, i, j, gap):
     if nk * layout[OFFSET + k] + nm * layout[OFFSET + m] < 0.0:
         length = -length
     nk, nm = nk / length, nm / length
-    # all in the axes of a, taken in the order i, k, m
+    # All vectors are in the axes of a, in the order i, k, m.
     along_k = nk * layout[B_IN_A + 3 * k + jk] + nm * layout[B_IN_A + 3 * m + jk]
     along_m = nk * layout[B_IN_A + 3 * k + jm] + nm * layout[B_IN_A + 3 * m + jm]
     ai, ak, am = layout[HALF_A + i], layout[HALF_A + k], layout[HALF_A + m]
@@ -202,10 +206,12 @@ def crossing_of_edges(pair, i, j, gap):
 
 @inlined_kernel
 def edge_contacts_of_boxes(pair, separation, i, j, near_faces):
-    """Contacts where edges along axis i of a and axis j of b have the largest separation: (count, whether in the frame of b).
+    """Find the contacts where edges along axis i of a and axis j of b have the largest separation [m].
 
-    The count is 0 where the edges do not meet across it, and UNDECIDED where there may be other contacts as near. near_faces:
-    whether a face that is nearly as good comes first.
+    near_faces: True to use a face that is nearly as good instead.
+
+    Returns the number of contacts, and whether they are in the frame of b. The number is 0 if the edges do not touch along the
+    axis, and UNDECIDED if other contacts may be as near.
     """
     if i < 0:
         return 0, False
@@ -232,9 +238,12 @@ def edge_contacts_of_boxes(pair, separation, i, j, near_faces):
 
 @kernel_part
 def has_another_axis(pair, normal, separation):
-    """Whether an axis besides the best one, with its normal and separation, separates boxes that touch about equally.
+    """Return True if a second axis separates two touching boxes about as well as the best one.
 
-    As `several_axes.normal_between` finds it: pressed into each other along the normal, they overlap less along the other one.
+    The test is that of `several_axes.wedge_normal`: after a translation into each other along the best normal, the boxes
+    overlap less along another axis.
+
+    normal, separation: the best axis and the separation along it [m].
     """
     layout = pair.layout
     margin = inset_margin(separation, pair.scale)
@@ -251,11 +260,14 @@ def has_another_axis(pair, normal, separation):
 
 @leaf_kernel
 def box_contacts(pair):
-    """Collects the contacts of two boxes with gaps up to the limit: (how many or UNDECIDED, whether in the frame of b)."""
+    """Find the contacts of two boxes with gaps up to the limit.
+
+    Returns their number, or UNDECIDED, and whether they are in the frame of b.
+    """
     layout, limit, scale, noise = pair.layout, pair.limit, pair.scale, pair.noise
     (separation_a, face_a, upper_a), (separation_b, face_b, upper_b) = face_separations(layout)
     separation = max(separation_a, separation_b)
-    # along the line of the centres, of any length
+    # Separation along the line of the centers, which is not normalized.
     px, py, pz, qx, qy, qz = center_offsets(layout)
     ax, ay, az = layout[HALF_A], layout[HALF_A + 1], layout[HALF_A + 2]
     bx, by, bz = layout[HALF_B], layout[HALF_B + 1], layout[HALF_B + 2]
@@ -291,7 +303,7 @@ def box_contacts(pair):
         k, upper = (face_a, upper_a) if of_a else (face_b, upper_b)
         count, smallest = box_face_contacts(pair, of_a, k, upper)
         if apart:
-            # The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
+            # The distance is between the separation and the smallest gap. This bounds the angle to the closest direction.
             resting = separation <= RESTING_GAP_RATIO * scale or smallest <= separation + noise
             accepted = resting and smallest * NEAR_FACE_COSINE <= separation
         else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of a face of one box with the other one, found without polygons.
+"""Contacts of a face of one box with the other box, without polygon clipping.
 
-The face is a rectangle, and the other box touches it with corners over the rectangle, with edges that cross its sides, and with
-faces over its corners: each is looked for by itself.
+The face is a rectangle. The other box touches it with corners over the rectangle, with edges that cross its sides, and with
+faces over its corners. Each kind is found separately.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from .hull_pair import CLIP_TOLERANCE, MERGE_RATIO
 
 __all__ = ["box_face_contacts"]
 
-# Of an edge's half length: how far past its end a crossing counts, so that rounding loses none at a corner.
+# Relative to the half length of an edge: how far past its end a crossing still counts, so that rounding loses none at a corner.
 PAST_END_RATIO = 1e-12
-# Instead of infinity where an edge does not lean at all.
+# Replaces the infinite reciprocal of a zero component.
 HUGE_RECIPROCAL = 1e300
 
 
 class BoxFace(NamedTuple):
-    """A face of one box, a or else b, and the other one over it; (u, v) are places in the face, from its middle.
+    """A face of one box, and the other box over it. Coordinates (u, v) in the face are relative to its center.
 
-    k: the axis across it, on its upper or its lower side; half_u, half_v: m, half of its sides; tolerance: m, what is beside it
-    by no more counts as over it. The other one's centre is at (x, y) and at the height `middle`, and its lowest corner at
-    `lowest`. facing: bit j is set where its lower face across its axis j looks at this one.
+    of_a: True for a face of a. k: axis across the face. u, v: the other two axes. upper: True for the face at the upper bound.
+    half_u, half_v: half sizes of the face [m]. tolerance: points outside by no more count as over the face [m].
+    x, y, middle: center of the other box in the face, and its height [m]. lowest: height of its lowest corner [m].
+    facing: bit j is set if the lower face of the other box across its axis j faces this face.
     """
 
     of_a: bool
@@ -51,7 +52,9 @@ class BoxFace(NamedTuple):
 
 @inlined_kernel
 def write_face_contact(manifold, slot, x, y, gap, feature):
-    """Writes a row of the manifold: a place in a face in the point's first two numbers, and no normal yet."""
+    """Write a row of the manifold. The first two coordinates of the point are those in the face [m]; the normal is not
+    written.
+    """
     manifold.point[slot, 0], manifold.point[slot, 1] = x, y
     manifold.gap[slot] = gap
     manifold.feature[slot] = feature
@@ -59,7 +62,7 @@ def write_face_contact(manifold, slot, x, y, gap, feature):
 
 @kernel_part
 def merge_close(manifold, count, merge):
-    """Of points nearer than merge the deeper one stays, with equal gaps that of the first features, as in `add_contact`."""
+    """Merge contacts within the merge distance [m], and return the new count. The deeper one is kept, as in `add_contact`."""
     kept = 0
     noise = 1e-3 * merge
     for slot in range(count):
@@ -80,10 +83,10 @@ def merge_close(manifold, count, merge):
 
 @kernel_part
 def face_view(pair, of_a, k, upper):
-    """The `BoxFace` across axis k of one box, upper or lower; writes the other box's half edges, each taken downwards.
+    """Return the `BoxFace` across axis k of one box, and write the half edges of the other box, each pointing down.
 
-    Their rows in lean (3, 6): (u, v) of the half edge, how far it leads down, 1 / u, 1 / v, and 1 if it leads along its own
-    axis, else -1. So the lowest corner of the other box is at its centre plus all three of them.
+    The rows of half_edges (3, 6) have the coordinates (u, v) of the half edge, its descent, 1 / u, 1 / v, and 1.0 if it points
+    along its own axis, else -1.0. So the lowest corner of the other box is its center plus all three half edges.
     """
     layout, half_edges = pair.layout, pair.half_edges
     u = k + 1 if k < 2 else 0
@@ -117,12 +120,12 @@ def face_view(pair, of_a, k, upper):
 
 @kernel_part
 def append_corners_over_face(pair, face):
-    """Notes the other box's corners over the face: the count."""
+    """Append the corners of the other box over the face, and return their number."""
     half_edges, facing = pair.half_edges, face.facing
     number = FACE[face.k, int(face.upper)]
     room_u, room_v = face.half_u + face.tolerance, face.half_v + face.tolerance
     count = 0
-    # A digit of `up` for each edge taken upwards; the uppermost corner is on no lower face.
+    # Each bit of `up` reverses one half edge. The uppermost corner, with all bits set, is on no lower face.
     for up in range(7):
         if (up & facing) == facing:
             continue
@@ -143,7 +146,7 @@ def append_corners_over_face(pair, face):
 
 @kernel_part
 def append_edge_crossings(pair, face, count):
-    """Notes where the other box's edges cross the sides of the face: the count."""
+    """Append the points where edges of the other box cross the sides of the face, and return the new count."""
     half_edges, facing, limit, tolerance = pair.half_edges, face.facing, pair.limit, face.tolerance
     room_u, room_v = face.half_u + tolerance, face.half_v + tolerance
     for i in range(3):
@@ -169,7 +172,7 @@ def append_edge_crossings(pair, face, count):
                 if abs(t) > 1.0 + PAST_END_RATIO or height - t * gw > limit:
                     continue
                 over_u = enter_u >= enter_v if end == 0 else leave_u <= leave_v
-                # The sides themselves are crossed a little farther in.
+                # The clipping rectangle is larger by the tolerance, so move the crossing inward to the side itself.
                 inwards = tolerance * abs(per_u if over_u else per_v)
                 t = min(t + inwards, min(leave, 1.0)) if end == 0 else max(t - inwards, max(enter, -1.0))
                 x_of, y_of, gap = x + t * gu, y + t * gv, height - t * gw
@@ -186,9 +189,9 @@ def append_edge_crossings(pair, face, count):
 
 @kernel_part
 def append_face_corners(pair, face, count):
-    """Notes the corners of the face under faces of the other box: the count.
+    """Append the corners of the face under faces of the other box, and return the new count.
 
-    Under the one that is highest there, for the box lies above all planes of its lower faces.
+    The other box lies above the planes of all its lower faces, so the highest of these planes at a corner gives the gap.
     """
     half_edges, tolerance = pair.half_edges, face.tolerance
     other = HALF_B if face.of_a else HALF_A
@@ -223,7 +226,12 @@ def append_face_corners(pair, face, count):
 
 @leaf_kernel
 def box_face_contacts(pair, of_a, k, upper):
-    """Contacts with the upper or lower face across axis k of one box, a or else b: (count, smallest gap)."""
+    """Find the contacts with the face across axis k of one box.
+
+    of_a: True for a face of a. upper: True for the face at the upper bound.
+
+    Returns their number and the smallest gap [m].
+    """
     layout, manifold = pair.layout, pair.manifold
     face = face_view(pair, of_a, k, upper)
     if face.lowest > pair.limit:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Exact closest points where no face is closest: over pairs of edges, which have the vertices as their ends.
-
-Two disjoint polyhedra are closest at a vertex over a face, which the face normals find, or at points of two edges. Edges too
-far behind a separating axis to be closer than what is known already are left out, so that few pairs of edges are left.
-"""
+"""Closest points of two segments, and the closest edges of two polyhedra (Ericson 2005, 5.1.9)."""
 
 from __future__ import annotations
 
@@ -17,16 +13,19 @@ from .hull_pair import EDGE_DATA, EDGE_START, EDGE_VECTOR
 
 __all__ = ["EdgePoints", "closest_edge_points", "closest_edges", "midpoint_between", "segment_parameters", "vector_between"]
 
-# Squared sines of two segments: up to the first the equations for their closest points have no solution, up to the second one
-# that has lost its digits.
+# Squared sines of the angle between two segments. Up to the first, the equations for the closest points count as singular.
+# Up to the second, their solution has lost digits.
 UNSOLVABLE = 1e-14
 ILL_CONDITIONED = 1e-6
-# Relative: two pairs of edges are equally near.
+# Relative difference of squared distances up to which two pairs of edges are equally near.
 SAME_PAIR = 1e-12
 
 
 class EdgePoints(NamedTuple):
-    """The points at s in [0, 1] of an edge of a and at t of one of b, and their distance in m; edges are -1 for none."""
+    """The point at parameter s in [0, 1] of an edge of a, the point at t of an edge of b, and their distance [m].
+
+    The edges are -1 if there are none.
+    """
 
     distance: float
     edge_a: int
@@ -37,13 +36,16 @@ class EdgePoints(NamedTuple):
 
 @leaf_kernel
 def clamped(value):
-    """To between 0 and 1."""
+    """Clamp a value to [0, 1]."""
     return min(max(value, 0.0), 1.0)
 
 
 @inlined_kernel
 def segment_parameters(p, d, q, e):
-    """Closest points p + s d and q + t e of two segments, of any length: (s in [0, 1], t in [0, 1], squared distance)."""
+    """Find the closest points p + s d and q + t e of two segments, which may be degenerate.
+
+    Returns s and t in [0, 1], and the squared distance [m^2].
+    """
     r = sub(p, q)
     dd, ee, de, dr, er = norm2(d), norm2(e), dot(d, e), dot(d, r), dot(e, r)
     determinant = dd * ee - de * de
@@ -52,7 +54,7 @@ def segment_parameters(p, d, q, e):
     s = clamped((de * t - dr) / dd) if dd > 0.0 else 0.0
     squared = norm2(advanced(advanced(r, s, d), -t, e))
     if determinant <= ILL_CONDITIONED * dd * ee and dd > 0.0 and ee > 0.0:
-        # The ends have not.
+        # The solutions at the ends keep their digits.
         for end in range(4):
             if end < 2:
                 other_s = float(end)
@@ -68,7 +70,7 @@ def segment_parameters(p, d, q, e):
 
 @inlined_kernel
 def closest_edge_points(pair, edge_a, edge_b):
-    """The closest points of two edges: (s, t, squared distance)."""
+    """Find the closest points of two edges. Returns s, t and the squared distance [m^2], as `segment_parameters` does."""
     p, q = vec(pair.a.vertices, pair.a.edges[edge_a, 0]), vec(pair.b.vertices, pair.b.edges[edge_b, 0])
     d = sub(vec(pair.a.vertices, pair.a.edges[edge_a, 1]), p)
     e = sub(vec(pair.b.vertices, pair.b.edges[edge_b, 1]), q)
@@ -77,14 +79,14 @@ def closest_edge_points(pair, edge_a, edge_b):
 
 @inlined_kernel
 def weighted_ends(body, edge, parameter):
-    """The two terms of the point of an edge at a parameter."""
+    """Return the two terms of the point of an edge at a parameter."""
     start, end = vec(body.vertices, body.edges[edge, 0]), vec(body.vertices, body.edges[edge, 1])
     return scaled(1.0 - parameter, start), scaled(parameter, end)
 
 
 @kernel_part
 def midpoint_between(pair, points):
-    """Midpoint of two points of edges."""
+    """Return the midpoint of the two points of `EdgePoints` [m]."""
     p, q = weighted_ends(pair.a, points.edge_a, points.s)
     u, v = weighted_ends(pair.b, points.edge_b, points.t)
     return scaled(0.5, add(add(add(p, q), u), v))
@@ -92,7 +94,7 @@ def midpoint_between(pair, points):
 
 @inlined_kernel
 def vector_between(pair, points):
-    """The way from the point of a's edge to that of b's."""
+    """Return the vector from the point on the edge of a to the point on the edge of b [m]."""
     p, q = weighted_ends(pair.a, points.edge_a, points.s)
     u, v = weighted_ends(pair.b, points.edge_b, points.t)
     return sub(sub(add(u, v), p), q)
@@ -100,7 +102,7 @@ def vector_between(pair, points):
 
 @inlined_kernel
 def write_heights(body, axis, heights):
-    """Writes the components of the vertices along an axis, and returns the highest one."""
+    """Write the components of the vertices along an axis, and return the largest [m]."""
     highest = -np.inf
     for i in range(len(body.vertices)):
         heights[i] = dot(axis, vec(body.vertices, i))
@@ -110,12 +112,12 @@ def write_heights(body, axis, heights):
 
 @leaf_kernel
 def closest_edges(pair, limit, axis, separation):
-    """The `EdgePoints` of the edges that are closest, none beyond the limit.
+    """Return the `EdgePoints` of the closest edges within the limit.
 
-    axis: one that separates a from b with its separation, or zero with separation 0 when none is known.
+    axis: separates a from b with the given separation [m]; or zero, with separation 0, if no separating axis is known.
     """
     a, b, edges, heights = pair.a, pair.b, pair.work.edges, pair.work.heights
-    # The highest of a and the lowest of b along the axis; depths are measured back from there.
+    # Depths are measured from the highest point of a and the lowest point of b along the axis.
     top = write_heights(a, axis, heights)
     bottom = top + separation
     band = limit - separation
@@ -149,7 +151,7 @@ def closest_edges(pair, limit, axis, separation):
             if depth + edge[EDGE_DATA, 1] > band:
                 continue
             s, t, candidate = segment_parameters(start, direction, vec(edge, EDGE_START), vec(edge, EDGE_VECTOR))
-            # A tie goes to the first pair, and rounding must not decide what a tie is.
+            # In a tie the first pair is kept. The tolerance keeps rounding from deciding.
             if candidate < squared * (1.0 - SAME_PAIR) or (best_a < 0 and candidate <= squared):
                 squared = candidate
                 best_a, best_s = i, s
