@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Narrow phase: the manifold of one pair of convex cores.
+"""Narrow phase: the contact manifold of two convex cores.
 
-Apart, the normal is the closest direction, unless a face looks that way within NEAR_FACE: then the face's normal serves, with a
-gap per vertex of the clipped faces, for that is what a resting contact is. Farther apart than bodies rest, the closest points
-are a contact too. Overlapping, it is the axis of least penetration;
-where several axes separate them about equally, the normal between these (`several_axes`).
-Where two choices are equal up to noise a fixed order decides (a face before an edge, the first body's before the second's), so
-that the manifold of bodies at rest is the same in every step.
+If the cores are separated, the normal is the closest direction. If the normal of a face is within NEAR_FACE_COSINE of it, the
+normal is that of the face, with one gap per vertex of the clipped faces; resting contacts are of this kind. At larger distances
+than those of resting bodies, the closest points are a contact too. If the cores overlap, the normal is the axis of least
+penetration. If several axes separate them about equally, it is the normal between these (`several_axes`).
+
+Choices that are equal up to rounding follow a fixed order: a face before an edge, and the first body before the second. So the
+manifold of bodies at rest is the same in each step.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from .several_axes import inset_margin, may_have_tied_axes, wedge_normal
 
 __all__ = ["hull_contacts"]
 
-# Of an edge's length: closest points farther than this from its ends are not those of a neighbouring edge.
+# Relative to the length of an edge: closest points farther than this from its ends do not belong to a neighboring edge.
 END_FRACTION = 1e-4
-# In margins: so far apart, features that coincide up to the margin are closest about along the normal.
+# In margins: at this distance, features that coincide up to a margin are closest in about the direction of the normal.
 SEPARATION_IN_MARGINS = 4.0
 
 
 @inlined_kernel
 def face_along(body, axis):
-    """The face whose normal is within NEAR_FACE of an axis, -1 when there is none."""
+    """Return the face whose normal is within NEAR_FACE_COSINE of an axis, or -1."""
     best = -1
     best_cosine = NEAR_FACE_COSINE
     for f in range(len(body.planes)):
@@ -62,7 +63,9 @@ def face_along(body, axis):
 
 @inlined_kernel
 def near_face_contacts(pair, axis, bound):
-    """Contacts with a face whose normal is near the axis from a to b: the count, 0 if no gap is below the bound."""
+    """Find the contacts with a face whose normal is near the axis from a to b. Returns their number, 0 if no gap is below the
+    bound [m].
+    """
     near_a, near_b = face_along(pair.a, axis), face_along(pair.b, negative(axis))
     if near_a < 0 and near_b < 0:
         return 0
@@ -71,7 +74,10 @@ def near_face_contacts(pair, axis, bound):
 
 @leaf_kernel
 def first_face_contacts(pair, face_a, face_b, bound):
-    """Contacts with the face of a, else with that of b (-1: none), that has a gap below the bound: the count, 0 if neither."""
+    """Find the contacts with the face of a, else with that of b, that has a gap below the bound [m].
+
+    face_a, face_b: the faces, or -1. Returns the number of contacts, 0 if neither face has such a gap.
+    """
     for which in range(2):
         of_a = which == 0
         face = face_a if of_a else face_b
@@ -84,7 +90,10 @@ def first_face_contacts(pair, face_a, face_b, bound):
 
 @kernel_part
 def touching_normal(pair, edge_a, edge_b):
-    """A unit normal from a to b for points and segments that touch: across both segments, else towards the other's centre."""
+    """Return a unit normal from a to b for touching points and segments.
+
+    It is perpendicular to both segments if they are not parallel, else to one segment and toward the other center.
+    """
     d, e = edge_vector(pair.a, edge_a), edge_vector(pair.b, edge_b)
     centre_a, centre_b = pair.a.centre, pair.b.centre
     between = centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2]
@@ -96,7 +105,7 @@ def touching_normal(pair, edge_a, edge_b):
         along = dot(between, d) / dd if dd > 0.0 else 0.0
         normal = between[0] - along * d[0], between[1] - along * d[1], between[2] - along * d[2]
         if norm2(normal) <= PARALLEL * dd or is_zero(normal):
-            # any direction across the segment will do
+            # Any direction perpendicular to the segment is valid.
             normal = perpendicular(d, dd) if dd > 0.0 else Z
     length = norm(normal)
     return divided(normal, -length if dot(normal, between) < 0.0 else length)
@@ -104,14 +113,14 @@ def touching_normal(pair, edge_a, edge_b):
 
 @inlined_kernel
 def add_edge_contact(pair, count, points, normal, gap, merge):
-    """Adds the contact midway between two points of edges: the count."""
+    """Add the contact midway between two points of edges, and return the new count."""
     feature = edge_feature(points.edge_a, NO_VERTEX, points.edge_b, NO_VERTEX)
     return add_contact(pair.manifold, count, pair.limit, merge, midpoint_between(pair, points), normal, gap, feature)
 
 
 @inlined_kernel
 def edge_axis_contact(pair, edge_axis):
-    """The one contact of the edges of an `EdgeAxis`, along it."""
+    """Write the one contact of the edges of an `EdgeAxis`, along that axis, and return 1."""
     s, t, _ = closest_edge_points(pair, edge_axis.edge_a, edge_axis.edge_b)
     points = EdgePoints(0.0, edge_axis.edge_a, s, edge_axis.edge_b, t)
     return add_edge_contact(pair, NONE_FOUND, points, edge_axis.normal, edge_axis.separation, 0.0)
@@ -119,7 +128,7 @@ def edge_axis_contact(pair, edge_axis):
 
 @leaf_kernel
 def closest_contacts(pair, points):
-    """Contacts of disjoint cores that are closest at two points of edges, and at no face: the count."""
+    """Find the contacts of separated cores that are closest at the given `EdgePoints`, not at a face. Returns their number."""
     distance = points.distance
     normal = divided(vector_between(pair, points), distance)
     bound = distance / NEAR_FACE_COSINE + pair.noise
@@ -136,15 +145,17 @@ def closest_contacts(pair, points):
 
 @leaf_kernel
 def separated_contacts(pair, axis, separation, max_distance):
-    """Contacts of disjoint cores of which no face is closest, from a separating axis (zero when there is none): the count.
+    """Find the contacts of separated cores for which no face is closest, and return their number.
 
-    upper: a distance that the cores do not exceed, inf when none is known. Returns -1 when the cores turn out to touch, or no
-    closest direction is found that separates them as far as the axis does.
+    axis, separation: a separating axis and the separation along it [m]; zero if none is known.
+    max_distance: upper bound of the distance [m], or inf.
+
+    The result is -1 if the cores touch, or if no closest direction separates them as far as the axis does.
     """
     within = min(pair.limit, max_distance * (1.0 + 1e-9) + pair.noise)
     points = closest_edges(pair, within, axis, separation)
     if points.edge_a < 0 and within < pair.limit:
-        # What is over a face may be beside it by the tolerance of clipping, and at a sharp corner by more.
+        # The clipping tolerance admits points outside a face, at a sharp corner by more, so the bound may be too small.
         points = closest_edges(pair, pair.limit, axis, separation)
     if points.edge_a < 0:
         return 0
@@ -155,18 +166,20 @@ def separated_contacts(pair, axis, separation, max_distance):
 
 @kernel_part
 def are_closest(pair, points, least):
-    """Whether the cores are apart by at least so much along the way between two points of edges.
+    """Return True if the vector between two points of edges separates the cores by at least `least` [m].
 
-    Edges nearer than the faces between them are flat lead any way, also through the bodies.
+    Edges may be nearer than faces that are flat only to a tolerance. The vector between them may then have any direction.
     """
     return axis_separation(pair.a, pair.b, divided(vector_between(pair, points), points.distance)) >= least
 
 
 @leaf_kernel
 def touching_contacts(pair, axis, separation):
-    """Contacts of cores that touch, from the axis that separates them most (zero when there is none): the count.
+    """Find the contacts of touching cores, and return their number.
 
-    With a face that looks along the axis where there is one; else one contact, where edges are closest.
+    They are those with a face along the axis, if there is one; else one contact at the closest edges.
+
+    axis, separation: the axis with the largest separation [m]; zero if none is known.
     """
     known = not is_zero(axis)
     if known:
@@ -183,7 +196,7 @@ def touching_contacts(pair, axis, separation):
 
 @inlined_kernel
 def face_axis(pair, face_axis_a, face_axis_b):
-    """The normal from a to b of the face with the larger separation, of two `FaceAxis`."""
+    """Return the normal, from a to b, of the `FaceAxis` with the larger separation."""
     if face_axis_a.separation >= face_axis_b.separation:
         return vec(pair.a.planes, face_axis_a.face)
     return negative(vec(pair.b.planes, face_axis_b.face))
@@ -191,7 +204,7 @@ def face_axis(pair, face_axis_a, face_axis_b):
 
 @inlined_kernel
 def restore_gaps(manifold, count, distance_moved, normal):
-    """Takes a way in m along a normal, by which b was moved, from the gaps of contacts, and returns the least."""
+    """Subtract a displacement of b along a normal [m] from the gaps of contacts, and return the smallest gap [m]."""
     least = np.inf
     for slot in range(count):
         manifold.gap[slot] -= distance_moved * dot(vec(manifold.normal, slot), normal)
@@ -201,11 +214,14 @@ def restore_gaps(manifold, count, distance_moved, normal):
 
 @leaf_kernel
 def coincident_contacts(pair, axis, separation):
-    """Contacts of cores that touch, where several axes separate them about equally, with the normal between: the count, else 0.
+    """Find the contacts of touching cores that several axes separate about equally, along the normal between these axes.
 
-    axis: the best one, with its separation. The contacts are those of the cores moved apart along the normal, so that features
-    and their ids are those with which the bodies go on; the least gap is the separation, for bodies that overlap are as deep in
-    each other as the best axis says.
+    The contacts are those of the cores after a separation along the normal, so their features are those of the following steps.
+    The smallest gap is the separation: the depth of an overlap is that along the best axis.
+
+    axis, separation: the best axis and the separation along it [m].
+
+    Returns the number of contacts, 0 if one axis alone decides.
     """
     if not may_have_tied_axes(separation, pair.scale):
         return 0
@@ -239,10 +255,13 @@ def coincident_contacts(pair, axis, separation):
 
 @kernel_part
 def overlap_contacts(pair, face_axis_a, face_axis_b, a_first, edge_axis):
-    """Contacts of cores that seem to overlap or touch, from the best axis of each kind.
+    """Find the contacts of cores that seem to overlap or touch, from the best axis of each kind, and return their number.
 
-    The features of the axis of least penetration meet as far inside as the axis says. Where none do, the cores are apart after
-    all, and only an axis that the search leaves out separates them: that of nearly parallel edges, or flat bodies in one plane.
+    The features of the axis of least penetration touch as deep inside as the axis says. If no features do, the cores are
+    separated after all, along an axis that the search leaves out: that of nearly parallel edges, or of flat bodies in one
+    plane.
+
+    a_first: True to prefer the face of a in a tie.
     """
     merge = MERGE_RATIO * pair.scale
     deepest = max(face_axis_a.separation, face_axis_b.separation)
@@ -260,7 +279,7 @@ def overlap_contacts(pair, face_axis_a, face_axis_b, a_first, edge_axis):
         of_a = (which == 0) == a_first
         face = face_axis_a.face if of_a else face_axis_b.face
         own = face_axis_a.separation if of_a else face_axis_b.separation
-        # The face of less penetration comes first; the other one may stand in for it only when they are equal up to noise.
+        # The face with less penetration is first. The other one replaces it only if both are equal up to rounding.
         if face < 0 or own < deepest - merge:
             continue
         count, smallest = face_contacts(pair, face, of_a)
@@ -279,9 +298,11 @@ def overlap_contacts(pair, face_axis_a, face_axis_b, a_first, edge_axis):
 
 @kernel_part
 def separated_face_contacts(pair, face_axis_a, face_axis_b, a_first):
-    """Contacts of disjoint cores with the face that is closest: (the count, 0 where none is; no less than the distance in m).
+    """Find the contacts of separated cores with the closest face.
 
     The distance is between the separation and the smallest gap, which bounds the angle to the closest direction.
+
+    Returns their number, 0 if no face is closest, and an upper bound of the distance [m].
     """
     separation, noise = max(face_axis_a.separation, face_axis_b.separation), pair.noise
     max_distance = np.inf
@@ -300,7 +321,7 @@ def separated_face_contacts(pair, face_axis_a, face_axis_b, a_first):
 
 @kernel_part
 def hull_contacts(pair):
-    """Collects the contacts of two cores with gaps up to the limit and returns how many."""
+    """Find the contacts of two cores with gaps up to the limit, and return their number."""
     limit, noise = pair.limit, pair.noise
     face_axis_a = face_separation(pair.a, pair.b, limit)
     if face_axis_a.separation > limit:
@@ -336,7 +357,7 @@ def hull_contacts(pair):
         max_distance = np.sqrt(squared)
         inside = max(abs(s - 0.5), abs(t - 0.5)) < 0.5 - END_FRACTION
         if inside and max_distance <= separation + noise:
-            # No two points are nearer than the separation, and with these ones inside of their edges no others are as near.
+            # No two points are nearer than the separation, and as these are inside their edges, no others are as near.
             return closest_contacts(pair, EdgePoints(max_distance, edge_axis.edge_a, s, edge_axis.edge_b, t))
     count = separated_contacts(pair, axis, separation, max_distance)
     if count >= 0:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The normal where several axes separate two cores about equally: edges and vertices that coincide.
+"""The normal of two cores that several axes separate about equally, as at coincident edges and vertices.
 
-What b may be moved by while it overlaps a is the convex C = {t : n . t <= -separation(n) for all unit n}, and its faces are
-the separating axes. Where features coincide the origin lies on an edge or a vertex of C, up to rounding and the rest offset,
-and the axis of the nearest face is one end of a wedge of normals: which one, rounding decides. Rounded edges have one normal
-there, and so has C with its faces set in by a margin: the direction from its nearest point to the origin. It is the middle of
-the wedge where the features coincide, a smooth function of the poses, that of a mirror image too, and the face's normal where
-one face alone is near.
+The translations t of b for which b overlaps a form the convex set C = {t : n . t <= -separation(n) for all unit n}, whose faces
+are the separating axes. If features coincide, the origin lies on an edge or a vertex of C, up to rounding and the rest offset.
+The nearest face is then one end of a wedge of valid normals, picked by rounding. Bodies with rounded edges would have one
+normal. So C is shrunk by a margin, and the normal is the direction from the nearest point of the shrunk set to the origin. It
+is the center of the wedge if features coincide, a smooth function of the poses, invariant under reflection, and the normal of
+the face if one face alone is near.
 
-The way x from that point is the shortest one with n . x >= margin + separation(n). An axis that it misses is found as the one
-that separates the cores most when b is moved by -x, and is added, until there is none.
+The vector x from that point to the origin is the shortest one with n . x >= margin + separation(n) for all n. If x violates the
+condition of an axis, that axis is the one with the largest separation after a translation of b by -x. It is added, until no
+axis is violated.
 """
 
 from __future__ import annotations
@@ -36,35 +37,39 @@ __all__ = [
     "wedge_normal",
 ]
 
-# Of the smaller body's size: the least margin by which faces are set in, a hundred times the rounding of single precision;
-# up to which gap, that rounding, and to which depth several axes count.
+# Relative to the size of the smaller body: the smallest margin, a hundred times the rounding of single precision; and the
+# largest gap, which is that rounding, and the largest depth at which tied axes are searched for.
 AXIS_MARGIN = 1e-5
 MAX_GAP_RATIO = 1e-7
 MAX_DEPTH_RATIO = 1e-3
-# Of the margin: by how little a way may miss an axis. A second axis that the first one's way misses by less is about the same.
+# Relative to the margin: a second axis violated by less counts as the first one; and the tolerance of the conditions.
 SECOND_AXIS_TOLERANCE = 1e-3
 CONSTRAINT_TOLERANCE = 1e-9
-# Squared sine, or squared volume of three unit normals, below which they have no point in common that rounding leaves.
+# Squared sine of two unit normals, or squared volume of three, below which rounding dominates the intersection of their planes.
 MIN_SQUARED_VOLUME = 1e-12
-# In margins: a way as long as this goes around the body.
+# In margins: a longer translation does not belong to one wedge of normals.
 MAX_TRANSLATION_IN_MARGINS = 20.0
 
 
 @inlined_kernel
 def may_have_tied_axes(separation, scale):
-    """Whether bodies of a size are so near, or overlap so little, that another axis may separate them as well."""
+    """Return True if bodies are so near, or overlap so little, that several axes may separate them. scale: size of the smaller
+    one [m].
+    """
     return -MAX_DEPTH_RATIO * scale <= separation <= MAX_GAP_RATIO * scale
 
 
 @inlined_kernel
 def inset_margin(separation, scale):
-    """By how much in m the faces of the difference are set in: it holds the origin only if it is that far from them."""
+    """Return the margin by which the faces of the Minkowski difference move inward [m]. It exceeds twice the depth of an
+    overlap.
+    """
     return AXIS_MARGIN * scale + 2.0 * max(0.0, -separation)
 
 
 @kernel_part
 def satisfies(axes, count, translation, slack):
-    """Whether a way is long enough along each axis, up to the slack in m."""
+    """Return True if a vector satisfies the conditions of the first `count` axes up to a slack [m]."""
     least = np.inf
     for row in range(count):
         least = min(least, dot(vec(axes, row), translation) - axes[row, 3])
@@ -73,9 +78,9 @@ def satisfies(axes, count, translation, slack):
 
 @kernel_part
 def plane_intersection(axes, i, j, k):
-    """The point nearest to the origin that planes n . x = d have in common, of rows i, j and k: (whether they meet, the point).
+    """Find the point common to the planes n . x = d of rows i, j and k that is nearest to the origin.
 
-    A row of -1 is none.
+    j and k may be -1 for none. Returns whether the planes intersect, and the point [m].
     """
     p, d = vec(axes, i), axes[i, 3]
     if j < 0:
@@ -91,10 +96,11 @@ def plane_intersection(axes, i, j, k):
 
 @kernel_part
 def min_norm_translation(axes, count, slack):
-    """The shortest x with n . x >= d for all rows (n, d) of axes (count, 4), the last of them with equality.
+    """Find the shortest x with n . x >= d for all rows (n, d) of axes (count, 4), with equality for the last row.
 
-    Returns (whether there is one, x). It is the nearest to the origin of the points that one, two or three of the planes have
-    in common and that satisfy the others.
+    It is the nearest to the origin of the common points of one, two or three planes that satisfy all other conditions.
+
+    Returns whether it exists, and x [m].
     """
     last = count - 1
     best, translation = np.inf, vec(axes, last)
@@ -109,7 +115,9 @@ def min_norm_translation(axes, count, slack):
 
 @inlined_kernel
 def start_axes(axes, axis, separation, margin):
-    """Writes the first of the axes, with its separation, and returns the way along it."""
+    """Write the first axis, with its separation [m] plus the margin [m], to the rows, and return the shortest translation
+    [m].
+    """
     set_vec(axes, 0, axis)
     axes[0, 3] = margin + separation
     return scaled(axes[0, 3], axis)
@@ -117,7 +125,12 @@ def start_axes(axes, axis, separation, margin):
 
 @leaf_kernel
 def add_axis(axes, count, axis, missing, translation, margin):
-    """Adds an axis to the first rows, which a way misses by so much in m: (whether a way leads out along all, that way)."""
+    """Add an axis to the first `count` rows, and find the shortest translation that satisfies all of them.
+
+    missing: by how much the translation violates the condition of the axis [m].
+
+    Returns whether there is one that is not too long, and that translation [m].
+    """
     set_vec(axes, count, axis)
     axes[count, 3] = missing + dot(axis, translation)
     found, translation = min_norm_translation(axes, count + 1, 0.5 * CONSTRAINT_TOLERANCE * margin)
@@ -126,7 +139,7 @@ def add_axis(axes, count, axis, missing, translation, margin):
 
 @kernel_part
 def best_axis(pair):
-    """The axis from a to b that separates the cores most, or along which they overlap least: (separation in m, unit axis)."""
+    """Return the largest separation of the cores [m], and its unit axis from a to b."""
     face_axis_a = face_separation(pair.a, pair.b, np.inf)
     face_axis_b = face_separation(pair.b, pair.a, np.inf)
     if face_axis_a.separation >= face_axis_b.separation:
@@ -139,9 +152,9 @@ def best_axis(pair):
 
 @leaf_kernel
 def wedge_normal(pair, axis, separation):
-    """The normal from a to b where several axes separate cores that touch: (whether several do, the normal).
+    """Return whether several axes separate touching cores, and the normal between these axes from a to b.
 
-    axis: the best one, with its separation.
+    axis, separation: the best axis and the separation along it [m].
     """
     work = pair.work
     margin = inset_margin(separation, pair.scale)
