@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The axis along which a cylinder or cone and another convex body touch: closest points apart, least penetration in overlap.
+"""The axis along which a cylinder or cone touches another convex shape: the closest direction, or that of least penetration.
 
-An axis of overlap is made exact by the closest points of bodies apart. Moved apart along it by a little more than the depth,
-the bodies are closest along an axis on which their depth is no greater, for the normal n' between the closest points has
+An axis of overlap is refined by the closest points after a separation. If the shapes are moved apart along the axis n by
+slightly more than the depth, they are closest along an axis n' whose depth is no larger:
 
-    depth(n') = move n . n' - distance <= move - (move - depth(n)) = depth(n).
+    depth(n') = move n . n' - distance <= move - (move - depth(n)) = depth(n)
 
-Repeated, this ends at the axis of least penetration nearby. The angle to that shrinks each time by (depth + gap) / (rho + gap),
-rho being the radius of curvature there, which is more than the depth; at a face it ends in one step.
+Repeated, this converges to the axis of least penetration nearby. Each step reduces the angle to it by the factor (depth + gap)
+/ (rho + gap), where the radius of curvature rho there exceeds the depth. At a face one step is enough.
 """
 
 from __future__ import annotations
@@ -27,22 +27,24 @@ from .solid import RoundShape
 
 __all__ = ["ContactAxis", "contact_axis"]
 
-# Of the size of the round body: the gap to which overlapping bodies are moved apart, and that below which the direction
-# between closest points is lost to rounding.
+# Relative to the size of the round shape: the gap after the separation of overlapping shapes, and the distance below which the
+# direction between closest points is lost to rounding.
 REFINE_GAP_RATIO = 1e-3
 MIN_DISTANCE_RATIO = 1e-5
 MAX_AXIS_STEPS = 200
-# Of the same: a step by which the separation grows by no more has found nothing, one by which it falls by more went astray.
+# Relative to the same size: a step that increases the separation by no more is the last one, and a step that decreases it by
+# more is discarded.
 MIN_GAIN_RATIO = 1e-15
 MAX_LOSS_RATIO = 1e-13
 
 
 class ContactAxis(NamedTuple):
-    """The axis along which a round body and another one touch.
+    """The axis along which a round shape and another shape touch.
 
-    distance: m, or minus the depth; touches is False where it exceeds the limit. normal: unit, from the round body to the other
-    one. point: of the other one, where the bodies touch when they are moved along the normal until they only do; it lies in the
-    hull of the vertices, -1 where fewer do or the body is no hull.
+    touches: False if the distance exceeds the limit. distance: [m], minus the depth for an overlap.
+    normal: unit vector from the round shape to the other one.
+    point: of the other shape, where the shapes touch after a translation along the normal that leaves them just touching [m].
+    vertices: the vertices whose hull contains the point; -1 for fewer than three, or if the other shape is not a polyhedron.
     """
 
     touches: bool
@@ -54,25 +56,25 @@ class ContactAxis(NamedTuple):
 
 @leaf_kernel
 def translated(r, translation):
-    """The round body, moved."""
+    """Return the round shape after a translation [m]."""
     return RoundShape(r.is_cone, r.radius, r.height, add(r.base, translation), r.axis, r.across)
 
 
 @leaf_kernel
 def closest_points(r, other, limit, noise):
-    """The `Closest` points of the two bodies."""
+    """Return the `Closest` points of the two shapes."""
     return closest_to_hull(r, other.hull, limit, noise) if other.is_hull else closest_to_round(r, other.round, limit, noise)
 
 
 @leaf_kernel
 def separation(r, other, axis):
-    """Along a unit axis from the round body to the other one."""
+    """Return the separation along a unit axis from the round shape to the other one [m]."""
     return separation_of_hull(r, other.hull, axis) if other.is_hull else separation_of_round(r, other.round, axis)
 
 
 @kernel_part
 def smaller_size(r, other):
-    """Of the round body and the other one, in m; 0 for one that is flat, of which any border looks like an edge."""
+    """Return the size of the smaller shape [m]; 0 for a flat polygon, whose entire border looks like an edge."""
     size = r.radius + r.height
     if not other.is_hull:
         return min(size, other.round.radius + other.round.height)
@@ -86,9 +88,11 @@ def smaller_size(r, other):
 
 @leaf_kernel
 def tied_normal(r, other, work, normal, distance):
-    """The normal where several axes separate bodies that touch, see `several_axes`: (whether several do, the normal).
+    """Return whether several axes separate touching shapes, and the normal between these axes (see `several_axes`).
 
-    normal: the best one, along which the distance is. Axes of overlap are as good as `least_penetration` finds them.
+    Axes of overlap are as accurate as `penetration_axis`.
+
+    normal, distance: the best axis and the separation along it [m].
     """
     size = smaller_size(r, other)
     if size == 0.0 or not may_have_tied_axes(distance, size):
@@ -107,7 +111,10 @@ def tied_normal(r, other, work, normal, distance):
 
 @leaf_kernel
 def contact_axis(r, other, limit, noise, work):
-    """The `ContactAxis` of a round body and an `Other`. noise: m, up to this distance the bodies count as touching."""
+    """Return the `ContactAxis` of a round shape and an `OtherShape`.
+
+    limit: largest distance of a contact [m]. noise: distance up to which the shapes count as touching [m].
+    """
     state, distance, normal, point, vertices = closest_points(r, other, limit, noise)
     size = r.radius + r.height
     if state == OUT_OF_REACH:
@@ -128,7 +135,7 @@ def contact_axis(r, other, limit, noise, work):
         distance, normal, point, vertices = along, found.normal, found.point, found.vertices
         if not better:
             break
-        # Where the radius of curvature is little more than the depth, steps are short: a step is doubled as long as it pays.
+        # If the radius of curvature barely exceeds the depth, steps are short. So a step is doubled while the separation grows.
         for _ in range(MAX_AXIS_STEPS):
             candidate = add(normal, change)
             candidate = divided(candidate, norm(candidate))

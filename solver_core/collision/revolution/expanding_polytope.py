@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The axis of least penetration of a cylinder or cone and another convex body that overlap.
+"""The axis of least penetration of a cylinder or cone and another convex shape that overlap.
 
-The difference of the bodies, all q - p of points q of the other and p of the round one, holds the origin, and the nearest point
-of its boundary is the shortest way to part them. A polytope inside grows towards it: its face nearest to the origin is pushed
-out to the difference's own boundary, until that is no farther (the expanding polytope of van den Bergen, 2001). A face's
-distance bounds the depth from below and the support along its normal bounds it from above. What is found is close to the axis;
-`contact_axis` makes it exact."""
+The Minkowski difference, all q - p for points q of the other shape and p of the round one, contains the origin, and the nearest
+point of its boundary is the shortest translation that separates the shapes. A polytope inside it expands toward that point: the
+face nearest to the origin is replaced by faces to the support point along its normal, until that point is no farther than the
+face (the expanding polytope algorithm; van den Bergen 2001). The distance of a face is a lower bound of the depth, and the
+support along its normal an upper bound. The result is approximate; `contact_axis` makes it exact.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +20,36 @@ from .work import MAX_POLYTOPE_POINTS
 
 __all__ = ["penetration_axis"]
 
-# Of the size of the difference: the bounds have met.
+# Relative to the size of the Minkowski difference: the bounds are equal up to this.
 DEPTH_TOLERANCE = 3e-9
-# A point this little outside of a face lies in it.
+# Relative to the same size: a point outside a face by no more is in its plane.
 COPLANAR = 1e-13
-# The turn in rad that decides between points equally far out.
+# Angle [rad] by which a direction is perturbed, to choose one of several support points.
 PERTURBATION = 1e-10
 PERTURBATION_AXIS = (0.53, 0.29, 0.79)
-# The corners and the faces of the first tetrahedron.
+# Indices of the corners and of the faces of the first tetrahedron.
 FIRST, SECOND, THIRD, FOURTH = map(np.int64, range(4))
 
 
 @leaf_kernel
 def minkowski_support(r, other, direction):
-    """The point farthest along a direction of the difference of the other body and the round one."""
+    """Return the support point of the Minkowski difference, other shape minus round shape, along a direction [m]."""
     return sub(support_of_other(other, direction), support(r, negative(direction)))
 
 
 @leaf_kernel
 def perturbed_support(r, other, direction):
-    """As `outermost`, but always a point that no two others have between them: the direction is turned a little.
+    """Return the support point along a slightly rotated direction, which is always an extreme point.
 
-    Of a cap, a face or an edge that lies across the direction it takes the same end each time, so that no three points are
-    in a line.
+    On a cap, a face or an edge perpendicular to the direction, it is the same point each time. So no three such points are
+    collinear.
     """
     return minkowski_support(r, other, advanced(direction, PERTURBATION, PERTURBATION_AXIS))
 
 
 @leaf_kernel
 def set_face(work, face, i, j, k):
-    """Writes a face and its outward plane for corners counter-clockwise; False when they span none."""
+    """Write a face with counterclockwise corners i, j, k and its outward plane. Returns False if the corners are collinear."""
     p = vec(work.points, i)
     normal = cross(sub(vec(work.points, j), p), sub(vec(work.points, k), p))
     length = norm(normal)
@@ -63,7 +64,7 @@ def set_face(work, face, i, j, k):
 
 @kernel_part
 def first_tetrahedron(r, other, work):
-    """Four points of the difference that span space, with their faces; False when it is too flat for that."""
+    """Write four points of the Minkowski difference and their faces. Returns False if the difference is too flat."""
     points = work.points
     set_vec(points, FIRST, perturbed_support(r, other, X))
     set_vec(points, SECOND, perturbed_support(r, other, negative(X)))
@@ -105,7 +106,10 @@ def first_tetrahedron(r, other, work):
 
 @kernel_part
 def remove_visible_faces(work, count, point, tolerance):
-    """Takes out the faces that see a point and collects their border: (faces left, removed, edges)."""
+    """Remove the faces visible from a point and write the edges of their horizon.
+
+    Returns the number of faces left, of removed faces, and of edges.
+    """
     faces, planes, horizon = work.faces, work.planes, work.horizon
     edges = 0
     removed = 0
@@ -139,9 +143,10 @@ def remove_visible_faces(work, count, point, tolerance):
 
 @leaf_kernel
 def penetration_axis(r, other, work):
-    """The depth along about the axis of least penetration: (depth, unit normal from the round body to the other).
+    """Find the approximate axis of least penetration.
 
-    A negative depth is a distance: the axis separates the bodies after all.
+    Returns the depth along it [m] and the unit normal from the round shape to the other one. A negative depth is a distance:
+    the axis separates the shapes.
     """
     best, normal = np.inf, Z
     if not first_tetrahedron(r, other, work):
@@ -170,7 +175,7 @@ def penetration_axis(r, other, work):
         set_vec(points, used, point)
         used += 1
         count, removed, edges = remove_visible_faces(work, count, point, COPLANAR * size)
-        # The faces that see a point make a disk. Where rounding tore it, the axis is as good as it gets here.
+        # The visible faces form a disk. If rounding breaks it, the search ends with the best axis so far.
         if edges < 3 or edges > removed + 2:
             break
         is_closed = True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of a cylinder or a cone with a polyhedron.
 
-Points of a cap's rim, of which eight are fixed in the body and one is the lowest; the lowest points of both rims of a side, or
-the apex; vertices of the polyhedron under a cap; and crossings of its edges with the rim or with the line of the side.
+Candidates are points of the rim of a cap, eight fixed ones and the lowest one; the lowest points of both rims of a lateral
+surface, or the apex; vertices of the polyhedron under a cap; and crossings of its edges with a rim or a generatrix.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from .solid import SIDE, cap_middle, signed_distance
 
 __all__ = ["SAME_DIRECTION_COSINE", "append_edge_contacts", "in_face", "round_hull_contacts"]
 
-# Cosine of ten degrees: so near, a face is looked at for points.
+# Cosine of ten degrees. Candidate points are tested against faces this near the normal.
 FACE_COSINE = 0.985
-# Cosine between the normal of a pair and the closest direction at a point of it.
+# Smallest cosine between the normal of a pair and the closest direction at a contact.
 SAME_DIRECTION_COSINE = 0.9
 
 
 @leaf_kernel
 def in_face(hull, face, point, tolerance):
-    """Whether a point of a face's plane lies in the face."""
+    """Return True if a point in the plane of a face is inside the face, up to a tolerance [m]."""
     normal = vec(hull.planes, face)
     begin, end = hull.loop_start[face], hull.loop_start[face + 1]
     for slot in range(begin, end):
@@ -59,7 +59,7 @@ def in_face(hull, face, point, tolerance):
 
 @kernel_part
 def append_points_on_faces(sink, r, hull, normal, count):
-    """Adds the points of the round body that lie over faces near the normal: the count."""
+    """Append the points of the round shape over faces that are near the normal, and return the new count."""
     total = candidate_points(r, normal, sink.work)
     for face in range(len(hull.planes)):
         outward, offset = vec(hull.planes, face), hull.planes[face, 3]
@@ -77,7 +77,7 @@ def append_points_on_faces(sink, r, hull, normal, count):
 
 @leaf_kernel
 def edge_faces_shape(hull, edge, normal):
-    """Whether a face beside the edge looks against the normal; an edge without faces looks everywhere."""
+    """Return True if a face of the edge faces the round shape along the normal; also for an edge without faces."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
         if face < 0:
@@ -89,7 +89,10 @@ def edge_faces_shape(hull, edge, normal):
 
 @kernel_part
 def append_points_under_cap(sink, r, top, hull, normal, count):
-    """Adds the vertices within a cap, seen along the normal, and the crossings of edges with its rim: the count."""
+    """Append the vertices under a cap along the normal, and the crossings of edges with its rim. Returns the new count.
+
+    top: True for the top cap, False for the base.
+    """
     middle = cap_middle(r, top)
     outward = scaled(1.0 if top else -1.0, r.axis)
     cosine = dot(outward, normal)
@@ -102,7 +105,7 @@ def append_points_under_cap(sink, r, top, hull, normal, count):
         gap_b = dot(outward, sub(b, middle)) / cosine
         if min(gap_a, gap_b) > sink.limit:
             continue
-        # Both ends along the normal onto the cap, as seen from its middle.
+        # Project both ends along the normal onto the cap. The origin is its center.
         a, b = sub(advanced(a, -gap_a, normal), middle), sub(advanced(b, -gap_b, normal), middle)
         for end in range(2):
             on_cap, gap, vertex = (a, gap_a, i) if end == 0 else (b, gap_b, j)
@@ -122,14 +125,17 @@ def append_points_under_cap(sink, r, top, hull, normal, count):
 
 @kernel_part
 def append_overlap_ends(sink, r, hull, edge, line, normal, count):
-    """Adds the ends of the overlap of an edge with a line of the side, (start, way), each with its own closest direction."""
+    """Append the ends of the overlap of an edge with a generatrix, each with its own closest direction. Returns the new count.
+
+    line: start [m] and vector [m] of the generatrix.
+    """
     start, way = line
     i, j = hull.edges[edge, 0], hull.edges[edge, 1]
     corner, along = vec(hull.vertices, i), edge_vector(hull, edge)
     length2, product = norm2(way), dot(along, way)
     offset = dot(sub(corner, start), way) / product
     for end in range(4):
-        # The ends of the edge, then the points of it beside the ends of the line.
+        # The ends of the edge, then the points of the edge next to the ends of the line.
         t = float(end) if end < 2 else (end - 2) * length2 / product - offset
         if not 0.0 <= t <= 1.0:
             continue
@@ -149,7 +155,7 @@ def append_overlap_ends(sink, r, hull, edge, line, normal, count):
 
 @kernel_part
 def is_beside_face(hull, edge, normal):
-    """Whether a face beside the edge looks straight against the normal."""
+    """Return True if the normal of a face of the edge is opposite to the given normal, within one degree."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
         if face >= 0 and dot(vec(hull.planes, face), normal) < -ONE_DEGREE_COSINE:
@@ -159,10 +165,10 @@ def is_beside_face(hull, edge, normal):
 
 @kernel_part
 def append_side_edges(sink, r, hull, normal, count):
-    """Adds contacts of edges with the line of the side that lies farthest along the normal: the count.
+    """Append the contacts of edges with the generatrix that is farthest along the normal, and return the new count.
 
-    An edge along the line touches at the ends of their overlap; one that crosses it while a face near the normal lies beside it
-    touches at the crossing.
+    An edge parallel to the generatrix touches at the ends of their overlap. Another edge touches at the crossing if a face near
+    the normal is next to it.
     """
     start, way = generatrix(r, normal)
     way = sub(way, start)
@@ -180,7 +186,7 @@ def append_side_edges(sink, r, hull, normal, count):
             continue
         if not is_beside_face(hull, edge, normal):
             continue
-        # Where the line crosses the edge, seen along the normal: t = [r, h, n] / [e, h, n] and s from the same.
+        # The crossing of line and edge, projected along the normal: t = [r, h, n] / [e, h, n], and s likewise.
         across = cross(way, normal)
         bottom = dot(along, across)
         if bottom == 0.0:
@@ -198,7 +204,7 @@ def append_side_edges(sink, r, hull, normal, count):
 
 @leaf_kernel
 def append_edge_contacts(sink, r, hull, normal, count):
-    """Adds contacts of edges and vertices with a cap or a side that looks along the normal: the count."""
+    """Append the contacts of the edges and vertices of the polyhedron, and return the new count."""
     along = dot(normal, r.axis)
     if cap_faces(r, along):
         count = append_points_under_cap(sink, r, along > 0.0, hull, normal, count)
@@ -209,7 +215,7 @@ def append_edge_contacts(sink, r, hull, normal, count):
 
 @kernel_part
 def hull_feature(hull, vertices):
-    """Feature of the part of a polyhedron that up to three of its vertices span."""
+    """Return the feature of a polyhedron that up to three of its vertices span: a vertex, an edge or a face."""
     i, j, _ = vertices
     if j < 0:
         return 4 * i + ON_VERTEX
@@ -222,10 +228,10 @@ def hull_feature(hull, vertices):
 
 @leaf_kernel
 def round_hull_contacts(sink, r, hull):
-    """Contacts of a round body with a polyhedron in its frame: the count.
+    """Find the contacts of a round shape with a polyhedron, from the first row of the manifold on, and return their number.
 
-    hull: `Polyhedron`; flat polygons, single triangles, segments and points too, of which vertices, planes, loops and edges are
-    used, and `centre` as any point inside. Contacts are added from the manifold's first row on.
+    hull: a `Polyhedron` in the frame of the pair. It may be a flat polygon, a triangle, a segment or a point. Only its
+        vertices, planes, loops and edges are used, and `centre` as any inner point.
     """
     axis = contact_axis(r, OtherShape(hull, r, True), sink.limit, sink.noise, sink.work)
     if not axis.touches:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two cylinders or cones.
 
-Points of one body's rim, or its apex, over a cap of the other; crossings of two rims, or of a rim with the line of a side; and
-the ends of the overlap of two sides.
+Candidates are points of the rim or the apex of one shape over a cap of the other, crossings of two rims or of a rim with a
+generatrix, and the ends of the overlap of two generatrices.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from .solid import SIDE, cap_middle, signed_distance
 
 __all__ = ["round_round_contacts"]
 
-# Of a feature id: what of the other body is a round one's cap or side, and no point of it.
+# Added to the index of a cap or lateral surface in a feature id, to distinguish it from the points of a round shape.
 SURFACE_FEATURE_OFFSET = 32
 
 
 @leaf_kernel
 def append_points_on_cap(sink, r, o, normal, count):
-    """Adds the points of body o that lie over the cap of r that faces it, seen along the normal from r to o: the count."""
+    """Append the points of o over the cap of r that faces it, along the normal from r to o, and return the new count."""
     along = dot(normal, r.axis)
     if not cap_faces(r, along):
         return count
@@ -59,7 +59,7 @@ def append_points_on_cap(sink, r, o, normal, count):
 
 @leaf_kernel
 def append_line_on_cap(sink, r, o, normal, count):
-    """Adds where the line of o's side that lies lowest crosses the rim of the cap of r under it: the count."""
+    """Append the crossings of the lowest generatrix of o with the rim of the cap of r under it, and return the new count."""
     along = dot(normal, r.axis)
     if not cap_faces(r, along) or not side_faces(o, -dot(normal, o.axis)):
         return count
@@ -81,7 +81,7 @@ def append_line_on_cap(sink, r, o, normal, count):
 
 @kernel_part
 def append_rim_crossings(sink, a, b, normal, count):
-    """Adds where the rims of two caps that face each other cross, seen along the normal: the count."""
+    """Append the crossings of the rims of two facing caps, projected along the normal, and return the new count."""
     along_a, along_b = dot(normal, a.axis), -dot(normal, b.axis)
     if not cap_faces(a, along_a) or not cap_faces(b, along_b):
         return count
@@ -107,7 +107,10 @@ def append_rim_crossings(sink, a, b, normal, count):
 
 @leaf_kernel
 def append_side_ends(sink, r, o, normal, count):
-    """Adds the ends of the line of o's side over the side of r, each with its own closest direction: the count."""
+    """Append the ends of the generatrix of o over the lateral surface of r, each with its own closest direction.
+
+    Returns the new count.
+    """
     if not side_faces(r, dot(normal, r.axis)) or not side_faces(o, -dot(normal, o.axis)):
         return count
     start, way = generatrix(r, normal)
@@ -137,7 +140,10 @@ def append_side_ends(sink, r, o, normal, count):
 
 @kernel_part
 def round_round_contacts(sink, a, b, hull):
-    """Contacts of two round bodies in one frame: the count. found: with a as the round body; hull: any, not looked at."""
+    """Find the contacts of two round shapes in one frame, and return their number.
+
+    sink: a `ContactSink` for a as the round shape. hull: any `Polyhedron`; it is not used.
+    """
     axis = contact_axis(a, OtherShape(hull, b, False), sink.limit, sink.noise, sink.work)
     if not axis.touches:
         return 0

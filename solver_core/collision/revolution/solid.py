@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cylinders and cones as exact surfaces: distance, support and the points of theirs that can touch.
+"""Cylinders and cones as exact surfaces: distance, support and candidate points.
 
-Both are solids of revolution of a convex polygon: in the half plane of the distance rho from the axis and the height z over the
+Both are solids of revolution of a convex polygon. In the half plane of the distance rho from the axis and the height z over the
 base, a cylinder is a rectangle and a cone a triangle. The signed distance of a point is that of (rho, z) from the polygon.
 """
 
@@ -35,22 +35,22 @@ __all__ = [
     "support",
 ]
 
-# The part of the surface that is closest to a point.
+# Parts of the surface.
 BASE = 0
 TOP = 1
 SIDE = 2
 RIM = 3
 APEX = 4
 
-# Of a vector: a part across the axis that is nothing but rounding.
+# Relative to the length of a vector: a smaller radial part is rounding.
 NO_RADIAL_PART = 1e-14
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or a cone in the frame of its pair, in m.
+    """A cylinder or a cone in the frame of its pair.
 
-    base: centre of the base; axis: unit, from there to the top's centre or the apex; across: a unit vector across the axis that
-    turns with the body.
+    radius, height: [m]. base: center of the base [m]. axis: unit vector from the base to the top or the apex.
+    across: unit vector perpendicular to the axis, fixed in the body.
     """
 
     is_cone: bool
@@ -63,14 +63,14 @@ class RoundShape(NamedTuple):
 
 @leaf_kernel
 def perpendicular_unit(axis):
-    """A unit vector perpendicular to a unit vector."""
+    """Return a unit vector perpendicular to a unit vector."""
     vector = perpendicular(axis, 1.0)
     return divided(vector, norm(vector))
 
 
 @leaf_kernel
 def round_shape_at(shapes, i, turn, shift):
-    """The cylinder or cone in row i of the shape table, turned by (3, 3) and moved by (3,)."""
+    """Return the cylinder or cone in row i of the shape table, after a rotation (3, 3) and a translation (3,) [m]."""
     first = shapes.first_vertex[i]
     base = vec(shapes.vertices, first)
     axis = sub(vec(shapes.vertices, first + 1), base)
@@ -88,32 +88,32 @@ def round_shape_at(shapes, i, turn, shift):
 
 @leaf_kernel
 def inner_point(r):
-    """A point well inside."""
+    """Return a point well inside the shape [m]."""
     return advanced(r.base, 0.25 * r.height if r.is_cone else 0.5 * r.height, r.axis)
 
 
 @inlined_kernel
 def cap_middle(r, top):
-    """The middle of the base, or of the top; the apex of a cone."""
+    """Return the center of the base or of the top [m]; for a cone the top is the apex."""
     return advanced(r.base, r.height if top else 0.0, r.axis)
 
 
 @inlined_kernel
 def rim_axes(r):
-    """Two unit vectors across the axis and each other, that turn with the body."""
+    """Return two perpendicular unit vectors, both perpendicular to the axis and fixed in the body."""
     return r.across, cross(r.axis, r.across)
 
 
 @inlined_kernel
 def rim_point(r, lift, cosine, sine):
-    """The point of the rim at `lift` over the base and at an angle from `across`."""
+    """Return the point of a rim, `lift` above the base [m], at the angle from `across` with the given cosine and sine."""
     e, h = rim_axes(r)
     return advanced(advanced(r.base, lift, r.axis), r.radius, add(scaled(cosine, e), scaled(sine, h)))
 
 
 @leaf_kernel
 def side_normal(r):
-    """Components of the side's outward unit normal (across the axis, along it)."""
+    """Return the radial and the axial component of the unit normal of the lateral surface."""
     if not r.is_cone:
         return 1.0, 0.0
     slant = np.sqrt(r.height * r.height + r.radius * r.radius)
@@ -122,7 +122,7 @@ def side_normal(r):
 
 @leaf_kernel
 def signed_distance(r, point):
-    """Distance of a point from the surface, negative inside: (distance, unit normal there, part of the surface)."""
+    """Return the signed distance of a point from the surface, negative inside [m], the unit normal, and the closest part."""
     away = sub(point, r.base)
     height = dot(away, r.axis)
     outwards = radial_part(r, away, height)
@@ -165,9 +165,10 @@ def signed_distance(r, point):
 
 @leaf_kernel
 def radial_part(r, vector, along):
-    """The part of a vector across the axis; `along` is that along it.
+    """Return the part of a vector perpendicular to the axis. along: component on the axis.
 
-    Taken twice: the first difference's rounding is along the axis, and large against what is left of a nearly axial vector.
+    The projection is done twice. The rounding error of the first one is axial, and large compared with the rest of a nearly
+    axial vector.
     """
     part = advanced(vector, -along, r.axis)
     return advanced(part, -dot(part, r.axis), r.axis)
@@ -175,7 +176,9 @@ def radial_part(r, vector, along):
 
 @leaf_kernel
 def radial_direction(r, direction):
-    """The direction of a unit vector's part across the axis, any where it has none but rounding, and that part's length."""
+    """Return the unit radial direction of a unit vector and the length of its radial part; any direction and 0 for an axial
+    vector.
+    """
     part = radial_part(r, direction, dot(direction, r.axis))
     length = norm(part)
     if length <= NO_RADIAL_PART:
@@ -185,11 +188,11 @@ def radial_direction(r, direction):
 
 @leaf_kernel
 def support(r, direction):
-    """The farthest point along a vector of any length; the middle of a cap that looks straight there."""
+    """Return the point farthest along a vector of any length [m]; the center of a cap for an axial vector."""
     along = dot(direction, r.axis)
     part = radial_part(r, direction, along)
     length = norm(part)
-    # Where nothing but rounding is left across the axis, it must not choose a point of the rim.
+    # A radial part that is only rounding must not choose a point of the rim.
     scale = r.radius / length if length > 1e-15 * abs(along) else 0.0
     if r.is_cone:
         if along * r.height > r.radius * length:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the contacts of cylinders and cones are worked out in."""
+"""Work arrays for the contacts of cylinders and cones."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_POLYTOPE_POINTS = 160
 
 
 class RoundWork(NamedTuple):
-    """Work arrays for pairs with a round body.
+    """Work arrays for pairs with a round shape.
 
-    points (., 3), faces (., 3), planes (., 4), rim (., 2): of the polytope in `expanding_polytope`. candidates: (., 3) points
-    that can touch, and candidate_ids: (.,) their features. axes: (MOST_AXES, 4), see `several_axes`.
+    points (., 3), faces (., 3), planes (., 4), horizon (., 2): the polytope of `expanding_polytope`.
+    candidates: (., 3) candidate points [m]. candidate_ids: (.,) their indices. axes: (MAX_AXES, 4) see `several_axes`.
     """
 
     points: NDArray[np.float64]
@@ -32,7 +32,7 @@ class RoundWork(NamedTuple):
 
 
 def round_work() -> RoundWork:
-    """For any pair."""
+    """Allocate `RoundWork` for any pair."""
     return RoundWork(
         np.empty((MAX_POLYTOPE_POINTS, 3)),
         np.empty((2 * MAX_POLYTOPE_POINTS, 3), dtype=np.int64),
