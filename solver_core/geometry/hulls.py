@@ -368,10 +368,11 @@ def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
 
 
 def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Indices:
-    """(t,) numbers of groups of triangles (t, 3) whose corners lie in one plane.
+    """Return the group of coplanar triangles of each triangle (t,).
 
-    The largest triangle that has no group begins one with its plane, and takes the connected triangles whose corners are within
-    the tolerance of that plane and whose normals point to its side; slivers have no normal.
+    The largest triangle without a group starts a new one with its plane. The group grows over shared edges by triangles whose
+    corners are within the tolerance of that plane and whose normals do not face the other way. The normals of slivers are
+    ignored.
     """
     # Imported here because validation reads the types of hulls and must not load the compiler.
     from .hull_faces import coplanar_groups
@@ -387,7 +388,7 @@ def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tol
 
 
 def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool:
-    """Whether faces close a surface without holes, and each is flat and convex."""
+    """Return True if the faces close a surface without holes, and each is flat and convex within a tolerance [m]."""
     if faces.lengths.min() < 3:
         return False
     there, back = (_numbers_of_edges(*ends, len(points)) for ends in _both_ways(faces))

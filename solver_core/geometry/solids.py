@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mass properties of collision shapes, whatever they are made of.
+"""Mass properties of collision shapes of all kinds.
 
-The parts of a compound have one density. Their masses and centres add up, and so do their inertias once each is taken about the
-common centre by the parallel axis theorem, I + m (d . d 1 - d d^T). What lies in several parts counts as often.
+The child shapes of a compound have one density. Their masses and centers add up, and so do their inertias about the common
+center by the parallel axis theorem, I + m (d . d 1 - d d^T). A region inside several child shapes counts several times.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ __all__ = ["shape_mass_properties"]
 
 
 def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, density: float | None = None) -> MassProperties:
-    """Mass properties of a shape that is no plane, from its mass in kg or its density in kg/m^3, exactly one of them.
+    """Return the mass properties of a shape that is not a plane, from its mass [kg] or its density [kg/m^3].
 
-    Of a cylinder and a cone they are those of the core, without the margin. ValueError as in `mass_properties`, and for a mesh
-    that is not closed; of a compound it names the part.
+    Those of a cylinder or a cone are those of the core without the margin.
+
+    Raises ValueError as `mass_properties` does, and if a mesh is not closed. The message names the child shape of a compound.
     """
     if shape.kind is ShapeKind.MESH:
         return solid_mass_properties(shape, mass, density)
@@ -60,7 +61,7 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
 
 
 def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float | None) -> MassProperties:
-    """Those of what a mesh encloses, its vertices merged and its faces turned as they are when it collides."""
+    """Return the mass properties of the solid in a mesh, with vertices merged and faces oriented as for collisions."""
     surface = mesh_surface(shape.vertices, shape.triangles)
     if surface.volume == 0.0:
         raise ValueError("the mesh is open, so it has no inside")
