@@ -251,8 +251,8 @@ def capsule_moments(points: Array, axis: Array, radius: float) -> Moments:
     square = radius * radius
     cylinder = np.pi * square * length
     ball = 4.0 / 3.0 * np.pi * square * radius
-    # Second moments per volume. Perpendicular to the axis: r^2/4 for a disk, r^2/5 for a ball. Along the axis, the half balls at
-    # the ends have their centers 3 r / 8 beyond them: r^2/5 + 2 (3 r / 8)(L/2) + (L/2)^2.
+    # Second moments per volume. Perpendicular to the axis: r^2/4 for a disk, r^2/5 for a ball. Along the axis, the half balls
+    # at the ends have their centers 3 r / 8 beyond them: r^2/5 + 2 (3 r / 8)(L/2) + (L/2)^2.
     across = cylinder * square / 4.0 + ball * square / 5.0
     lengthwise = cylinder * length * length / 12.0 + ball * (square / 5.0 + 3.0 * radius * length / 8.0 + length * length / 4.0)
     second = across * np.eye(3) + (lengthwise - across) * np.outer(axis, axis)
