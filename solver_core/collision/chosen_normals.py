@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts whose normal is a choice: about equally good ones lie on both sides of it (`polyhedra/several_axes.py`).
+"""Count of contacts with an ambiguous normal: normals on both sides of it are about equally valid
+(`polyhedra/several_axes.py`).
 
-It is asked afterwards, of the shapes where the contacts were found: what the narrow phase knew of it would have to go through
-every store of contacts, for what is rare. Bodies that touch are parted along n' as along n if all differences d of their
-vertices, b's minus a's, have n' . d >= the separation along n, up to the margin of the narrow phase. A normal that is turned by
-a small angle about any axis has lost that where a difference with little height along n is far across it. So the one that is
-farthest across leaves two ways to turn, across itself: the normal is a choice if both can be gone.
+The test runs afterward on the shapes. Otherwise each contact buffer would have to carry a flag for a rare case. A normal n'
+separates two touching bodies about as far as n if n' . d >= the separation along n, up to the margin of the narrow phase, for
+all differences d of their vertices, b's minus a's. A tilt of the normal by a small angle violates this for a difference d with
+a small component along n and a large one perpendicular to it. So the difference with the largest perpendicular component leaves
+two opposite tilts, perpendicular to itself. The normal is ambiguous if both are valid.
 
-Only convex polyhedra are asked, and such parts of compounds: edges of meshes, and rims, are not counted.
+Only convex polyhedra are tested, also as child shapes of compounds. Edges of meshes and rims are not.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ __all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
 
 Floats = NDArray[np.float64]
 
-# A normal that can be turned by that much to both sides is a choice: within a degree, a face stands in for what is beside it.
+# A normal is ambiguous if it can be tilted by this angle to both sides. A face replaces closest directions within one degree.
 TILT_SINE, TILT_COSINE = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
 
 
 class ChosenNormals(NamedTuple):
-    """How many contacts have a normal that is a choice, and which two bodies most of them, -1 for none."""
+    """The number of contacts with an ambiguous normal, and the two bodies with most of them, (-1, -1) if there are none."""
 
     number: int
     pair: tuple[int, int]
@@ -43,8 +44,8 @@ class ChosenNormals(NamedTuple):
 class TiltWork(NamedTuple):
     """Work arrays of `is_ambiguous`.
 
-    corners: (2, v, 4) vertices of two polyhedra and their heights along the normal [m]. position, rotation: (3,) [m] and
-    (3, 3), pose of a collider in the world.
+    corners: (2, v, 4) vertices of two polyhedra, and their heights along the normal [m].
+    position, rotation: (3,) [m] and (3, 3), pose of a collider in the world.
     """
 
     corners: Floats
@@ -58,7 +59,10 @@ NONE_CHOSEN = ChosenNormals(0, (-1, -1))
 def chosen_normals(
     shapes: ShapeTable, position: Floats, rotation: Floats, contacts: ContactSet, bears: NDArray[np.bool_]
 ) -> ChosenNormals:
-    """Those of the contacts that bear (m,). position (n, 3) m and rotation (n, 3, 3) are where they were found."""
+    """Count the loaded contacts with an ambiguous normal.
+
+    position, rotation: (n, 3) [m] and (n, 3, 3), poses at which the contacts were found. bears: (m,) True for a loaded contact.
+    """
     if not any_candidate(contacts, bears, shapes.radius):
         return NONE_CHOSEN
     count, a, b = count_ambiguous(shapes._replace(surfaces=None), position, rotation, contacts, bears)
@@ -67,13 +71,13 @@ def chosen_normals(
 
 @leaf_kernel
 def is_candidate(gap, bears, radius_a, radius_b):
-    """Whether a contact bears, of bodies so near that several axes may count."""
+    """Return True for a loaded contact of bodies so near that several axes may separate them."""
     return bears and gap <= 2.0 * MAX_GAP_RATIO * min(radius_a, radius_b)
 
 
 @kernel
 def any_candidate(contacts, bears, radius):
-    """Whether any of the contacts is one to look at."""
+    """Return True if any contact is a candidate. bears: (m,). radius: (n,) of the bodies [m]."""
     found = False
     for i in range(contacts.gap.size):
         found |= is_candidate(contacts.gap[i], bears[i], radius[contacts.body_a[i]], radius[contacts.body_b[i]])
@@ -82,7 +86,10 @@ def any_candidate(contacts, bears, radius):
 
 @kernel
 def count_ambiguous(shapes, position, rotation, contacts, bears):
-    """How many contacts, which are sorted by their bodies, and of which two bodies most."""
+    """Count the contacts with an ambiguous normal. The contacts are sorted by their bodies.
+
+    Returns the number, and the two bodies with most of them, -1 if there are none.
+    """
     most = 1
     for i in range(len(shapes.vertex_count)):
         most = max(most, shapes.vertex_count[i])
@@ -105,7 +112,10 @@ def count_ambiguous(shapes, position, rotation, contacts, bears):
 
 @leaf_kernel
 def is_ambiguous(shapes, position, rotation, a, b, normal, work):
-    """Whether a normal of bodies a and b is one for two of their convex polyhedra that touch along it."""
+    """Return True if a normal of bodies a and b is ambiguous for two of their convex polyhedra that touch along it.
+
+    work: a `TiltWork`.
+    """
     corners, place, turn = work.corners, work.position, work.rotation
     for i in range(shapes.first_collider[a], shapes.first_collider[a + 1]):
         if shapes.kind[i] != HULL:
@@ -131,7 +141,11 @@ def is_ambiguous(shapes, position, rotation, a, b, normal, work):
 
 @leaf_kernel
 def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
-    """Writes the vertices (., 3) from an origin, and their heights along a normal times the sign: the least of these."""
+    """Write the vertices of a collider relative to `origin` and their heights to out (v, 4), and return the smallest height
+    [m].
+
+    place, turn: (3,) [m] and (3, 3), pose of the collider. The heights are along `normal`, times `sign`.
+    """
     least = np.inf
     for k in range(shapes.vertex_count[collider]):
         own = vec(shapes.vertices, shapes.first_vertex[collider] + k)
@@ -146,8 +160,10 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
 
 @kernel_part
 def can_tilt_both_ways(corners, ends, normal, separation, margin):
-    """Whether a normal can be turned to two opposite sides, and parts the bodies about as far. corners: (2, ., 4) as
-    `write_corners` leaves them, of so many (two) vertices."""
+    """Return True if a normal can be tilted to two opposite sides and separates the bodies about as far.
+
+    corners: (2, v, 4) from `write_corners`. ends: numbers of vertices of the two bodies. separation, margin: [m].
+    """
     farthest, across = 0.0, normal
     for i in range(ends[0]):
         for j in range(ends[1]):

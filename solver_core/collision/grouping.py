@@ -69,7 +69,7 @@ def label_regions(normal, gap, limit, region):
 def reduce_pair(point, normal, gap, feature, limit, turn):
     """Return the indices of the contacts to keep for one pair of bodies, in the order of their features.
 
-    `choose` selects the contacts of each region. At most MAX_GROUP_CONTACTS are kept in total. Each region may use an equal
+    `select_contacts` selects the contacts of each region, at most MAX_GROUP_CONTACTS in total. Each region may use an equal
     part of the remaining number, and its unused part is available to the regions after it, which are less deep.
 
     limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body, in columns.

@@ -93,7 +93,7 @@ def feature_id(kind, of_a, of_b):
 
 @inlined_kernel
 def write_contact(contacts, slot, point, normal, gap, feature):
-    """Write a row of a `Manifold` or of a mesh `Buffer`."""
+    """Write a row of a `Manifold` or of a mesh `ContactBuffer`."""
     set_vec(contacts.point, slot, point)
     set_vec(contacts.normal, slot, normal)
     contacts.gap[slot] = gap
@@ -153,7 +153,7 @@ def sort_by_feature(manifold, count):
 
 @leaf_kernel
 def reduce_and_sort(manifold, count, limit, turn):
-    """Sort the contacts by feature id, keep those that `choose` selects, and return their number.
+    """Sort the contacts by feature id, keep those that `select_contacts` selects, and return their number.
 
     limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body in the frame of the contacts, in columns.
     """

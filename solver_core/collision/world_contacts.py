@@ -81,7 +81,7 @@ def write_contacts(found, shapes, poses, a, b, frame, pair, count):
     """Append the first `count` contacts of colliders a and b.
 
     frame: the collider in whose frame the contacts are.
-    pair: the contacts between the cores, a `Manifold` or a `Buffer`.
+    pair: the contacts between the cores, a `Manifold` or a `ContactBuffer`.
     """
     out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]

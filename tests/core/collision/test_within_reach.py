@@ -54,7 +54,7 @@ def test_what_is_nearer_than_the_limit_is_never_out_of_reach():
 
 
 def bolt_and_nut(turn, shift, distance):
-    """A table of the nut and the bolt, and their `Meeting` where the bolt is turned (3, 3) and shifted (3,)."""
+    """A table of the nut and the bolt, and their `MeshQuery` where the bolt is turned (3, 3) and shifted (3,)."""
     table = build_surfaces([mesh_surface(*nut()), mesh_surface(*bolt())])
     own, vertices = table.vertices[: table.first_vertex[1]], table.vertices[table.first_vertex[1] :] @ turn.T + shift
     both, stack = (own, vertices), np.empty(512, np.int64)
@@ -104,7 +104,7 @@ def test_planes_keep_apart_only_what_is_farther_than_the_limit():
 
 
 class Hulls(NamedTuple):
-    """Of a `ShapeTable` what `keeps_clear` asks for."""
+    """Of a `ShapeTable` what `stays_separated` asks for."""
 
     kind: np.ndarray
     round_radius: np.ndarray
