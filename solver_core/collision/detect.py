@@ -172,7 +172,7 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
     pair: a `ColliderPair`.
     walks: cached triangle pairs.
 
-    Returns the contacts as a `ContactBuffer`, the collider in whose frame they are, the `Walk` with their triangle pairs, and the
+    Returns a `ContactBuffer`, the collider in whose frame the contacts are, the `Walk` with their triangle pairs, and the
     number of triangles of both surfaces, or 0 if there is no such walk.
     """
     a, b, limit = pair.a, pair.b, pair.limit
