@@ -143,13 +143,13 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     """
     points = np.asarray(vertices, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 3:
-        raise ValueError(f"vertices must have the shape (n, 3), these have {points.shape}")
+        raise ValueError(f"vertices must have shape (n, 3), not {points.shape}")
     if len(points) == 0:
-        raise ValueError("a convex hull needs at least one vertex, there are none")
+        raise ValueError("a convex hull needs at least one vertex")
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         index = int(np.argmin(finite))
-        raise ValueError(f"vertices must be finite, vertex {index} is {points[index]}")
+        raise ValueError(f"vertices must be finite, but vertex {index} is {points[index]}")
 
     points = _distinct_rows(points)
     size = length(np.ptp(points, axis=0))

@@ -83,15 +83,16 @@ def mass_properties(
     Raises ValueError if there are no vertices, if there is no volume for a density, or if there is no extent for an inertia.
     """
     if (mass is None) == (density is None):
-        raise ValueError("exactly one of mass and density is needed")
+        raise ValueError("give exactly one of mass and density")
     if not margin >= 0.0:
-        raise ValueError(f"the margin is {margin}, it must be 0 or more")
+        raise ValueError(f"the margin must be 0 or more, not {margin}")
     vertices = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
     triangles = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
     if len(vertices) == 0:
-        raise ValueError("there are no vertices")
+        raise ValueError("the shape has no vertices")
     if not np.isfinite(vertices).all():
-        raise ValueError("the vertices are not finite")
+        index = int(np.argmin(np.isfinite(vertices).all(axis=1)))
+        raise ValueError(f"the vertices must be finite, but vertex {index} is {vertices[index]}")
     # Coordinates relative to the center of the bounds: far from the origin, the cubic terms would cancel catastrophically.
     shift = (vertices.min(axis=0) + vertices.max(axis=0)) / 2.0
     points = vertices - shift
@@ -106,12 +107,14 @@ def mass_properties(
         moments = lamina_moments(points, axes, margin)
     else:
         if not margin > 0.0:
-            what = "lie on one line" if dimension == 1 else "are all in one place"
-            raise ValueError(f"the vertices {what} and there is no margin around them, so there is no inertia")
+            what = "lie on one line" if dimension == 1 else "are all at one point"
+            raise ValueError(f"the vertices {what} and the margin is 0, so there is no inertia; add a margin or more vertices")
         moments = capsule_moments(points, axes[0], margin)
     if density is not None:
         if not moments.volume > 0.0:
-            raise ValueError("the vertices lie in one plane and there is no margin around them, so a density gives no mass")
+            raise ValueError(
+                "the vertices lie in one plane and the margin is 0, so a density gives no mass; add a margin or set the mass"
+            )
         mass = density * moments.volume
     assert mass is not None
     # A lamina without thickness has no volume. Its second moment is per unit of mass.

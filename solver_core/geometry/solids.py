@@ -31,7 +31,7 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
     if shape.kind is not ShapeKind.COMPOUND and shape.kind not in ROUND:
         return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
     if (mass is None) == (density is None):
-        raise ValueError("exactly one of mass and density is needed")
+        raise ValueError("give exactly one of mass and density")
     if shape.kind in ROUND:
         volume, centre, inertia = round_moments(shape)
         if mass is None:
@@ -43,12 +43,12 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
         try:
             solid = shape_mass_properties(part.shape, density=1.0)
         except ValueError as error:
-            raise ValueError(f"part {number} of the compound: {error}") from error
+            raise ValueError(f"child shape {number} of the compound: {error}") from error
         centre = product(part.rotation, solid.center_of_mass) + part.position
         solids.append((solid.volume, centre, product(product(part.rotation, solid.inertia), part.rotation.T), solid.closed))
     volume = sum(each for each, _, _, _ in solids)
     if not volume > 0.0:
-        raise ValueError("the compound has no parts")
+        raise ValueError("the compound has no child shape with a volume; add one")
     centre = np.sum([each * at for each, at, _, _ in solids], axis=0) / volume
     inertia = np.zeros((3, 3))
     for each, at, own, _ in solids:
@@ -64,10 +64,12 @@ def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float |
     """Return the mass properties of the solid in a mesh, with vertices merged and faces oriented as for collisions."""
     surface = mesh_surface(shape.vertices, shape.triangles)
     if surface.volume == 0.0:
-        raise ValueError("the mesh is open, so it has no inside")
+        raise ValueError("the mesh is open, so it encloses no volume; close its holes")
     if surface.volume < 0.0:
-        raise ValueError("the normals of the mesh point inwards, so it is a container and not a solid")
+        raise ValueError("the normals of the mesh point inward, so it is a room and not a solid; flip them")
     properties = mass_properties(surface.vertices, surface.triangles, mass=mass, density=density)
     if not properties.closed:
-        raise ValueError("the mesh crosses itself or is partly inside out, so its inside is undefined")
+        raise ValueError(
+            "the mesh intersects itself or is partly inside out; remove the intersections and recalculate its normals"
+        )
     return properties

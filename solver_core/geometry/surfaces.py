@@ -75,16 +75,16 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
     points = np.ascontiguousarray(vertices, dtype=np.float64).reshape(-1, 3)
     corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
     if len(corners) == 0:
-        raise ValueError("there are no triangles")
+        raise ValueError("the mesh has no triangles")
     used = points[np.unique(corners)]
     size = length(np.ptp(used, axis=0))
     if not size > 0.0:
-        raise ValueError("no face has an area")
+        raise ValueError("all triangles of the mesh have zero area")
     merged, source = _welded(points, TOLERANCE * size)
     corners = _without_doubles(merged[corners])
     a, b, c = (points[source[corners[:, k]]] for k in range(3))
     if not np.linalg.norm(np.cross(b - a, c - a), axis=1).max(initial=0.0) > (TOLERANCE * size) ** 2:
-        raise ValueError("no face has an area")
+        raise ValueError("all triangles of the mesh have zero area")
     kept, corners = np.unique(corners, return_inverse=True)
     corners = corners.reshape(-1, 3).astype(np.int64)
     source = source[kept]

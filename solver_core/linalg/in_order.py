@@ -29,7 +29,7 @@ def product(a: Floats, b: Floats) -> Floats:
     if b.ndim == 1:
         return product(a, b[:, None])[..., 0]
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"matrices of the shapes {a.shape} and {b.shape} have no product")
+        raise ValueError(f"cannot multiply matrices of shapes {a.shape} and {b.shape}")
     if not a.shape[-1]:
         return np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
     found = a[..., :, 0, None] * b[..., None, 0, :]
