@@ -100,8 +100,9 @@ def triangle_contacts(pair, f, g, out):
 
 @inlined_kernel
 def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
-    """Append the contacts between edges and vertices of two triangles. of_f, of_g: bits of the features to test, as in
-    `owned`.
+    """Append the contacts between edges and vertices of two triangles.
+
+    of_f, of_g: bits of the features to test, as in `owned` of a `SurfaceTable`.
     """
     a, b = pair.first, pair.second
     for i in range(3):
