@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts whose normal is a choice: about equally good ones lie on both sides of it (`polyhedra/several_axes.py`).
+"""Count of contacts with an ambiguous normal: normals on both sides of it are about equally valid
+(`polyhedra/several_axes.py`).
 
-It is asked afterwards, of the shapes where the contacts were found: what the narrow phase knew of it would have to go through
-every store of contacts, for what is rare. Bodies that touch are parted along n' as along n if all differences d of their
-vertices, b's minus a's, have n' . d >= the separation along n, up to the margin of the narrow phase. A normal that is turned by
-a small angle about any axis has lost that where a difference with little height along n is far across it. So the one that is
-farthest across leaves two ways to turn, across itself: the normal is a choice if both can be gone.
+The test runs afterward on the shapes. Otherwise each contact buffer would have to carry a flag for a rare case. A normal n'
+separates two touching bodies about as far as n if n' . d >= the separation along n, up to the margin of the narrow phase, for
+all differences d of their vertices, b's minus a's. A tilt of the normal by a small angle violates this for a difference d with
+a small component along n and a large one perpendicular to it. So the difference with the largest perpendicular component leaves
+two opposite tilts, perpendicular to itself. The normal is ambiguous if both are valid.
 
-Only convex polyhedra are asked, and such parts of compounds: edges of meshes, and rims, are not counted.
+Only convex polyhedra are tested, also as child shapes of compounds. Edges of meshes and rims are not.
 """
 
 from __future__ import annotations
@@ -23,21 +24,33 @@ from ..linalg.elementary import sine_and_cosine
 from ..linalg.vec3 import add, advanced, cross, divided, dot, norm, scaled, sub, vec
 from .contact_set import ContactSet
 from .pair import core_size, place_collider
-from .polyhedra.several_axes import FARTHEST, is_near_touching, margin_of
+from .polyhedra.several_axes import MAX_GAP_RATIO, inset_margin, may_have_tied_axes
 
 __all__ = ["NONE_CHOSEN", "ChosenNormals", "chosen_normals"]
 
 Floats = NDArray[np.float64]
 
-# A normal that can be turned by that much to both sides is a choice: within a degree, a face stands in for what is beside it.
-SINE_OF_TURN, COSINE_OF_TURN = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
+# A normal is ambiguous if it can be tilted by this angle to both sides. A face replaces closest directions within one degree.
+TILT_SINE, TILT_COSINE = sine_and_cosine.py_func(0.5 * np.pi / 180.0)
 
 
 class ChosenNormals(NamedTuple):
-    """How many contacts have a normal that is a choice, and which two bodies most of them, -1 for none."""
+    """The number of contacts with an ambiguous normal, and the two bodies with most of them, (-1, -1) if there are none."""
 
     number: int
     pair: tuple[int, int]
+
+
+class TiltWork(NamedTuple):
+    """Work arrays of `is_ambiguous`.
+
+    corners: (2, v, 4) vertices of two polyhedra, and their heights along the normal [m].
+    position, rotation: (3,) [m] and (3, 3), pose of a collider in the world.
+    """
+
+    corners: Floats
+    position: Floats
+    rotation: Floats
 
 
 NONE_CHOSEN = ChosenNormals(0, (-1, -1))
@@ -46,45 +59,50 @@ NONE_CHOSEN = ChosenNormals(0, (-1, -1))
 def chosen_normals(
     shapes: ShapeTable, position: Floats, rotation: Floats, contacts: ContactSet, bears: NDArray[np.bool_]
 ) -> ChosenNormals:
-    """Those of the contacts that bear (m,). position (n, 3) m and rotation (n, 3, 3) are where they were found."""
-    where = contacts.body_a, contacts.body_b, contacts.gap, bears, shapes.radius
-    if not may_be_chosen(*where):
+    """Count the loaded contacts with an ambiguous normal.
+
+    position, rotation: (n, 3) [m] and (n, 3, 3), poses at which the contacts were found. bears: (m,) True for a loaded contact.
+    """
+    if not any_candidate(contacts, bears, shapes.radius):
         return NONE_CHOSEN
-    count, a, b = count_chosen(shapes._replace(surfaces=None), position, rotation, *where[:4], contacts.normal)
+    count, a, b = count_ambiguous(shapes._replace(surfaces=None), position, rotation, contacts, bears)
     return ChosenNormals(count, (a, b))
 
 
 @leaf_kernel
-def touches(gap, bears, radius_a, radius_b):
-    """Whether a contact bears, of bodies so near that several axes may count."""
-    return bears and gap <= 2.0 * FARTHEST * min(radius_a, radius_b)
+def is_candidate(gap, bears, radius_a, radius_b):
+    """Return True for a loaded contact of bodies so near that several axes may separate them."""
+    return bears and gap <= 2.0 * MAX_GAP_RATIO * min(radius_a, radius_b)
 
 
 @kernel
-def may_be_chosen(body_a, body_b, gap, bears, radius):
-    """Whether any of the contacts is one to look at."""
+def any_candidate(contacts, bears, radius):
+    """Return True if any contact is a candidate. bears: (m,). radius: (n,) of the bodies [m]."""
     found = False
-    for i in range(len(gap)):
-        found |= touches(gap[i], bears[i], radius[body_a[i]], radius[body_b[i]])
+    for i in range(contacts.gap.size):
+        found |= is_candidate(contacts.gap[i], bears[i], radius[contacts.body_a[i]], radius[contacts.body_b[i]])
     return found
 
 
 @kernel
-def count_chosen(shapes, position, rotation, body_a, body_b, gap, bears, normal):
-    """How many contacts, which are sorted by their bodies, and of which two bodies most."""
+def count_ambiguous(shapes, position, rotation, contacts, bears):
+    """Count the contacts with an ambiguous normal. The contacts are sorted by their bodies.
+
+    Returns the number, and the two bodies with most of them, -1 if there are none.
+    """
     most = 1
     for i in range(len(shapes.vertex_count)):
         most = max(most, shapes.vertex_count[i])
-    work = np.empty((2, most, 4)), np.empty(3), np.empty((3, 3))
+    work = TiltWork(np.empty((2, most, 4)), np.empty(3), np.empty((3, 3)))
     total, largest, a_of_most, b_of_most = 0, 0, -1, -1
     here, last_a, last_b = 0, -1, -1
-    for i in range(len(gap)):
-        a, b = body_a[i], body_b[i]
+    for i in range(contacts.gap.size):
+        a, b = contacts.body_a[i], contacts.body_b[i]
         if a != last_a or b != last_b:
             here, last_a, last_b = 0, a, b
-        if not touches(gap[i], bears[i], shapes.radius[a], shapes.radius[b]):
+        if not is_candidate(contacts.gap[i], bears[i], shapes.radius[a], shapes.radius[b]):
             continue
-        if is_choice(shapes, position, rotation, a, b, vec(normal, i), work):
+        if is_ambiguous(shapes, position, rotation, a, b, vec(contacts.normal, i), work):
             total += 1
             here += 1
             if here > largest:
@@ -93,9 +111,12 @@ def count_chosen(shapes, position, rotation, body_a, body_b, gap, bears, normal)
 
 
 @leaf_kernel
-def is_choice(shapes, position, rotation, a, b, normal, work):
-    """Whether a normal of bodies a and b is one for two of their convex polyhedra that touch along it."""
-    corners, place, turn = work
+def is_ambiguous(shapes, position, rotation, a, b, normal, work):
+    """Return True if a normal of bodies a and b is ambiguous for two of their convex polyhedra that touch along it.
+
+    work: a `TiltWork`.
+    """
+    corners, place, turn = work.corners, work.position, work.rotation
     for i in range(shapes.first_collider[a], shapes.first_collider[a + 1]):
         if shapes.kind[i] != HULL:
             continue
@@ -111,8 +132,8 @@ def is_choice(shapes, position, rotation, a, b, normal, work):
             lowest = write_corners(shapes, j, place, turn, vec(position, a), normal, 1.0, corners[1])
             separation = lowest - highest
             ends = shapes.vertex_count[i], shapes.vertex_count[j]
-            if is_near_touching(separation, scale) and can_turn(
-                corners, ends, normal, separation, margin_of(separation, scale)
+            if may_have_tied_axes(separation, scale) and can_tilt_both_ways(
+                corners, ends, normal, separation, inset_margin(separation, scale)
             ):
                 return True
     return False
@@ -120,7 +141,11 @@ def is_choice(shapes, position, rotation, a, b, normal, work):
 
 @leaf_kernel
 def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
-    """Writes the vertices (., 3) from an origin, and their heights along a normal times the sign: the least of these."""
+    """Write the vertices of a collider relative to `origin` and their heights to out (v, 4), and return the smallest height
+    [m].
+
+    place, turn: (3,) [m] and (3, 3), pose of the collider. The heights are along `normal`, times `sign`.
+    """
     least = np.inf
     for k in range(shapes.vertex_count[collider]):
         own = vec(shapes.vertices, shapes.first_vertex[collider] + k)
@@ -134,9 +159,11 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
 
 
 @kernel_part
-def can_turn(corners, ends, normal, separation, margin):
-    """Whether a normal can be turned to two opposite sides, and parts the bodies about as far. corners: (2, ., 4) as
-    `write_corners` leaves them, of so many (two) vertices."""
+def can_tilt_both_ways(corners, ends, normal, separation, margin):
+    """Return True if a normal can be tilted to two opposite sides and separates the bodies about as far.
+
+    corners: (2, v, 4) from `write_corners`. ends: numbers of vertices of the two bodies. separation, margin: [m].
+    """
     farthest, across = 0.0, normal
     for i in range(ends[0]):
         for j in range(ends[1]):
@@ -144,13 +171,13 @@ def can_turn(corners, ends, normal, separation, margin):
             difference = sub(vec(corners[1], j), vec(corners[0], i))
             beside = advanced(difference, -height, normal)
             distance = norm(beside)
-            if distance > farthest and (height - separation + margin) * COSINE_OF_TURN < distance * SINE_OF_TURN:
+            if distance > farthest and (height - separation + margin) * TILT_COSINE < distance * TILT_SINE:
                 farthest, across = distance, beside
     if farthest == 0.0:
         return True
     way = divided(cross(normal, across), farthest)
     for side in (-1.0, 1.0):
-        turned = add(scaled(COSINE_OF_TURN, normal), scaled(side * SINE_OF_TURN, way))
+        turned = add(scaled(TILT_COSINE, normal), scaled(side * TILT_SINE, way))
         lowest, highest = np.inf, -np.inf
         for i in range(ends[0]):
             highest = max(highest, dot(turned, vec(corners[0], i)))

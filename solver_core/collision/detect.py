@@ -14,38 +14,46 @@ from ..geometry.shapes import MESH, PLANE, ShapeTable
 from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
 from .contact_set import ContactSet, concatenated
-from .grouping import farthest_gap, reduced_groups
+from .grouping import farthest_gap, reduce_body_pairs
 from .half_space import plane_of
 from .manifold import reduce_and_sort
-from .mesh.buffer import one_a_feature
-from .mesh.contacts import plane_surface_contacts, surface_contacts
+from .mesh.buffer import deepest_per_feature
+from .mesh.contacts import PlacedSurfaces, plane_surface_contacts, surface_contacts
 from .mesh.walks import Walks, all_kept, joined_walks, no_walk, no_walks, room_for_walks, walk_of, with_walk
 from .pair import (
-    DISTANCE_NOISE,
+    DISTANCE_ROUNDING,
     collider_poses,
     core_size,
     is_round,
     pair_contacts,
     pair_work,
-    placed_round,
     relative_pose,
+    round_shape_in_frame,
 )
-from .polyhedra.hull_pair import MERGE
+from .polyhedra.hull_pair import MERGE_RATIO
 from .reduction import FEW_CONTACTS, MOST_CONTACTS
-from .revolution.candidates import Collection
+from .revolution.candidates import ContactSink
 from .revolution.on_mesh import round_surface_contacts
 from .revolution.work import RoundWork, round_work
-from .world_contacts import all_found, allocate, with_room, write_contacts
+from .world_contacts import ensure_capacity, new_builder, trimmed, write_contacts
 
 __all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MANY_COLLIDERS = 256  # fewest colliders of a scene for which threads are used
-PAIRS_OF_A_RUN = 512  # pairs per task of a thread
+MIN_COLLIDERS_FOR_THREADS = 256  # fewest colliders of a scene for which threads are used
+PAIRS_PER_TASK = 512  # pairs per task of a thread
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+class ColliderPair(NamedTuple):
+    """Two colliders, and the largest gap of a contact between their cores [m]."""
+
+    a: int
+    b: int
+    limit: float
 
 
 class Scene(NamedTuple):
@@ -105,33 +113,33 @@ def detect_all(
     whole: (n,) bool, bodies that keep all their contacts; None for none.
     walks: cached triangle pairs from other poses of the meshes, or None.
     """
-    return _reduced(shapes, scene, whole, _unreduced(shapes, scene, threads, walks, FALSE)[0])
+    return _reduce(shapes, scene, whole, _detect_unreduced(shapes, scene, threads, walks, FALSE)[0])
 
 
 def detect_and_keep(
     shapes: ShapeTable, scene: Scene, threads: int, whole: NDArray[np.bool_] | None, walks: Walks | None
 ) -> tuple[ContactSet, Walks | None]:
     """Return the contacts of `detect_all` and the cache of triangle pairs, which is None without meshes."""
-    contacts, kept = _unreduced(shapes, scene, threads, walks, TRUE)
-    return _reduced(shapes, scene, whole, contacts), kept
+    contacts, kept = _detect_unreduced(shapes, scene, threads, walks, TRUE)
+    return _reduce(shapes, scene, whole, contacts), kept
 
 
-def _reduced(shapes: ShapeTable, scene: Scene, whole: NDArray[np.bool_] | None, contacts: ContactSet) -> ContactSet:
+def _reduce(shapes: ShapeTable, scene: Scene, whole: NDArray[np.bool_] | None, contacts: ContactSet) -> ContactSet:
     """Reduce the contacts of each pair of bodies, if the scene has meshes or compounds."""
     if shapes.surfaces is None and len(shapes.body) == len(shapes.radius):
         return contacts
     every = np.zeros(len(shapes.radius), np.bool_) if whole is None else whole
-    return contacts.chosen(reduced_groups(contacts, scene, shapes.radius, every))
+    return contacts.chosen(reduce_body_pairs(contacts, scene, shapes.radius, every))
 
 
-def _unreduced(
+def _detect_unreduced(
     shapes: ShapeTable, scene: Scene, threads: int, walks: Walks | None, keep: np.bool_
 ) -> tuple[ContactSet, Walks | None]:
     """Return the result of `all_contacts`. If there are many pairs, threads process them in consecutive runs."""
     without_meshes, surfaces = shapes._replace(surfaces=None), shapes.surfaces
     if surfaces is not None and walks is None:
         walks = no_walks(np.zeros(len(shapes.radius), np.bool_))
-    if threads == 1 or len(shapes.body) < MANY_COLLIDERS:
+    if threads == 1 or len(shapes.body) < MIN_COLLIDERS_FOR_THREADS:
         return all_contacts(without_meshes, surfaces, work_for_rounds(shapes), scene, walks, keep)
     poses, pairs = pairs_near(without_meshes, scene)
 
@@ -139,7 +147,7 @@ def _unreduced(
         some = pairs[run[0] : run[1]]
         return contacts_of_pairs(without_meshes, surfaces, work_for_rounds(shapes), scene, poses, some, walks, keep)
 
-    pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_OF_A_RUN)
+    pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_PER_TASK)
     if len(pieces) < 2:
         return look((0, len(pairs)))
     found = side_by_side(threads, [partial(look, run) for run in pieces])
@@ -157,18 +165,17 @@ def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:
 
 
 @kernel_part
-def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspace, walks):
+def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks):
     """Find the contacts of a pair of colliders with at least one mesh.
 
     poses: poses of all colliders.
-    pair: the two colliders.
-    limit: largest gap of a contact between the cores [m].
+    pair: a `ColliderPair`.
     walks: cached triangle pairs.
 
-    Returns the contacts as a `Buffer`, the collider in whose frame they are, the `Walk` with their triangle pairs, and the
+    Returns a `ContactBuffer`, the collider in whose frame the contacts are, the `Walk` with their triangle pairs, and the
     number of triangles of both surfaces, or 0 if there is no such walk.
     """
-    a, b = pair
+    a, b, limit = pair.a, pair.b, pair.limit
     turn, shift = work.turn, work.shift
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
@@ -177,30 +184,30 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, limit, work, round_workspa
         half_space = plane_of(turn, shift, plane == a)
         return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), 0
     first, second = shapes.surface[a], shapes.surface[b]
-    noise = DISTANCE_NOISE * (core_size(shapes, a) + core_size(shapes, b))
+    noise = DISTANCE_ROUNDING * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
         body = a if is_round(shapes, a) else b
         mesh = b if body == a else a
-        merge = MERGE * core_size(shapes, body)
-        collection = Collection(body == a, limit, merge, noise, work.manifold, round_workspace)
-        r = placed_round(shapes, poses, mesh, body, work)
+        merge = MERGE_RATIO * core_size(shapes, body)
+        collection = ContactSink(body == a, limit, merge, noise, work.manifold, round_workspace)
+        r = round_shape_in_frame(shapes, poses, mesh, body, work)
         found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
-            return one_a_feature(found), mesh, no_walk(), 0
+            return deepest_per_feature(found), mesh, no_walk(), 0
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
     frame, other = (b, a) if exchanged else (a, b)
     relative_pose(poses, frame, other, turn, shift)
     scale = min(core_size(shapes, a), core_size(shapes, b))
-    own = shapes.surface[frame], shapes.surface[other]
+    placed = PlacedSurfaces(shapes.surface[frame], shapes.surface[other], turn, shift)
     walk = walk_of(walks, a, b)
-    found, walk = surface_contacts(surfaces, own, (turn, shift), limit, noise, scale, exchanged, walk)
+    found, walk = surface_contacts(surfaces, placed, limit, noise, scale, exchanged, walk)
     return found, frame, walk, count_a + count_b
 
 
 @leaf_kernel
-def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace):
+def append_convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace):
     """Append the contacts of consecutive convex pairs, starting at a row, and return the row at which it stopped.
 
     It stops at a pair with a mesh, or if the buffer may be too small for the next pair. It handles many pairs per call because
@@ -210,7 +217,7 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
-        limit = largest_gap(shapes, scene, a, b)
+        limit = max_core_gap(shapes, scene, a, b)
         count, frame = pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
         if count > 0:
             if count > FEW_CONTACTS:
@@ -223,7 +230,7 @@ def convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspa
 
 
 @leaf_kernel
-def largest_gap(shapes, scene, a, b):
+def max_core_gap(shapes, scene, a, b):
     """Return the largest gap of a contact between the cores of two colliders [m]."""
     limit = farthest_gap(scene.reach, scene.travel, shapes.body[a], shapes.body[b])
     return limit + shapes.margin[a] + shapes.margin[b]
@@ -267,30 +274,28 @@ def pairs_near(shapes, scene):
 @kernel
 def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep):
     """Return the result of `all_contacts` for the given pairs (k, 2)."""
-    found, kept = allocate(max(64, 4 * len(pairs))), walks
+    found, kept = new_builder(max(64, 4 * len(pairs))), walks
     if surfaces is not None:
         kept = room_for_walks(walks.lasting, len(pairs) if keep else 0)
     work = pair_work(shapes)
     # numba would compile the kernel again for the literal 0.
     row = np.int64(0)
     while row < len(pairs):
-        row = convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace)
+        row = append_convex_contacts(shapes, poses, scene, pairs, row, found, work, round_workspace)
         if row == len(pairs):
             break
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
-            found = with_room(found, MOST_CONTACTS)
+            found = ensure_capacity(found, MOST_CONTACTS)
             continue
         row += 1
         if surfaces is not None:
-            limit = largest_gap(shapes, scene, a, b)
-            here, frame, walk, triangles = mesh_pair_contacts(
-                shapes, surfaces, poses, (a, b), limit, work, round_workspace, walks
-            )
-            found = with_room(found, len(here.gap))
+            pair = ColliderPair(a, b, max_core_gap(shapes, scene, a, b))
+            here, frame, walk, triangles = mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks)
+            found = ensure_capacity(found, len(here.gap))
             write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
             if keep and triangles > 0 and walks.lasting[shapes.body[a]] and walks.lasting[shapes.body[b]]:
                 kept = with_walk(kept, a, b, walk, triangles)
     if surfaces is not None:
         kept = all_kept(kept)
-    return all_found(found), kept
+    return trimmed(found), kept

@@ -12,27 +12,27 @@ import numpy as np
 
 from ..compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import dot, vec
-from .reduction import FEW_CONTACTS, MOST_CONTACTS, TIED, choose
+from .reduction import FEW_CONTACTS, MOST_CONTACTS, TIE_TOLERANCE, select_contacts
 
-__all__ = ["MAX_GROUP_CONTACTS", "farthest_gap", "mixed", "reduced_group", "reduced_groups"]
+__all__ = ["MAX_GROUP_CONTACTS", "child_feature_id", "farthest_gap", "reduce_body_pairs", "reduce_pair"]
 
 MAX_GROUP_CONTACTS = 32
 # Cosine of ten degrees. Contacts whose normals differ by less belong to one region.
-SAME_REGION = 0.985
+REGION_COSINE = 0.985
 
 
 @leaf_kernel
-def mixed(feature, part_a, part_b):
+def child_feature_id(feature, part_a, part_b):
     """Return the id of a contact between two colliders of compounds.
 
     For each pair of colliders it is a one-to-one function of the feature id.
     """
     key = (np.uint64(part_a) << np.uint64(32)) | np.uint64(part_b)
-    return scattered(np.uint64(feature) ^ scattered(key + np.uint64(0x9E3779B97F4A7C15)))
+    return splitmix64(np.uint64(feature) ^ splitmix64(key + np.uint64(0x9E3779B97F4A7C15)))
 
 
 @leaf_kernel
-def scattered(x):
+def splitmix64(x):
     """Apply the mixer of SplitMix64, a permutation of the 64-bit integers (Steele, Lea and Flood 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -40,7 +40,7 @@ def scattered(x):
 
 
 @leaf_kernel
-def write_regions(normal, gap, limit, region):
+def label_regions(normal, gap, limit, region):
     """Write the region of each contact to region (m,), and return the number of regions.
 
     A region consists of the deepest contact without a region and all other such contacts with nearly the same normal. The
@@ -54,22 +54,22 @@ def write_regions(normal, gap, limit, region):
         seed = -1
         for i in range(len(region)):
             # In a tie, as between the corners of a box flat on a plane, the first feature decides, not round-off.
-            if region[i] < 0 and (seed < 0 or gap[i] < gap[seed] - TIED * abs(limit - gap[seed])):
+            if region[i] < 0 and (seed < 0 or gap[i] < gap[seed] - TIE_TOLERANCE * abs(limit - gap[seed])):
                 seed = i
         if seed < 0:
             return count
         for i in range(len(region)):
-            if region[i] < 0 and dot(vec(normal, i), vec(normal, seed)) > SAME_REGION:
+            if region[i] < 0 and dot(vec(normal, i), vec(normal, seed)) > REGION_COSINE:
                 region[i] = count
         region[seed] = count
     return MAX_GROUP_CONTACTS
 
 
 @inner_kernel
-def reduced_group(point, normal, gap, feature, limit, turn):
+def reduce_pair(point, normal, gap, feature, limit, turn):
     """Return the indices of the contacts to keep for one pair of bodies, in the order of their features.
 
-    `choose` selects the contacts of each region. At most MAX_GROUP_CONTACTS are kept in total. Each region may use an equal
+    `select_contacts` selects the contacts of each region, at most MAX_GROUP_CONTACTS in total. Each region may use an equal
     part of the remaining number, and its unused part is available to the regions after it, which are less deep.
 
     limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body, in columns.
@@ -79,14 +79,14 @@ def reduced_group(point, normal, gap, feature, limit, turn):
         return order
     point, normal, gap = point[order], normal[order], gap[order]
     region = np.empty(len(order), dtype=np.int64)
-    count = write_regions(normal, gap, limit, region)
+    count = label_regions(normal, gap, limit, region)
     kept = np.zeros(len(order), dtype=np.bool_)
     chosen = np.empty(MOST_CONTACTS, dtype=np.int64)
     total = 0
     for own in range(count):
         rows = np.flatnonzero(region == own)
         share = (MAX_GROUP_CONTACTS - total) // (count - own)
-        number = choose(point[rows], normal[rows], gap[rows], limit, turn, share, chosen)
+        number = select_contacts(point[rows], normal[rows], gap[rows], limit, turn, share, chosen)
         kept[rows[chosen[:number]]] = True
         total += number
     return order[kept]
@@ -100,7 +100,7 @@ def farthest_gap(reach, travel, a, b):
 
 
 @kernel_part
-def one_of_each(feature):
+def first_per_feature(feature):
     """Return the index of the first contact of each feature, in the order of the features."""
     order = np.argsort(feature, kind="mergesort")
     is_first = np.ones(order.size, dtype=np.bool_)
@@ -110,7 +110,7 @@ def one_of_each(feature):
 
 
 @kernel
-def reduced_groups(contacts, scene, radius, whole):
+def reduce_body_pairs(contacts, scene, radius, whole):
     """Return the indices of the contacts to keep, grouped by pairs of bodies and in the order of their features.
 
     contacts: contacts in which those of the same two bodies are consecutive.
@@ -127,12 +127,12 @@ def reduced_groups(contacts, scene, radius, whole):
             end += 1
         feature = contacts.feature[first:end]
         if whole[a] or whole[b]:
-            rows = one_of_each(feature)
+            rows = first_per_feature(feature)
         else:
             limit = farthest_gap(scene.reach, scene.travel, a, b)
             turn = scene.rotation[a if radius[a] <= radius[b] else b]
             point, normal, gap = contacts.point[first:end], contacts.normal[first:end], contacts.gap[first:end]
-            rows = reduced_group(point, normal, gap, feature, limit, turn)
+            rows = reduce_pair(point, normal, gap, feature, limit, turn)
         for i in rows:
             kept[total] = first + i
             total += 1

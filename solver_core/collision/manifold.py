@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ..linalg.vec3 import distance2, set_vec, vec
-from .reduction import FEW_CONTACTS, MOST_CONTACTS, choose
+from .reduction import FEW_CONTACTS, MOST_CONTACTS, select_contacts
 
 __all__ = [
     "CAPACITY",
@@ -54,7 +54,7 @@ FACE_EDGE = np.int64(8)
 # Replaces the index of a vertex for a point in the interior of an edge.
 NO_VERTEX = np.int64(-1)
 NONE_FOUND = np.int64(0)
-UNTURNED = np.eye(3)
+IDENTITY = np.eye(3)
 
 
 class Manifold(NamedTuple):
@@ -93,7 +93,7 @@ def feature_id(kind, of_a, of_b):
 
 @inlined_kernel
 def write_contact(contacts, slot, point, normal, gap, feature):
-    """Write a row of a `Manifold` or of a mesh `Buffer`."""
+    """Write a row of a `Manifold` or of a mesh `ContactBuffer`."""
     set_vec(contacts.point, slot, point)
     set_vec(contacts.normal, slot, normal)
     contacts.gap[slot] = gap
@@ -133,7 +133,7 @@ def add_contact(manifold, count, limit, merge, point, normal, gap, feature):
             write_contact(manifold, slot, point, normal, gap, feature)
         return count
     if count == CAPACITY:
-        count = reduce_and_sort(manifold, count, limit, UNTURNED)
+        count = reduce_and_sort(manifold, count, limit, IDENTITY)
     write_contact(manifold, count, point, normal, gap, feature)
     return count + 1
 
@@ -153,7 +153,7 @@ def sort_by_feature(manifold, count):
 
 @leaf_kernel
 def reduce_and_sort(manifold, count, limit, turn):
-    """Sort the contacts by feature id, keep those that `choose` selects, and return their number.
+    """Sort the contacts by feature id, keep those that `select_contacts` selects, and return their number.
 
     limit: largest gap of a contact [m]. turn: (3, 3) axes of the smaller body in the frame of the contacts, in columns.
     """
@@ -162,7 +162,7 @@ def reduce_and_sort(manifold, count, limit, turn):
         return count
     kept, chosen = manifold.kept, manifold.chosen
     point, normal, gap = manifold.point[:count], manifold.normal[:count], manifold.gap[:count]
-    number = choose(point, normal, gap, limit, turn, MOST_CONTACTS, chosen)
+    number = select_contacts(point, normal, gap, limit, turn, MOST_CONTACTS, chosen)
     for i in range(count):
         kept[i] = False
     for k in range(number):

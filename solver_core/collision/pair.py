@@ -14,20 +14,20 @@ from ..linalg.vec3 import Z
 from .half_space import HalfSpace, plane_of
 from .manifold import Manifold, empty_manifold
 from .polyhedra.box_box import UNDECIDED, box_contacts
-from .polyhedra.box_pair import BoxPair, box_work, place_boxes
+from .polyhedra.box_pair import BoxPair, box_work, write_layout
 from .polyhedra.hull_hull import hull_contacts
-from .polyhedra.hull_pair import MERGE, HullPair, HullWork, hull_work
+from .polyhedra.hull_pair import MERGE_RATIO, HullPair, HullWork, hull_work
 from .polyhedra.hull_plane import plane_contacts
-from .polyhedra.polyhedron import in_own_frame, moved
+from .polyhedra.polyhedron import core_of, transformed
 from .polyhedra.quick_reject import surely_apart
-from .revolution.candidates import Collection, round_plane_contacts
+from .revolution.candidates import ContactSink, round_plane_contacts
 from .revolution.on_hull import round_hull_contacts
 from .revolution.on_revolution import round_round_contacts
-from .revolution.solid import round_at
+from .revolution.solid import round_shape_at
 from .world_contacts import Poses
 
 __all__ = [
-    "DISTANCE_NOISE",
+    "DISTANCE_ROUNDING",
     "PairWork",
     "collider_poses",
     "core_size",
@@ -35,14 +35,14 @@ __all__ = [
     "pair_contacts",
     "pair_work",
     "place_collider",
-    "placed_round",
     "relative_pose",
+    "round_shape_in_frame",
 ]
 
 Array = NDArray[np.float64]
 
 # Round-off of a distance between bodies of size one, with a margin for the sums in it.
-DISTANCE_NOISE = 1e-10
+DISTANCE_ROUNDING = 1e-10
 
 
 class PairWork(NamedTuple):
@@ -97,7 +97,7 @@ def is_round(shapes, i):
 
 
 @leaf_kernel
-def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
+def round_pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
     """Find the contacts of a pair with a cylinder or a cone.
 
     Returns the number of contacts and the collider in whose frame they are: b if a is round, else a.
@@ -105,25 +105,25 @@ def round_contacts(shapes, poses, a, b, limit, work, round_workspace):
     manifold, turn, shift = work.manifold, work.turn, work.shift
     body = a if is_round(shapes, a) else b
     other = b if body == a else a
-    merge = MERGE * core_size(shapes, body)
-    noise = DISTANCE_NOISE * core_size(shapes, body)
+    merge = MERGE_RATIO * core_size(shapes, body)
+    noise = DISTANCE_ROUNDING * core_size(shapes, body)
     if shapes.kind[other] == PLANE:
         relative_pose(poses, other, body, turn, shift)
-        r = round_at(shapes, body, turn, shift)
-        found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
+        r = round_shape_at(shapes, body, turn, shift)
+        found = ContactSink(body == a, limit, merge, noise, manifold, round_workspace)
         return round_plane_contacts(r, HalfSpace(Z, 0.0, other == a), found), other
     size = core_size(shapes, other)
-    noise += DISTANCE_NOISE * size
+    noise += DISTANCE_ROUNDING * size
     if size > 0.0:
-        merge = min(merge, MERGE * size)
-    found = Collection(body == a, limit, merge, noise, manifold, round_workspace)
+        merge = min(merge, MERGE_RATIO * size)
+    found = ContactSink(body == a, limit, merge, noise, manifold, round_workspace)
     relative_pose(poses, other, body, turn, shift)
-    r = round_at(shapes, body, turn, shift)
-    core = in_own_frame(shapes, other)
+    r = round_shape_at(shapes, body, turn, shift)
+    core = core_of(shapes, other)
     if not is_round(shapes, other):
         return round_hull_contacts(found, r, core), other
     relative_pose(poses, other, other, turn, shift)
-    return round_round_contacts(found, r, round_at(shapes, other, turn, shift), core), other
+    return round_round_contacts(found, r, round_shape_at(shapes, other, turn, shift), core), other
 
 
 @inlined_kernel
@@ -139,13 +139,13 @@ def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
     """
     manifold, turn, shift = work.manifold, work.turn, work.shift
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_contacts(shapes, poses, a, b, limit, work, round_workspace)
+        return round_pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
         relative_pose(poses, hull, plane, turn, shift)
-        merge = MERGE * core_size(shapes, hull)
-        core = in_own_frame(shapes, hull)
+        merge = MERGE_RATIO * core_size(shapes, hull)
+        core = core_of(shapes, hull)
         return plane_contacts(core, plane_of(turn, shift, plane == a), limit, merge, manifold, work.hulls.heights), hull
     size_a = core_size(shapes, a)
     size_b = core_size(shapes, b)
@@ -153,18 +153,18 @@ def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
     if scale == 0.0:
         scale = max(size_a, size_b)
     relative_pose(poses, a, b, turn, shift)
-    noise = DISTANCE_NOISE * (size_a + size_b)
+    noise = DISTANCE_ROUNDING * (size_a + size_b)
     if shapes.box[a] and shapes.box[b]:
         about, lean = work.boxes
-        place_boxes(shapes, a, b, turn, shift, about)
+        write_layout(shapes, a, b, turn, shift, about)
         count, in_frame_of_b = box_contacts(BoxPair(about, lean, limit, scale, noise, manifold))
         if count != UNDECIDED:
             return count, b if in_frame_of_b else a
-    core_a = in_own_frame(shapes, a)
-    core_b = in_own_frame(shapes, b)
+    core_a = core_of(shapes, a)
+    core_b = core_of(shapes, b)
     if surely_apart(core_a, shapes.core_radius[a], core_b, shapes.core_radius[b], turn, shift, limit):
         return 0, a
-    core_b = moved(core_b, turn, shift, work.vertices, work.planes, work.bounds)
+    core_b = transformed(core_b, turn, shift, work.vertices, work.planes, work.bounds)
     return hull_contacts(HullPair(core_a, core_b, limit, scale, noise, manifold, work.hulls)), a
 
 
@@ -184,10 +184,10 @@ def place_collider(shapes, collider, position, rotation, place, turn):
 
 
 @leaf_kernel
-def placed_round(shapes, poses, frame, body, work):
+def round_shape_in_frame(shapes, poses, frame, body, work):
     """Return a cylinder or cone in the frame of another collider. Its pose there is written to `work.turn` and `work.shift`."""
     relative_pose(poses, frame, body, work.turn, work.shift)
-    return round_at(shapes, body, work.turn, work.shift)
+    return round_shape_at(shapes, body, work.turn, work.shift)
 
 
 @kernel

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which contacts are kept of a region with many, all with nearly one normal: a few that span what they support together.
+"""Selection of a few contacts of a region with many contacts, all with nearly the same normal, that span its support.
 
-Features have no say unless nothing else decides, for in a mirror they have other numbers. What decides is how far contacts lie
-out in directions that are, as a set, the same in a mirror across any axis of a body, and after that how far from each other.
+The selection uses feature ids only in ties, because a mirrored scene has other ids. It uses the extent of the contacts along
+directions that, as a set, are invariant under reflection across any axis of a body.
 """
 
 from __future__ import annotations
@@ -13,32 +13,35 @@ from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ..linalg.elementary import sine_and_cosine
 from ..linalg.vec3 import ZERO, add, cross, divided, dot, norm, rotated, rotated_back, scaled, sub, vec
 
-__all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIED", "choose"]
+__all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIE_TOLERANCE", "select_contacts"]
 
-# So few contacts are all kept; and the most, where the lowest, the lower and all of them span different polygons.
+# Up to FEW_CONTACTS are all kept. MOST_CONTACTS is the upper limit. It is reached if the lowest contacts, those with low gaps,
+# and all contacts span different polygons.
 FEW_CONTACTS, MOST_CONTACTS = 8, 20
-# Relative: gaps, and distances of contacts, that differ by less are equal.
-TIED = 1e-9
-# The directions lead to both sides of two axes, at these angles in rad with the one, then with the other. A corner of at most
-# 134 degrees is always the farthest in one of the first eight, and none is across an edge of a regular polygon, of up to 64
-# sides, with a corner or an edge on an axis: there rounding would choose between the edge's ends.
+# Relative difference up to which gaps, and distances of contacts, are equal.
+TIE_TOLERANCE = 1e-9
+# Angles [rad] of the directions with the first of two axes, in all four quadrants. Each corner of at most 134 degrees is
+# farthest along one of the first eight directions. No direction is perpendicular to an edge of a regular polygon with up to 64
+# sides and a corner or an edge on an axis, because rounding would then choose between the ends of the edge.
 ANGLES = np.array([0.38666, 0.5 * np.pi - 0.38666, 0.145, 0.5 * np.pi - 0.145, 0.67665, 0.5 * np.pi - 0.67665])
-# in Python, for nothing is compiled when a module is imported
+# Computed in Python, because an import must not compile kernels.
 SINES, COSINES = np.array([sine_and_cosine.py_func(float(angle)) for angle in ANGLES]).T.copy()
-QUARTERS = 4
-# Of the way from the lowest gap to the largest that a contact may have: up to here gaps count as lower. Where a surface bulges,
-# its outline is not all that can touch.
-LOWER = 0.25
+QUADRANTS = 4
+# Relative to the range from the lowest gap to the largest gap of a contact: smaller gaps are low. The outline of a curved
+# surface is not all that can touch, so contacts with low gaps are selected separately.
+LOW_GAP_FRACTION = 0.25
 
 
 @kernel_part
-def axes_across(normal, turn):
-    """Two unit vectors across a unit normal and each other, by the axes in the columns of turn (3, 3)."""
+def tangent_axes(normal, turn):
+    """Return two unit vectors perpendicular to a unit normal and to each other. turn: (3, 3) axes, in columns, that determine
+    them.
+    """
     x, y, z = rotated_back(turn, normal)
-    # From the axis that is least along the normal, the first of those that are up to noise, what lies along it taken off.
-    if abs(x) <= min(abs(y), abs(z)) + TIED:
+    # Gram-Schmidt on the axis with the smallest component of the normal; the first one in a tie.
+    if abs(x) <= min(abs(y), abs(z)) + TIE_TOLERANCE:
         first = 1.0 - x * x, -x * y, -x * z
-    elif abs(y) <= abs(z) + TIED:
+    elif abs(y) <= abs(z) + TIE_TOLERANCE:
         first = -y * x, 1.0 - y * y, -y * z
     else:
         first = -z * x, -z * y, 1.0 - z * z
@@ -48,20 +51,20 @@ def axes_across(normal, turn):
 
 @inlined_kernel
 def direction(angle, side, first, second):
-    """A unit vector to one of the QUARTERS of two axes, at one of the ANGLES."""
+    """Return the unit vector in quadrant `side` of two axes, at one of the ANGLES."""
     x, y = COSINES[angle], SINES[angle]
     return add(scaled(x if side < 2 else -x, first), scaled(y if side % 2 == 0 else -y, second))
 
 
 @kernel_part
-def nearness(gap, lowest, span):
-    """What distances of a contact count for: where its gap is the largest that it may have, a tenth."""
+def gap_weight(gap, lowest, span):
+    """Return the weight of a contact's distance: 1 at the lowest gap, 0.1 at the largest gap of a contact."""
     return 1.0 - 0.9 * (gap - lowest) / span
 
 
 @kernel_part
-def middle_of(point, normal):
-    """The mean of points (m, 3), and the unit normal that unit normals (m, 3) are near to."""
+def mean_point_and_normal(point, normal):
+    """Return the mean of points (m, 3) and the normalized mean of normals (m, 3)."""
     middle, mean = ZERO, ZERO
     for i in range(len(point)):
         middle, mean = add(middle, vec(point, i)), add(mean, vec(normal, i))
@@ -69,59 +72,65 @@ def middle_of(point, normal):
 
 
 @kernel_part
-def outermost(point, gap, lowest, span, level, way, middle):
-    """Of the contacts with gaps up to a level, the one that is farthest from the middle along a way."""
+def extreme_contact(point, gap, lowest, span, level, direction_vector, middle):
+    """Return the contact with a gap up to `level` that is farthest from the center along a direction, by weighted distance."""
     found, reach = -1, 0.0
     for i in range(len(gap)):
         if gap[i] > level:
             continue
-        along = nearness(gap[i], lowest, span) * dot(way, sub(vec(point, i), middle))
-        if found < 0 or along > reach + TIED * abs(reach):
+        along = gap_weight(gap[i], lowest, span) * dot(direction_vector, sub(vec(point, i), middle))
+        if found < 0 or along > reach + TIE_TOLERANCE * abs(reach):
             found, reach = i, along
     return found
 
 
 @kernel_part
-def is_among(row, chosen, count):
-    """Whether a row is one of the first `count` chosen."""
+def is_among(row, selected, count):
+    """Return True if a row is one of the first `count` chosen rows."""
     found = False
     for k in range(count):
-        found = found or chosen[k] == row
+        found = found or selected[k] == row
     return found
 
 
 @leaf_kernel
-def choose(point, normal, gap, limit, turn, share, chosen):
-    """Writes the rows of at most `share` contacts of a region into chosen (MOST_CONTACTS,): how many.
+def select_contacts(point, normal, gap, limit, turn, max_count, selected):
+    """Select at most max_count contacts of one normal region that span its support.
 
-    Those that lie farthest out of the lowest, of all, and of the lower ones, in this order, on all sides or none. A gap near
-    the limit makes a contact count as nearer. turn: (3, 3) axes of the smaller body, in columns.
+    Three passes select extreme contacts: of the lowest ones, of all, and of those with low gaps. The four directions of an
+    angle are added together or not at all (except the first four), so a mirrored scene keeps mirrored contacts.
+
+    point, normal, gap: (m, 3) [m], (m, 3) unit, and (m,) [m]. limit: largest gap; a contact at this gap counts for a tenth of
+        its distance [m].
+    turn: (3, 3) axes of the smaller body, in columns. selected: (MOST_CONTACTS,) output, rows.
+
+    Returns the number of rows.
     """
     count = len(gap)
-    if count <= min(FEW_CONTACTS, share):
+    if count <= min(FEW_CONTACTS, max_count):
         for i in range(count):
-            chosen[i] = i
+            selected[i] = i
         return count
     lowest, highest = np.inf, -np.inf
     for i in range(count):
         lowest, highest = min(lowest, gap[i]), max(highest, gap[i])
     span = max(limit - lowest, 1e-300)
-    middle, up = middle_of(point, normal)
-    first, second = axes_across(up, turn)
+    middle, mean_normal = mean_point_and_normal(point, normal)
+    first, second = tangent_axes(mean_normal, turn)
     count = 0
     for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (TIED if stage == 0 else LOWER) * span
-        room = min(share, count + (QUARTERS if stage == 2 else FEW_CONTACTS))
+        level = np.inf if stage == 1 else lowest + (TIE_TOLERANCE if stage == 0 else LOW_GAP_FRACTION) * span
+        stage_limit = min(max_count, count + (QUADRANTS if stage == 2 else FEW_CONTACTS))
         for angle in range(1 if stage == 2 else len(ANGLES)):
             total = count
-            for side in range(QUARTERS):
-                row = outermost(point, gap, lowest, span, level, direction(angle, side, first, second), middle)
-                if not is_among(row, chosen, total):
-                    chosen[total] = row
+            for side in range(QUADRANTS):
+                row = extreme_contact(point, gap, lowest, span, level, direction(angle, side, first, second), middle)
+                if not is_among(row, selected, total):
+                    selected[total] = row
                     total += 1
-            if total <= room or count == 0:
-                count = min(total, share)
-            if count == room:
+            if total <= stage_limit or count == 0:
+                count = min(total, max_count)
+            if count == stage_limit:
                 break
         if stage == 0 and highest <= level:
             break

@@ -28,8 +28,8 @@ from ..geometry.solids_of_revolution import round_thickness
 from ..linalg.elementary import sine_and_cosine
 from ..linalg.in_order import length, product
 from ..linalg.vec3 import advanced, cross, distance2, is_zero, norm, rotated_back, scaled, set_vec, sub, vec
-from .mesh.keeping_clear import bends_by, keeps_clear
-from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, put_triangle, swept_triangles, take_scratch
+from .mesh.keeping_clear import arc_deviation, stays_separated
+from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, bind_scratch, load_triangle, swept_triangles
 from .pair import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
 from .revolution.work import RoundWork
 from .world_contacts import Poses
@@ -41,11 +41,11 @@ __all__ = ["HARMLESS_MOTION", "OVERLAP_ALLOWED", "Motion", "earliest_impacts", "
 OVERLAP_ALLOWED = 0.1
 HARMLESS_MOTION = 2.5
 # Relative to that overlap: the allowed increase, in a full step, of an overlap that is deeper than half of it.
-DEEPENING_ALLOWED = 0.05
+DEEPENING_RATIO = 0.05
 # Relative to the rest offset: the gap up to which bodies count as touching, so that restitution acts.
-TOUCHING = 1.25
+TOUCHING_GAP_RATIO = 1.25
 # Fraction of the step: an earlier impact existed at the start. Its contacts failed to hold and need a shorter step.
-BEGINNING = 0.01
+START_FRACTION = 0.01
 MAX_ADVANCES = 64
 
 
@@ -132,7 +132,7 @@ class ImpactWork(NamedTuple):
 
 
 @leaf_kernel
-def spin_of(twist, body):
+def angular_velocity(twist, body):
     """Return the angular velocity of a body [rad/s]."""
     return twist[body, 3], twist[body, 4], twist[body, 5]
 
@@ -141,7 +141,7 @@ def spin_of(twist, body):
 def moved_pose(motion, body, time, place, turn):
     """Write the pose of a body after `time` [s] with constant twist to place (3,) [m] and turn (3, 3)."""
     rotation = motion.rotation[body]
-    spin = spin_of(motion.twist, body)
+    spin = angular_velocity(motion.twist, body)
     speed = norm(spin)
     place[0], place[1], place[2] = advanced(vec(motion.position, body), time, vec(motion.twist, body))
     if speed == 0.0:
@@ -162,11 +162,11 @@ def moved_pose(motion, body, time, place, turn):
 @inlined_kernel
 def turning_speed(twist, body, normal, radius):
     """Return the largest speed along a unit vector that rotation gives to a point within the radius [m/s]."""
-    return radius * norm(cross(spin_of(twist, body), normal))
+    return radius * norm(cross(angular_velocity(twist, body), normal))
 
 
 @leaf_kernel
-def core_radius(shapes, collider, other, position):
+def com_radius(shapes, collider, other, position):
     """Return a bound on the distance of the core of a collider from its body's center of mass [m].
 
     For a plane, only points near the other body count.
@@ -181,8 +181,8 @@ def core_radius(shapes, collider, other, position):
 def motion_bound(twist, a, b, radius_a, radius_b):
     """Return a bound on the relative velocity of any two points of two bodies [m/s]."""
     speed = norm(sub(vec(twist, b), vec(twist, a)))
-    speed += radius_a * norm(spin_of(twist, a))
-    return speed + radius_b * norm(spin_of(twist, b))
+    speed += radius_a * norm(angular_velocity(twist, a))
+    return speed + radius_b * norm(angular_velocity(twist, b))
 
 
 @leaf_kernel
@@ -195,7 +195,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
     if triangles is not None:
         for k in range(SCRATCH):
             if work.chosen[k] >= 0:
-                put_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, work.chosen[k], time)
+                load_triangle(shapes, triangles, len(shapes.body) - SCRATCH + k, work.chosen[k], time)
     for collider in (a, b):
         moved_pose(motion, shapes.body[collider], time, work.place, work.turn)
         place_collider(shapes, collider, work.place, work.turn, poses.position[collider], poses.rotation[collider])
@@ -228,7 +228,7 @@ def closing_speed(shapes, motion, pair, normal):
 def impact(shapes, triangles, motion, pair, before, work):
     """Time of the impact of two convex colliders (see `earliest_impacts`), infinite if none comes `before` some time in s."""
     h = motion.h
-    touching_gap = TOUCHING * pair.offset
+    touching_gap = TOUCHING_GAP_RATIO * pair.offset
     allowed = max(motion.overlap * pair.thinner, pair.offset)
     deepest = -0.5 * allowed
     time, clear, harmful = 0.0, -1.0, False
@@ -237,7 +237,7 @@ def impact(shapes, triangles, motion, pair, before, work):
         gap = gap_after(shapes, triangles, motion, pair, time, limit, work)
         if advance == 0:
             # The stepper separates existing overlaps. Here they must only not get much deeper.
-            deepest = min(deepest, gap - motion.share * DEEPENING_ALLOWED * allowed)
+            deepest = min(deepest, gap - motion.share * DEEPENING_RATIO * allowed)
         # During the step the overlap has a looser bound than at its end.
         harmful = gap < (deepest if time == h else deepest - 0.5 * allowed)
         if harmful or time == h or gap == np.inf:
@@ -265,7 +265,7 @@ def impact(shapes, triangles, motion, pair, before, work):
         if gap <= touching_gap:
             break
         time += (gap - pair.offset) / closing_speed(shapes, motion, pair, work.normal)
-    return (time, False) if time > BEGINNING * h else (0.5 * h, True)
+    return (time, False) if time > START_FRACTION * h else (0.5 * h, True)
 
 
 @leaf_kernel
@@ -275,7 +275,7 @@ def safe_motion(motion, thinner, offset):
 
 
 @leaf_kernel
-def fastest_drift(triangles):
+def max_relative_surface_speed(triangles):
     """Return twice the largest speed of a vertex within its body, a bound for two surfaces against each other [m/s]."""
     drift = 0.0
     for v in range(len(triangles.drift)):
@@ -284,7 +284,7 @@ def fastest_drift(triangles):
 
 
 @kernel_part
-def sweep_of(shapes, motion, pair, turn, shift, work):
+def mesh_sweep(shapes, motion, pair, turn, shift, work):
     """Return the `Sweep` of a pair whose first collider is a mesh.
 
     turn: (3, 3) and shift: (3,), storage for the relative pose.
@@ -294,24 +294,24 @@ def sweep_of(shapes, motion, pair, turn, shift, work):
     body_a, body_b = shapes.body[a], shapes.body[b]
     relative_pose(work.poses, a, b, turn, shift)
     axes, place = work.poses.rotation[a], vec(work.poses.position, a)
-    way = scaled(h, sub(vec(motion.twist, body_b), vec(motion.twist, body_a)))
-    spin, other_spin = scaled(h, spin_of(motion.twist, body_a)), scaled(h, spin_of(motion.twist, body_b))
+    displacement = scaled(h, sub(vec(motion.twist, body_b), vec(motion.twist, body_a)))
+    spin, other_spin = scaled(h, angular_velocity(motion.twist, body_a)), scaled(h, angular_velocity(motion.twist, body_b))
     turned = norm(spin) * pair.radius_a + norm(other_spin) * pair.radius_b + h * drift
-    bent = bends_by(spin, pair.radius_a) + bends_by(other_spin, pair.radius_b) + h * drift
+    deviation = arc_deviation(spin, pair.radius_a) + arc_deviation(other_spin, pair.radius_b) + h * drift
     if shapes.kind[b] == PLANE:
-        bent += norm(other_spin) * pair.radius_b
+        deviation += norm(other_spin) * pair.radius_b
     return Sweep(
         a,
         b,
         turn,
         shift,
-        rotated_back(axes, way),
-        turned + shapes.margin[a] + shapes.margin[b] + TOUCHING * pair.offset,
+        rotated_back(axes, displacement),
+        turned + shapes.margin[a] + shapes.margin[b] + TOUCHING_GAP_RATIO * pair.offset,
         rotated_back(axes, spin),
         rotated_back(axes, other_spin),
         rotated_back(axes, sub(vec(motion.position, body_a), place)),
         rotated_back(axes, sub(vec(motion.position, body_b), place)),
-        bent,
+        deviation,
         bound * h / (HARMLESS_MOTION * motion.overlap),
         pair.thinner,
     )
@@ -323,23 +323,23 @@ def mesh_impact(shapes, surfaces, triangles, motion, thickness, pair, work):
 
     pair: the pair without surface velocity from deformation.
     """
-    drift = fastest_drift(triangles)
+    drift = max_relative_surface_speed(triangles)
     bound = pair.bound + drift
     if bound * motion.h <= safe_motion(motion, pair.thinner, pair.offset):
         return np.inf, False
     moving = MovingPair(pair.a, pair.b, pair.radius_a, pair.radius_b, drift, bound, thickness[pair.b], pair.offset)
-    sweep = sweep_of(shapes, motion, moving, np.empty((3, 3)), np.empty(3), work)
+    sweep = mesh_sweep(shapes, motion, moving, np.empty((3, 3)), np.empty(3), work)
     rows = swept_triangles(shapes, surfaces, triangles, sweep)
-    return earliest_of_rows(shapes, triangles, motion, moving, rows, sweep, work)
+    return earliest_triangle_impact(shapes, triangles, motion, moving, rows, sweep, work)
 
 
 @leaf_kernel
-def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
+def earliest_triangle_impact(shapes, triangles, motion, pair, rows, sweep, work):
     """Return the earliest impact of the rows (k, 2) from `swept_triangles`. pair: `thinner` is the thickness of collider b."""
     a, b, chosen = sweep.mesh, sweep.other, work.chosen
     scratch = len(shapes.body) - SCRATCH
-    take_scratch(shapes, scratch, a)
-    take_scratch(shapes, scratch + 1, b)
+    bind_scratch(shapes, scratch, a)
+    bind_scratch(shapes, scratch + 1, b)
     earliest, touching = np.inf, False
     for row in range(len(rows)):
         f, g = rows[row, 0], rows[row, 1]
@@ -348,8 +348,8 @@ def earliest_of_rows(shapes, triangles, motion, pair, rows, sweep, work):
         without_width = is_zero(vec(triangles.normals, f))
         if without_width or pair.bound * motion.h <= safe_motion(motion, thinner, pair.offset):
             continue
-        harmless = shapes.margin[a] + shapes.margin[b] - 0.5 * max(motion.overlap * thinner, pair.offset)
-        if keeps_clear(shapes, triangles, sweep, rows[row], harmless):
+        allowed_gap = shapes.margin[a] + shapes.margin[b] - 0.5 * max(motion.overlap * thinner, pair.offset)
+        if stays_separated(shapes, triangles, sweep, rows[row], allowed_gap):
             continue
         other = b if g < 0 else scratch + 1
         two = MovingPair(scratch, other, pair.radius_a, pair.radius_b, pair.drift, pair.bound, thinner, pair.offset)
@@ -387,7 +387,7 @@ def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, re
         if shapes.kind[b] == MESH:
             a, b = b, a
         body_a, body_b = shapes.body[a], shapes.body[b]
-        radius_a, radius_b = core_radius(shapes, a, body_b, motion.position), core_radius(shapes, b, body_a, motion.position)
+        radius_a, radius_b = com_radius(shapes, a, body_b, motion.position), com_radius(shapes, b, body_a, motion.position)
         bound = motion_bound(motion.twist, body_a, body_b, radius_a, radius_b)
         thinner, offset = min(thickness[a], thickness[b]), min(rest[body_a], rest[body_b])
         pair = MovingPair(a, b, radius_a, radius_b, 0.0, bound, thinner, offset)

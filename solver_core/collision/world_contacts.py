@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..compile.kernel import inlined_kernel, inner_kernel
 from ..linalg.vec3 import ZERO, advanced, set_vec, vec
 from .contact_set import ContactSet
-from .grouping import mixed
+from .grouping import child_feature_id
 
-__all__ = ["Poses", "WorldContacts", "all_found", "allocate", "with_room", "write_contacts"]
+__all__ = ["ContactBuilder", "Poses", "ensure_capacity", "new_builder", "trimmed", "write_contacts"]
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Poses(NamedTuple):
     rotation: Array
 
 
-class WorldContacts(NamedTuple):
+class ContactBuilder(NamedTuple):
     """A buffer of contacts. used: (1,) number of rows in use."""
 
     contacts: ContactSet
@@ -33,7 +33,7 @@ class WorldContacts(NamedTuple):
 
 
 @inner_kernel
-def allocate(rows):
+def new_builder(rows):
     """Return an empty buffer for `rows` contacts."""
     contacts = ContactSet(
         np.empty(rows, dtype=np.int64),
@@ -43,16 +43,16 @@ def allocate(rows):
         np.empty(rows),
         np.empty(rows, dtype=np.uint64),
     )
-    return WorldContacts(contacts, np.zeros(1, dtype=np.int64))
+    return ContactBuilder(contacts, np.zeros(1, dtype=np.int64))
 
 
 @inner_kernel
-def with_room(found, more):
+def ensure_capacity(found, more):
     """Return the buffer, or a larger copy, with capacity for `more` additional contacts."""
     total, room = found.used[0], found.contacts.gap.size
     if total + more <= room:
         return found
-    larger, there = allocate(max(total + more, 2 * room)), all_found(found)
+    larger, there = new_builder(max(total + more, 2 * room)), trimmed(found)
     larger.contacts.body_a[:total], larger.contacts.body_b[:total] = there.body_a, there.body_b
     larger.contacts.point[:total], larger.contacts.normal[:total] = there.point, there.normal
     larger.contacts.gap[:total], larger.contacts.feature[:total] = there.gap, there.feature
@@ -61,7 +61,7 @@ def with_room(found, more):
 
 
 @inner_kernel
-def all_found(found):
+def trimmed(found):
     """Return the contacts in the buffer as views."""
     one, total = found.contacts, found.used[0]
     pairs = one.body_a[:total], one.body_b[:total]
@@ -69,7 +69,7 @@ def all_found(found):
 
 
 @inlined_kernel
-def in_world(origin, rotation, v):
+def to_world(origin, rotation, v):
     """Return origin + rotation v, summed column by column."""
     for k in range(3):
         origin = advanced(origin, v[k], (rotation[0, k], rotation[1, k], rotation[2, k]))
@@ -81,7 +81,7 @@ def write_contacts(found, shapes, poses, a, b, frame, pair, count):
     """Append the first `count` contacts of colliders a and b.
 
     frame: the collider in whose frame the contacts are.
-    pair: the contacts between the cores, a `Manifold` or a `Buffer`.
+    pair: the contacts between the cores, a `Manifold` or a `ContactBuffer`.
     """
     out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]
@@ -96,10 +96,10 @@ def write_contacts(found, shapes, poses, a, b, frame, pair, count):
         out.body_a[total] = body_a
         out.body_b[total] = body_b
         out.gap[total] = pair.gap[slot] - margin_a - margin_b
-        out.feature[total] = feature if alone else mixed(feature, a - first_a, b - first_b)
+        out.feature[total] = feature if alone else child_feature_id(feature, a - first_a, b - first_b)
         normal = vec(pair.normal, slot)
         middle = advanced(vec(pair.point, slot), shifted, normal)
-        set_vec(out.point, total, in_world(vec(poses.position, frame), poses.rotation[frame], middle))
-        set_vec(out.normal, total, in_world(ZERO, poses.rotation[frame], normal))
+        set_vec(out.point, total, to_world(vec(poses.position, frame), poses.rotation[frame], middle))
+        set_vec(out.normal, total, to_world(ZERO, poses.rotation[frame], normal))
         total += 1
     found.used[0] = total

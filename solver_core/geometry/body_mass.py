@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mass properties of a body: those that it is given, and those of its homogeneous shape for all that it is not.
+"""Mass properties of a body: given values where there are any, and those of its homogeneous shape for the rest.
 
-A center of mass that is given moves the inertia of the homogeneous shape with it, by the parallel axis theorem,
-I + m (d . d 1 - d d^T), as OpenUSD computes it. The sum of the inertia of a solid and that of a point satisfies the triangle
-inequality, so a body exists that has it. An inertia that is given stays as it is.
+A given center of mass moves the inertia of the homogeneous shape to that center by the parallel axis theorem, I + m (d . d 1 -
+d d^T), as OpenUSD computes it. The sum of the inertias of a solid and of a point satisfies the triangle inequality, so a body
+with this inertia exists. A given inertia is not changed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = ["body_mass_properties", "radius_of_link"]
 
 
 def body_mass_properties(body: BodySpec) -> MassProperties:
-    """Mass properties of a body as a simulation has them.
+    """Return the mass properties of a body in a simulation.
 
     Parameters
     ----------
     body : BodySpec
-        With exactly one of mass and density; without a collider it needs a mass and an inertia.
+        With exactly one of mass and density. A body without a collider needs a mass and an inertia.
 
     Returns
     -------
     MassProperties
-        In the body frame; the inertia is about the center of mass.
+        In the body frame. The inertia is about the center of mass.
 
     Raises
     ------
     ValueError
-        As in `shape_mass_properties`, and for a body without a collider that lacks its mass or its inertia.
+        As in `shape_mass_properties`; also if a body without a collider has no mass or no inertia.
     """
     given = None if body.center_of_mass is None else np.asarray(body.center_of_mass, dtype=np.float64)
     if body.shape.kind is ShapeKind.NONE:
@@ -57,9 +57,9 @@ def body_mass_properties(body: BodySpec) -> MassProperties:
 
 
 def radius_of_link(body: BodySpec) -> float:
-    """m, the root of the mean squared distance of a body's mass from its center, by tr I = 2 m r^2.
+    """Return the root of the mean squared distance of a body's mass from its center, from tr I = 2 m r^2 [m].
 
-    A body without a collider is taken to be as large as this. It is 0 where the mass or the inertia is not given.
+    It is the size of a body without a collider. It is 0 if the mass or the inertia is not given.
     """
     if body.mass is None or body.inertia is None:
         return 0.0

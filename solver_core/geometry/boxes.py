@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Boxes among the convex hulls: which one is a box along its axes, and how its corners, edges and faces are numbered.
+"""Boxes among convex hulls: which hulls are axis-aligned boxes, and the numbering of their corners, edges and faces.
 
-A hull numbers its features by its corners' order alone, so all boxes have the numbers of the cube. Corner 4 x + 2 y + z lies at
-the upper bounds of the axes whose digit is 1.
+A hull numbers its features by the order of its corners alone, so all boxes have the numbering of the cube. Corner 4 x + 2 y +
+z, with digits 0 or 1, is at the upper bound of the axes whose digit is 1.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["EDGE", "FACE", "is_box"]
 
 CUBE = convex_hull(np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
 
-# (3, 2) the face across an axis, at its lower and its upper bound.
+# (3, 2) face perpendicular to an axis, at its lower and its upper bound.
 FACE = np.array([[np.argmin(CUBE.planes[:, k]), np.argmax(CUBE.planes[:, k])] for k in range(3)])
 
-# (3, 2, 2) the edge along an axis, at the lower or upper bound of the next axis and of the one after that, cyclically.
+# (3, 2, 2) edge parallel to an axis, at the lower or upper bound of the next axis and of the one after it, cyclically.
 EDGE = np.zeros((3, 2, 2), dtype=np.int64)
 for number, ends in enumerate(CUBE.edges):
     middle = CUBE.vertices[ends].mean(axis=0)
@@ -29,7 +29,7 @@ for number, ends in enumerate(CUBE.edges):
 
 
 def is_box(hull: Hull) -> bool:
-    """Whether every vertex is exactly a corner of the hull's bounds, and faces and edges are those of a box."""
+    """Return True if the vertices are exactly the corners of the hull's bounds, and its faces and edges are those of a box."""
     if len(hull.vertices) != 8 or not np.array_equal(hull.face_vertices, CUBE.face_vertices):
         return False
     bounds = zip(hull.vertices.min(axis=0), hull.vertices.max(axis=0), strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compounds taken apart: the simple shapes that a shape is made of, each with its place in the body frame."""
+"""Compounds: the simple shapes of which a shape consists, each with its pose in the body frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Part:
-    """A shape that is no compound; position (3,) m and rotation (3, 3) take its axes into those of the body."""
+    """A shape that is not a compound. position, rotation: (3,) [m] and (3, 3), from its frame to that of the body."""
 
     shape: ShapeSpec
     position: Array
@@ -27,8 +27,9 @@ class Part:
 
 
 def parts(shape: ShapeSpec) -> Iterator[Part]:
-    """The simple shapes of a shape, in the order of children; one, where it stands, of a shape that is no compound; none of
-    NONE."""
+    """Yield the simple shapes of a shape, in the order of its children; the shape itself if it is not a compound; none for
+    NONE.
+    """
     if shape.kind is ShapeKind.NONE:
         return
     if shape.kind is not ShapeKind.COMPOUND:
@@ -41,7 +42,7 @@ def parts(shape: ShapeSpec) -> Iterator[Part]:
 
 
 def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
-    """The shape moved by (3,) m, which must be zero for a plane."""
+    """Return a shape after a translation by (3,) [m]. Planes are returned unchanged, so their translation must be zero."""
     if shape.kind in (ShapeKind.PLANE, ShapeKind.NONE):
         return shape
     if shape.kind is ShapeKind.COMPOUND:
@@ -50,7 +51,7 @@ def shifted(shape: ShapeSpec, by: Array) -> ShapeSpec:
 
 
 def rotation_matrix(quaternion: Array) -> Array:
-    """(3, 3) of a unit quaternion (w, x, y, z); the identity has no rounding."""
+    """Return the rotation matrix (3, 3) of a quaternion (w, x, y, z). That of the identity is exact."""
     q = np.asarray(quaternion, dtype=np.float64)
     w, x, y, z = (q / length(q)).tolist()
     return np.array(

@@ -19,7 +19,9 @@ def _height(points, i, origin, normal):
 
 @inlined_kernel
 def _is_coplanar(points, triangles, normals, is_sliver, other, origin, normal, tolerance):
-    """Whether triangle `other` lies within the tolerance of the plane through `origin` and does not face the other way."""
+    """Return True if triangle `other` is within a tolerance [m] of the plane through `origin`, and does not face the other
+    way.
+    """
     for k in range(3):
         if not abs(_height(points, triangles[other, k], origin, normal)) <= tolerance:
             return False
@@ -29,9 +31,9 @@ def _is_coplanar(points, triangles, normals, is_sliver, other, origin, normal, t
 
 @kernel
 def above_any(points, origins, normals, tolerance):
-    """(n,) whether each point is more than the tolerance above any of the planes.
+    """Return whether each point is more than a tolerance above at least one of the planes (n,).
 
-    points: (n, 3) m. origins: (f, 3) a point of each plane, m. normals: (f, 3) unit vectors. tolerance: m.
+    points: (n, 3) [m]. origins: (f, 3) a point of each plane [m]. normals: (f, 3) unit vectors. tolerance: [m].
     """
     is_above = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
@@ -44,14 +46,14 @@ def above_any(points, origins, normals, tolerance):
 
 @kernel
 def coplanar_groups(points, triangles, neighbours, normals, is_sliver, order, tolerance):
-    """(t,) the number of the group of coplanar triangles that each triangle belongs to.
+    """Return the group of coplanar triangles of each triangle (t,), as the index of the group's first triangle.
 
-    Triangles are visited in the given order. The first one without a group starts a group. The group grows over shared edges by
-    every triangle that is coplanar with its first triangle.
+    Triangles are visited in the given order. The first one without a group starts a new group, which grows over shared edges by
+    each triangle that is coplanar with it.
 
-    points: (n, 3) m. triangles: (t, 3) their corners. neighbours: (t, 3) the triangles across the three edges. normals: (t, 4)
-    the cross products of two edges, m2, and their lengths. is_sliver: (t,) if its normal is noise. order: (t,) permutation of
-    the triangles. tolerance: m. The number of a group is that of its first triangle.
+    points: (n, 3) [m]. triangles: (t, 3) corners. neighbours: (t, 3) triangles across the three edges.
+    normals: (t, 4) cross products of two edges [m^2], and their lengths. is_sliver: (t,) True if the normal is rounding.
+    order: (t,) permutation of the triangles. tolerance: [m].
     """
     count = len(triangles)
     group = np.full(count, -1, dtype=np.int64)
@@ -89,10 +91,12 @@ def coplanar_groups(points, triangles, neighbours, normals, is_sliver, order, to
 
 @kernel
 def boundary_loops(following, first):
-    """The edges of each group in the order of its boundary, or an empty array if a boundary is not one simple loop.
+    """Return the edges of each group in the order of its boundary, as a permutation (e,).
 
-    following: (e,) for each boundary edge the edge that starts where it ends, or -1. Edges of one group are consecutive.
-    first: (g + 1,) the first edge of each group, and the number of edges. The result (e,) is a permutation of the edges.
+    The result is empty if a boundary is not one simple loop.
+
+    following: (e,) for each boundary edge, the edge that starts at its end, or -1. Edges of one group are consecutive.
+    first: (g + 1,) first edge of each group, and the number of edges.
     """
     ordered = np.empty(len(following), dtype=np.int64)
     for g in range(len(first) - 1):
@@ -112,13 +116,13 @@ def boundary_loops(following, first):
 
 @kernel
 def heights_by_climbing(points, begin, neighbours, starts, normals):
-    """(f,) how far the corners of a convex polyhedron reach along each direction.
+    """Return the support (f,) of a convex polyhedron along each direction [m].
 
-    The search walks from a corner to its highest neighbour until no neighbour is higher. On a convex polyhedron a local maximum
+    The search moves from a corner to its highest neighbor until no neighbor is higher. On a convex polyhedron a local maximum
     is the global one, up to rounding.
 
-    points: (n, 3) m. neighbours: the neighbours of all corners in one row, those of corner i in
-    neighbours[begin[i]:begin[i + 1]]. starts: (f,) the corner to begin with. normals: (f, 3) unit vectors. The result is in m.
+    points: (n, 3) [m]. begin: (n + 1,), neighbours: those of corner i are neighbours[begin[i]:begin[i + 1]].
+    starts: (f,) first corner of each search. normals: (f, 3) unit vectors.
     """
     heights = np.empty(len(starts))
     for i in range(len(starts)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Convex hulls as polyhedra with true faces: coplanar triangles are merged, flat and thin point sets are welcome.
+"""Convex hulls as polyhedra with true faces. Coplanar triangles are merged, and flat or thin sets of points are allowed.
 
-Meshes store their vertices in single precision, so four corners of a quad are coplanar to about 1e-7 of the body's size only.
-Faces, flatness and duplicates are therefore judged against MERGE_TOLERANCE times that size, in distance and never in angle: the
-normal of a sliver is noise, the height of a vertex over the plane of a large face is not.
+Meshes store vertices in single precision, so the four corners of a quad are coplanar only to about 1e-7 of the body's size. So
+faces, flatness and duplicates are judged by a distance, MERGE_TOLERANCE times that size, and never by an angle: the normal of a
+sliver is rounding, but the height of a vertex over the plane of a large face is not.
 """
 
 from __future__ import annotations
@@ -31,35 +31,39 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Loops = list[list[int]]
 
-# Faces times points up to which the height of every point over every face is computed.
+# Largest product of faces and points for which the height of each point over each face is computed.
 MOST_HEIGHTS = 2**22
-# Points of which Qhull makes the exact hull. Of larger sets the points are first moved at random by up to JOGGLES times the
-# extents, the second where the first fails, at most a tenth of MERGE_TOLERANCE; the vertices of the result are those of the
-# input.
+# Largest number of points for which Qhull computes the exact hull. Larger sets are first joggled by up to JOGGLES times the
+# extents, at most a tenth of MERGE_TOLERANCE; the second value is used if the first fails. The vertices of the result are those
+# of the input.
 MOST_EXACT = 4096
 JOGGLES = (1e-8, 1e-7)
-# Of the extents: the height of a point over a triangle that is taken for a rounding error.
+# Relative to the extents: a smaller height of a point over a triangle is rounding.
 HEIGHT_OF_ROUNDING = 1e-13
-# Parts of the tolerance within which triangles are merged into faces, each where the ones before give no convex polyhedron.
+# Fractions of the tolerance within which triangles are merged into faces. Each one is used if those before it give no convex
+# polyhedron.
 LOOSENED = (1.0, 0.1, 0.01)
 
 
 @dataclass(frozen=True)
 class Faces:
-    """Polygons as one row of corners: face i has corners[start[i]:start[i + 1]], counter-clockwise seen from outside."""
+    """Polygons in one array of corners.
+
+    Face i has corners[start[i]:start[i + 1]], counterclockwise seen from outside.
+    """
 
     start: Indices
     corners: Indices
 
     @classmethod
     def of_loops(cls, loops: Loops) -> Faces:
-        """Faces of lists of corners."""
+        """Return the faces of lists of corners."""
         start = np.cumsum([0, *map(len, loops)], dtype=np.int64)
         return cls(start, np.fromiter(chain.from_iterable(loops), dtype=np.int64, count=int(start[-1])))
 
     @classmethod
     def of_triangles(cls, triangles: Indices) -> Faces:
-        """Faces of triangles (t, 3)."""
+        """Return triangles (t, 3) as faces."""
         return cls(np.arange(0, triangles.size + 1, 3, dtype=np.int64), triangles.ravel())
 
     def __len__(self) -> int:
@@ -67,31 +71,31 @@ class Faces:
 
     @property
     def lengths(self) -> Indices:
-        """How many corners each face has."""
+        """The number of corners of each face (f,)."""
         return np.diff(self.start)
 
     @property
     def following(self) -> Indices:
-        """The corner after each corner, round its face."""
+        """The next corner after each corner of a face (k,)."""
         after = np.arange(1, len(self.corners) + 1)
         after[self.start[1:] - 1] = self.start[:-1]
         return self.corners[after]
 
     def by_length(self) -> Iterator[tuple[Indices, Indices]]:
-        """Faces of equal length together: their numbers (m,), and the places (m, count) of their corners in the row."""
+        """Yield the faces of each length: their indices (m,), and the positions (m, length) of their corners in `corners`."""
         lengths = self.lengths
         for count in np.unique(lengths).tolist():
             numbers = np.flatnonzero(lengths == count)
             yield numbers, self.start[numbers, None] + np.arange(count)
 
     def canonical(self) -> Faces:
-        """The same faces, each from its smallest corner on, sorted by their corners."""
+        """Return the same faces, each starting at its smallest corner, sorted by their corners."""
         corners = np.empty_like(self.corners)
         for _, places in self.by_length():
             rows = self.corners[places]
             turn = (rows.argmin(axis=1)[:, None] + np.arange(rows.shape[1])) % rows.shape[1]
             corners[places] = np.take_along_axis(rows, turn, axis=1)
-        # no two faces have their first two corners in common, but slivers whose edges are used twice
+        # No two faces share their first two corners, except slivers whose edges are used twice.
         order = np.lexsort([corners[self.start[:-1] + k] for k in (2, 1, 0)])
         lengths = self.lengths[order]
         start = np.concatenate([[0], np.cumsum(lengths)])
@@ -103,13 +107,15 @@ class Faces:
 class Hull:
     """A convex polyhedron, polygon, segment or point.
 
-    vertices: (n, 3) m, corners only. face_start (f + 1,), face_vertices and face_edges (k,): face i has the corners
-    face_vertices[face_start[i]:face_start[i + 1]], counter-clockwise seen from outside, and the edge in the same place of
-    face_edges leads from that corner to the next. planes: (f, 4) outward unit normal and offset, n . x <= offset for every
-    vertex. edges: (e, 2) vertices, edge_faces: (e, 2) the faces on the left and on the right of the edge seen from outside.
+    vertices: (n, 3) corners only [m].
+    face_start: (f + 1,), face_vertices: (k,). Face i has the corners face_vertices[face_start[i]:face_start[i + 1]],
+        counterclockwise seen from outside.
+    face_edges: (k,) the edge from each of these corners to the next.
+    planes: (f, 4) outward unit normal and offset, with n . x <= offset for each vertex.
+    edges: (e, 2) vertices. edge_faces: (e, 2) the faces to the left and to the right of the edge, seen from outside.
 
-    A flat polygon has two opposite faces. A segment has no face and one edge; a point has one edge, from itself to itself;
-    the edge_faces of both are -1.
+    A flat polygon has two opposite faces. A segment has no face and one edge. A point has one edge, from itself to itself. The
+    edge_faces of segments and points are -1.
     """
 
     vertices: Array
@@ -122,28 +128,28 @@ class Hull:
 
     @property
     def face_count(self) -> int:
-        """How many faces it has."""
+        """The number of faces."""
         return len(self.planes)
 
     def face(self, index: int) -> Indices:
-        """Corners of a face, counter-clockwise seen from outside."""
+        """Return the corners of a face, counterclockwise seen from outside."""
         return self.face_vertices[self.face_start[index] : self.face_start[index + 1]]
 
 
 def convex_hull(vertices: ArrayLike) -> Hull:
-    """Convex hull of (n, 3) points in m, n >= 1.
+    """Return the convex hull of points (n, 3) [m], n >= 1.
 
-    ValueError if there are none, if they are not three-dimensional or not finite.
+    Raises ValueError if there are no points, or if they are not three-dimensional or not finite.
     """
     points = np.asarray(vertices, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 3:
-        raise ValueError(f"vertices must have the shape (n, 3), these have {points.shape}")
+        raise ValueError(f"vertices must have shape (n, 3), not {points.shape}")
     if len(points) == 0:
-        raise ValueError("a convex hull needs at least one vertex, there are none")
+        raise ValueError("a convex hull needs at least one vertex")
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         index = int(np.argmin(finite))
-        raise ValueError(f"vertices must be finite, vertex {index} is {points[index]}")
+        raise ValueError(f"vertices must be finite, but vertex {index} is {points[index]}")
 
     points = _distinct_rows(points)
     size = length(np.ptp(points, axis=0))
@@ -163,15 +169,15 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 
 
 def segment(ends: ArrayLike) -> Hull:
-    """The segment between two points (2, 3), its vertices in the order given."""
+    """Return the segment between two points (2, 3) [m], with its vertices in the given order."""
     return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
 
 
 def _distinct_rows(points: Array) -> Array:
-    """The points (n, 3) without repetitions, in the order of their first, second and third coordinates."""
+    """Return the distinct points of (n, 3), sorted by their coordinates."""
     if len(points) <= MOST_EXACT:
         return np.unique(points, axis=0)
-    # three fifths of the time that numpy takes to compare rows
+    # This takes three fifths of the time of numpy's unique rows.
     points = points[np.lexsort(points.T[::-1])]
     is_other = np.ones(len(points), dtype=bool)
     is_other[1:] = (points[1:] != points[:-1]).any(axis=1)
@@ -194,7 +200,9 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
 
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
-    """Hull of points that span space; `scaled` are the same points stretched to a cube, which keeps thin bodies well posed."""
+    """Return the hull of points that span space. scaled: the same points scaled to a cube, which keeps thin bodies
+    well-conditioned.
+    """
     if len(points) > MOST_EXACT:
         chosen = _without_inner_points(points, scaled, tolerance)
         points, scaled = points[chosen], scaled[chosen]
@@ -211,23 +219,26 @@ def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
 
 
 def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
-    """Make the hull of thousands of corners, of which Qhull would take a time quadratic in the corners of a face.
+    """Return the hull of thousands of corners. Qhull would take a time quadratic in the corners of a face.
 
     Parameters
     ----------
-    points, scaled : (n, 3) as in `_solid`, no two points within the tolerance of each other.
-    tolerance : m.
+    points, scaled : (n, 3)
+        As in `_solid`, with no two points within the tolerance of each other.
+    tolerance : float
+        [m]
 
     Returns
     -------
-    The hull, or None where rounding errors give no closed surface.
+    Hull or None
+        None if rounding leaves no closed surface.
     """
-    # validation reads hulls' types and needs no compiler
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .large_hulls import polyhedron
     from .quickhull import hull_triangles
 
     for joggle in JOGGLES:
-        # the same numbers on every computer
+        # The same numbers on every computer.
         apart = scaled + np.random.default_rng(0).uniform(-joggle, joggle, size=scaled.shape)
         triangles, neighbours = hull_triangles(apart, HEIGHT_OF_ROUNDING)
         if not len(triangles):
@@ -239,7 +250,7 @@ def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
 
 
 def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
-    """Faces of merged coplanar triangles, or None if no merge gives a convex polyhedron."""
+    """Return faces of merged coplanar triangles, or None if no merge gives a convex polyhedron."""
     for share in LOOSENED:
         faces = _merged_faces(points, triangles, neighbours, share * tolerance)
         if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * (share * tolerance)):
@@ -248,12 +259,12 @@ def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
 
 
 def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Indices:
-    """Numbers of the points outside the hull of extreme points, and of these extreme points themselves.
+    """Return the indices of extreme points, and of the points outside the hull of the extreme points.
 
-    A point counts as outside if it is more than a tenth of the tolerance above a face. This removes the points within a solid
-    and on flat faces.
+    A point is outside if it is more than a tenth of the tolerance above a face. So points inside a solid and on flat faces are
+    removed.
     """
-    # validation reads hulls' types and needs no compiler
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .hull_faces import above_any
     from .large_hulls import extreme_points
 
@@ -262,13 +273,13 @@ def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Ind
     try:
         core = ConvexHull(scaled[extreme])
     except QhullError:
-        # the extreme points lie in one plane, so they bound no solid
+        # The extreme points are coplanar.
         return np.arange(len(points))
     triangles, _ = _oriented_triangles(core)
     corners = points[extreme][triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1)
-    # a sliver has no plane to measure from, and its neighbours have
+    # A sliver has no plane, but its neighbors have.
     has_plane = lengths > 0.0
     normals = normals[has_plane] / lengths[has_plane, None]
     is_outside: NDArray[np.bool_] = above_any(points, corners[has_plane, 0], normals, 0.1 * tolerance)
@@ -277,21 +288,22 @@ def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Ind
 
 
 def _apart(points: Array, tolerance: float) -> Indices:
-    """Numbers of the points (n, 3), their first coordinates in rising order, without those that lie within the tolerance of an
-    earlier one."""
-    # validation reads hulls' types and needs no compiler
+    """Return the indices of points (n, 3) that are not within the tolerance of an earlier one. Points are sorted by their first
+    coordinate.
+    """
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .large_hulls import are_apart
 
     is_kept = are_apart(points, tolerance)
     if len(is_kept):
         return np.flatnonzero(is_kept)
-    # of the points in one cell the first one counts, for pairs within clusters are many
+    # Clusters have too many pairs, so keep only the first point of each cell of a grid.
     cells = np.floor(points / (0.5 * tolerance))
     return _distinct(points, np.sort(np.unique(cells, axis=0, return_index=True)[1]), tolerance)
 
 
 def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
-    """The chosen points without those that lie within the tolerance of an earlier one."""
+    """Return the chosen points that are not within the tolerance of an earlier one."""
     kept = np.ones(len(chosen), dtype=bool)
     pairs = KDTree(points[chosen]).query_pairs(tolerance, output_type="ndarray")
     for first, second in pairs[np.lexsort(pairs.T[::-1])].tolist():
@@ -301,13 +313,15 @@ def _distinct(points: Array, chosen: Indices, tolerance: float) -> Indices:
 
 
 def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
-    """(t, 3) triangles counter-clockwise from outside and (t, 3) neighbours across the edge that starts at the same corner."""
+    """Return the triangles (t, 3) counterclockwise from outside, and the neighbors (t, 3) across the edge that starts at each
+    corner.
+    """
     triangles = hull.simplices.astype(np.int64)
     opposite = hull.neighbors.astype(np.int64)
     corners = hull.points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     seed = int(np.argmax(np.linalg.norm(normals, axis=1)))
-    # Slivers have no normal to go by, so the orientation spreads over shared edges from the largest triangle.
+    # Slivers have no usable normal, so the orientation spreads over shared edges from the largest triangle.
     count = len(triangles)
     links = csr_matrix(
         (np.ones(opposite.size, dtype=np.int8), (np.repeat(np.arange(count), 3), opposite.ravel())), (count, count)
@@ -327,8 +341,8 @@ def _oriented_triangles(hull: ConvexHull) -> tuple[Indices, Indices]:
 
 
 def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
-    """The groups of coplanar triangles as faces, or None where a group has no single simple boundary."""
-    # validation reads hulls' types and needs no compiler
+    """Return groups of coplanar triangles as faces, or None if a group has no single simple boundary."""
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .hull_faces import boundary_loops
 
     group = _coplanar_groups(points, triangles, neighbours, tolerance)
@@ -354,12 +368,13 @@ def _merged_faces(points: Array, triangles: Indices, neighbours: Indices, tolera
 
 
 def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Indices:
-    """(t,) numbers of groups of triangles (t, 3) whose corners lie in one plane.
+    """Return the group of coplanar triangles of each triangle (t,).
 
-    The largest triangle that has no group begins one with its plane, and takes the connected triangles whose corners are within
-    the tolerance of that plane and whose normals point to its side; slivers have no normal.
+    The largest triangle without a group starts a new one with its plane. The group grows over shared edges by triangles whose
+    corners are within the tolerance of that plane and whose normals do not face the other way. The normals of slivers are
+    ignored.
     """
-    # validation reads hulls' types and needs no compiler
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .hull_faces import coplanar_groups
 
     corners = points[triangles]
@@ -373,7 +388,7 @@ def _coplanar_groups(points: Array, triangles: Indices, neighbours: Indices, tol
 
 
 def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool:
-    """Whether faces close a surface without holes, and each is flat and convex."""
+    """Return True if the faces close a surface without holes, and each is flat and convex within a tolerance [m]."""
     if faces.lengths.min() < 3:
         return False
     there, back = (_numbers_of_edges(*ends, len(points)) for ends in _both_ways(faces))
@@ -393,7 +408,7 @@ def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool
 
 
 def _both_ways(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, Indices]]:
-    """Where the edges of faces begin and end, and the same backwards."""
+    """Return the starts and ends of the edges of faces, and the same reversed."""
     following = faces.following
     return (faces.corners, following), (following, faces.corners)
 
@@ -403,7 +418,9 @@ def _numbers_of_edges(starts: Indices, ends: Indices, count: int) -> Indices:
 
 
 def _planes(points: Array, faces: Faces) -> Array:
-    """Outward unit normal of each face (Newell's sum over its edges) and the offset that supports all points."""
+    """Return the outward unit normal of each face (Newell's sum over its edges) and the offset that supports all points, (f,
+    4).
+    """
     planes = np.zeros((len(faces), 4))
     for numbers, places in faces.by_length():
         corners = points[faces.corners[places]]
@@ -421,9 +438,11 @@ def _planes(points: Array, faces: Faces) -> Array:
 
 
 def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
-    """How far (f,) the points reach along the normals (f, 3) of the faces of their hull: from a corner of each face uphill over
-    edges, for on a convex body every summit is the highest one."""
-    # validation reads hulls' types and needs no compiler
+    """Return the support (f,) of points along the normals (f, 3) of the faces of their hull.
+
+    The search starts at a corner of each face and climbs over edges; on a convex body each local maximum is global.
+    """
+    # Imported here because validation reads the types of hulls and must not load the compiler.
     from .hull_faces import heights_by_climbing
 
     starts, ends = faces.corners, faces.following
@@ -434,7 +453,7 @@ def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
 
 
 def _without_faces(points: Array) -> Hull:
-    """The point or the segment that the points are."""
+    """Return the hull of one point or two points."""
     none = np.zeros(0, dtype=np.int64)
     return Hull(
         vertices=np.ascontiguousarray(points),
@@ -448,10 +467,10 @@ def _without_faces(points: Array) -> Hull:
 
 
 def _polyhedron(points: Array, faces: Faces) -> Hull:
-    """The hull with these faces; points without a face are left out."""
+    """Return the hull with the given faces. Points without a face are removed."""
     used, corners = np.unique(faces.corners, return_inverse=True)
     points = np.ascontiguousarray(points[used])
-    # A canonical order: ids of features must not depend on the rounding inside the hull's construction.
+    # A canonical order, because ids of features must not depend on rounding in the construction of the hull.
     faces = Faces(faces.start, corners.reshape(-1)).canonical()
     edges, edge_faces, face_edges = _edges(faces, len(points))
     return Hull(
@@ -466,7 +485,9 @@ def _polyhedron(points: Array, faces: Faces) -> Hull:
 
 
 def _edges(faces: Faces, count: int) -> tuple[Indices, Indices, Indices]:
-    """The edges (e, 2) of faces, the faces (e, 2) on their left and right, and the edge of each corner of a face."""
+    """Return the edges (e, 2) of faces, the faces (e, 2) on their left and right, and the edge of each corner of a face
+    (k,).
+    """
     starts, ends = faces.corners, faces.following
     owner = np.repeat(np.arange(len(faces)), faces.lengths)
     forwards = starts < ends

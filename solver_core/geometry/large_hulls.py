@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Polyhedra of thousands of corners from the triangles of their hulls, in a time that grows with the corners alone.
+"""Polyhedra with thousands of corners from the triangles of their hulls, in a time proportional to the corners.
 
-`hulls.py` does the same for ordinary hulls by numpy, where each operation on arrays is a pass through memory; here each pass is
-a kernel. `tests/core/geometry/test_hulls.py` compares the two.
+`hulls.py` does the same for ordinary hulls with numpy, where each operation is a pass through memory. Here each pass is a
+kernel. `tests/core/geometry/test_hulls.py` compares the two.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Polyhedron", "are_apart", "extreme_points", "polyhedron"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Comparisons for each point, after which the search for close points along one axis is given up.
+# Comparisons per point after which the search for close points along one axis ends.
 MOST_COMPARISONS = 64
 
 
 @dataclass(frozen=True)
 class Polyhedron:
-    """The arrays of a `Hull`, by the same names and in the same order."""
+    """The arrays of a `Hull`, with the same names and in the same order."""
 
     vertices: Array
     face_start: Indices
@@ -45,18 +45,20 @@ def polyhedron(points: Array, triangles: Indices, neighbours: Indices, tolerance
 
     Parameters
     ----------
-    points : (n, 3) m.
-    triangles, neighbours : (t, 3) corners of triangles, and the triangles across the edges that start there.
-    tolerances : m, from the largest on. Corners are within the first tolerance of the plane of their face with which all faces
-        are flat and convex.
+    points : (n, 3) [m]
+    triangles, neighbours : (t, 3)
+        Corners of the triangles, and the triangles across the edges that start there.
+    tolerances : sequence of float
+        [m], largest first. The first one that makes all faces flat and convex is used. Corners are within it of the plane of
+        their face.
 
     Returns
     -------
-    The polyhedron, without points that are no corners. Where no tolerance gives one, its faces are the triangles; None where
-    these are not convex either.
+    Polyhedron or None
+        Without points that are not corners. If no tolerance works, the faces are the triangles; None if these are not convex.
     """
     normals, longest = normals_of(points, triangles)
-    # by powers of two alone, which leaves triangles of like size in their order in memory
+    # Sort by powers of two alone, which keeps triangles of similar size in the order of memory.
     order = np.argsort(-np.frexp(normals[:, 3])[1].astype(np.int16), kind="stable")
     for tolerance in tolerances:
         is_sliver = normals[:, 3] <= tolerance * longest
@@ -70,11 +72,13 @@ def polyhedron(points: Array, triangles: Indices, neighbours: Indices, tolerance
 
 
 def polyhedron_of_faces(points: Array, start: Indices, corners: Indices, tolerance: float) -> Polyhedron | None:
-    """The polyhedron of faces, or None where they do not close a surface, or are not flat and convex within the tolerance."""
+    """Return the polyhedron of faces, or None if they do not close a surface or are not flat and convex within a tolerance
+    [m].
+    """
     if len(start) < 5 or np.diff(start).min() < 3:
         return None
     begin, neighbours = corners_across(start, corners, len(points))
-    # most of what is not convex is found here
+    # This test rejects most faces that are not convex.
     if not len(planes_of_faces(points, start, corners, begin, neighbours, tolerance)):
         return None
     used = np.diff(begin) > 0
@@ -93,7 +97,7 @@ def polyhedron_of_faces(points: Array, start: Indices, corners: Indices, toleran
 
 @kernel
 def extreme_points(points, directions):
-    """(d,) the number of the point that is farthest along each direction (d, 3), the first of several."""
+    """Return the index of the point farthest along each direction (d, 3), the first one in a tie (d,)."""
     found = np.zeros(len(directions), np.int64)
     for j in range(len(directions)):
         most = -np.inf
@@ -107,10 +111,11 @@ def extreme_points(points, directions):
 
 @kernel
 def are_apart(points, tolerance):
-    """(n,) which points to keep, so that no two of them are within the tolerance of each other: the first ones.
+    """Return which points to keep so that no two of them are within a tolerance of each other, the first ones being kept (n,).
 
-    points: (n, 3) m, their first coordinates in rising order. The result is empty where too many points have nearly the same
-    first coordinate.
+    The result is empty if too many points have nearly the same first coordinate.
+
+    points: (n, 3) sorted by their first coordinate [m]. tolerance: [m].
     """
     count = len(points)
     is_kept = np.ones(count, np.bool_)
@@ -133,7 +138,7 @@ def are_apart(points, tolerance):
 
 @kernel
 def normals_of(points, triangles):
-    """(t, 4) the cross products of two edges of triangles, m2, and their lengths; and (t,) the longest edges, m."""
+    """Return the cross products of two edges of triangles [m^2] with their lengths (t, 4), and the longest edges (t,) [m]."""
     count = len(triangles)
     normals, longest = np.empty((count, 4)), np.empty(count)
     for i in range(count):
@@ -149,7 +154,7 @@ def normals_of(points, triangles):
 
 @inlined_kernel
 def _next_on_boundary(triangles, neighbours, groups, triangle, k):
-    """The edge of a group's boundary, as its triangle and place, that begins where the edge k of a triangle ends."""
+    """Return the boundary edge of a group, as triangle and side, that starts where side k of a triangle ends."""
     k = (k + 1) % 3
     for _ in range(len(triangles)):
         other = neighbours[triangle, k]
@@ -165,7 +170,9 @@ def _next_on_boundary(triangles, neighbours, groups, triangle, k):
 
 @inlined_kernel
 def _without_straight_corners(start, corners, times):
-    """Remove the corners of two faces alone from faces, in place; returns how many are left. times: (n,) faces of each."""
+    """Remove the corners of only two faces from faces, in place. times: (n,) number of faces of each corner. Returns the number
+    left.
+    """
     kept = 0
     for face in range(len(start) - 1):
         begin = start[face]
@@ -180,12 +187,12 @@ def _without_straight_corners(start, corners, times):
 
 @kernel
 def faces_of_groups(triangles, neighbours, groups, count):
-    """The boundaries of groups of triangles as faces: where each begins, and the row of their corners.
+    """Return the boundaries of groups of triangles as faces: the first corner of each face (f + 1,), and the corners (k,).
 
-    Corners of two faces alone lie within an edge and are left out. Both are empty where a boundary is not one loop that passes
-    each point once.
+    Corners of only two faces are inside an edge and are removed. Both results are empty if a boundary is not one loop that
+    visits each point once.
 
-    triangles, neighbours: (t, 3). groups: (t,) the number of a triangle of the same group. count: of points.
+    triangles, neighbours: (t, 3). groups: (t,) a triangle of the same group. count: number of points.
     """
     nothing = np.zeros(1, np.int64), np.empty(0, np.int64)
     lengths, first = np.zeros(len(triangles), np.int64), np.empty(len(triangles), np.int64)
@@ -203,7 +210,7 @@ def faces_of_groups(triangles, neighbours, groups, count):
     face = place = 0
     for group in range(len(triangles)):
         if lengths[group] == 0:
-            # a group without a boundary is no face
+            # A group without a boundary is not a face.
             if groups[group] == group:
                 return nothing
             continue
@@ -226,7 +233,7 @@ def faces_of_groups(triangles, neighbours, groups, count):
 
 @kernel
 def canonical_faces(start, corners, count):
-    """The same faces, each from its smallest corner on, sorted by their corners; `Faces.canonical` does the same."""
+    """Return the same faces, each starting at its smallest corner, sorted by their corners, as `Faces.canonical` does."""
     faces = len(start) - 1
     turned = np.empty_like(corners)
     begin = np.zeros(count + 1, np.int64)
@@ -240,7 +247,7 @@ def canonical_faces(start, corners, count):
         begin[turned[start[face]] + 1] += 1
     for corner in range(count):
         begin[corner + 1] += begin[corner]
-    # two faces that begin with the same two corners use an edge twice, and close no surface
+    # Two faces that start with the same two corners use an edge twice, so they do not close a surface.
     keys, filled = np.empty(faces, np.int64), begin[:-1].copy()
     for face in range(faces):
         first = turned[start[face]]
@@ -260,7 +267,7 @@ def canonical_faces(start, corners, count):
 
 @kernel
 def corners_across(start, corners, count):
-    """The neighbours of all corners in one row, and (count + 1,) where those of each corner begin."""
+    """Return the position of each corner's first neighbor (count + 1,), and the neighbors of all corners (k,)."""
     begin = np.zeros(count + 1, np.int64)
     for corner in corners:
         begin[corner + 1] += 1
@@ -277,9 +284,9 @@ def corners_across(start, corners, count):
 
 @kernel
 def edges_of_faces(start, corners, count):
-    """The edges (e, 2) of faces, the faces (e, 2) on their left and right, and (k,) the edge of each corner of a face.
+    """Return the edges (e, 2) of faces, the faces (e, 2) on their left and right, and the edge of each corner of a face (k,).
 
-    All are empty where an edge does not lead once there and once back. `hulls._edges` does the same.
+    All are empty if an edge is not used once in each direction. `hulls._edges` does the same.
     """
     nothing = np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), np.empty(0, np.int64)
     total = len(corners)
@@ -319,7 +326,7 @@ def edges_of_faces(start, corners, count):
 
 @inlined_kernel
 def _highest(points, begin, neighbours, corner, plane):
-    """How far the corners of a convex polyhedron reach along a normal, from a corner uphill over edges."""
+    """Return the support of a convex polyhedron along a normal [m], by a search from a corner uphill over edges."""
     x, y, z = plane[0], plane[1], plane[2]
     height = points[corner, 0] * x + points[corner, 1] * y + points[corner, 2] * z
     while True:
@@ -336,7 +343,9 @@ def _highest(points, begin, neighbours, corner, plane):
 
 @inlined_kernel
 def _is_convex(points, corners, plane, tolerance):
-    """Whether no corner of a face is beyond the line through one of its edges, and all are in its plane."""
+    """Return True if no corner of a face is beyond the line through one of its edges, and all are in its plane, up to a
+    tolerance [m].
+    """
     for i in range(len(corners)):
         a, b = corners[i], corners[(i + 1) % len(corners)]
         if not plane[3] - (points[a, 0] * plane[0] + points[a, 1] * plane[1] + points[a, 2] * plane[2]) <= tolerance:
@@ -355,12 +364,12 @@ def _is_convex(points, corners, plane, tolerance):
 
 @kernel
 def planes_of_faces(points, start, corners, begin, neighbours, tolerance):
-    """The planes (f, 4) of the faces of a convex polyhedron: outward unit normals, and offsets that support all points.
+    """Return the planes (f, 4) of the faces of a convex polyhedron: outward unit normals, and offsets that support all points.
 
-    The result is empty where a face is not flat or not convex within the tolerance, or the whole is not convex. Of faces with
-    more than MOST_COMPARED corners, only flatness is looked at.
+    The result is empty if a face is not flat or not convex within the tolerance, or the polyhedron is not convex. Faces with
+    more than MOST_COMPARED corners are tested for flatness only.
 
-    points: (n, 3) m. start, corners: of faces. begin, neighbours: of `corners_across`. tolerance: m.
+    points: (n, 3) [m]. start, corners: the faces. begin, neighbours: from `corners_across`. tolerance: [m].
     """
     planes = np.empty((len(start) - 1, 4))
     for face in range(len(start) - 1):

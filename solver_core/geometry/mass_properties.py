@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mass, centre of mass and inertia of a homogeneous body from its surface.
+"""Mass, center of mass and inertia of a homogeneous body from its surface.
 
-With the origin inside, every surface triangle (a, b, c) spans a signed tetrahedron with it. Over that tetrahedron, with
-6 V = a . (b x c) and s = a + b + c, the integrals of 1, x and x x^T are exactly
+Each surface triangle (a, b, c) spans a signed tetrahedron with the origin. With 6 V = a . (b x c) and s = a + b + c, the
+integrals of 1, x and x x^T over the tetrahedron are exactly
 
-    V,    V s / 4,    V (a a^T + b b^T + c c^T + s s^T) / 20,
+    V,    V s / 4,    V (a a^T + b b^T + c c^T + s s^T) / 20.
 
-the last two since a quadratic has these moments on a simplex. Over a closed and consistently oriented surface the sum is the
-solid's. The second moment C about the centre of mass gives the inertia tr(C) 1 - C.
+Over a closed and consistently oriented surface, their sum is the integral over the solid. The second moment C about the center
+of mass gives the inertia tr(C) 1 - C.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["MassProperties", "mass_properties"]
 
 Array = NDArray[np.float64]
 
-# Thinner than this, as a fraction of the longest extent, and points count as coplanar or collinear: modellers keep coordinates
-# in single precision, which tilts and rounds a flat face by some 1e-7 of its size.
+# Relative to the longest extent: thinner sets of points count as coplanar or collinear. Modelers store coordinates in single
+# precision, which bends a flat face by about 1e-7 of its size.
 FLATNESS = 1e-6
 
 # Signed volumes that cancel to less than this fraction of their absolute sum are zero up to rounding.
@@ -36,10 +36,12 @@ CANCELLATION = 1e-12
 
 @dataclass(frozen=True)
 class MassProperties:
-    """mass in kg, volume in m^3, center_of_mass (3,) m in the body frame, inertia (3, 3) kg m^2 about it in body axes.
+    """Mass properties of a body.
 
-    closed says whose properties these are: the mesh's own when True, those of its convex hull (or of the lamina, capsule or
-    sphere of a hull without volume) when False.
+    mass: [kg]. volume: [m^3]. center_of_mass: (3,) in the body frame [m].
+    inertia: (3, 3) about the center of mass, in body axes [kg m^2].
+    closed: True if these are the properties of the mesh, False if they are those of its convex hull (or of the lamina, capsule
+        or sphere of a hull without volume).
     """
 
     mass: float
@@ -51,7 +53,10 @@ class MassProperties:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of unit density: volume in m^3, centre (3,) m, second moment (3, 3) m^5 about it."""
+    """Moments at unit density.
+
+    volume: [m^3]. centre: (3,) [m]. second: (3, 3) second moment about the center [m^5].
+    """
 
     volume: float
     centre: Array
@@ -66,25 +71,29 @@ def mass_properties(
     density: float | None = None,
     margin: float = 0.0,
 ) -> MassProperties:
-    """Mass properties of the solid that the closed mesh bounds, or of its convex hull when the mesh bounds none.
+    """Return the mass properties of the solid in a closed mesh, or of its convex hull if the mesh encloses no solid.
 
-    vertices: (n, 3) m. triangles: (t, 3) indices; their orientation may be outward or inward. mass in kg or density in kg/m^3,
-    exactly one. The hull is taken when some edge is not shared by exactly two triangles in opposite directions, or some part of
-    the mesh is turned inside out without being a cavity of another. Points without volume get one from the margin in m: a
-    lamina of thickness 2 margin (ideally thin at margin 0, which needs a mass), a capsule or a sphere of radius margin. Raises
-    ValueError when there are no points, or no volume for a density, or no extent at all to have an inertia.
+    The hull is used if an edge is not shared by exactly two triangles with opposite directions, or if a connected part is
+    inside out without being a cavity of another part. Points without volume get one from the margin: a lamina of thickness 2
+    margin (of no thickness at margin 0, which requires a mass), a capsule, or a sphere of radius margin.
+
+    vertices: (n, 3) [m]. triangles: (t, 3) indices, oriented outward or inward.
+    mass, density: exactly one of them [kg], [kg/m^3]. margin: [m].
+
+    Raises ValueError if there are no vertices, if there is no volume for a density, or if there is no extent for an inertia.
     """
     if (mass is None) == (density is None):
-        raise ValueError("exactly one of mass and density is needed")
+        raise ValueError("give exactly one of mass and density")
     if not margin >= 0.0:
-        raise ValueError(f"the margin is {margin}, it must be 0 or more")
+        raise ValueError(f"the margin must be 0 or more, not {margin}")
     vertices = np.asarray(vertices, dtype=np.float64).reshape(-1, 3)
     triangles = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
     if len(vertices) == 0:
-        raise ValueError("there are no vertices")
+        raise ValueError("the shape has no vertices")
     if not np.isfinite(vertices).all():
-        raise ValueError("the vertices are not finite")
-    # All differences are taken near the points themselves: far from the origin the cubic terms would cancel catastrophically.
+        index = int(np.argmin(np.isfinite(vertices).all(axis=1)))
+        raise ValueError(f"the vertices must be finite, but vertex {index} is {vertices[index]}")
+    # Coordinates relative to the center of the bounds: far from the origin, the cubic terms would cancel catastrophically.
     shift = (vertices.min(axis=0) + vertices.max(axis=0)) / 2.0
     points = vertices - shift
     axes, extents = principal_extents(points)
@@ -98,23 +107,25 @@ def mass_properties(
         moments = lamina_moments(points, axes, margin)
     else:
         if not margin > 0.0:
-            what = "lie on one line" if dimension == 1 else "are all in one place"
-            raise ValueError(f"the vertices {what} and there is no margin around them, so there is no inertia")
+            what = "lie on one line" if dimension == 1 else "are all at one point"
+            raise ValueError(f"the vertices {what} and the margin is 0, so there is no inertia; add a margin or more vertices")
         moments = capsule_moments(points, axes[0], margin)
     if density is not None:
         if not moments.volume > 0.0:
-            raise ValueError("the vertices lie in one plane and there is no margin around them, so a density gives no mass")
+            raise ValueError(
+                "the vertices lie in one plane and the margin is 0, so a density gives no mass; add a margin or set the mass"
+            )
         mass = density * moments.volume
     assert mass is not None
-    # The ideal lamina has no volume; its second moment is per unit of mass.
+    # A lamina without thickness has no volume. Its second moment is per unit of mass.
     second = moments.second * (mass / moments.volume if moments.volume > 0.0 else mass)
     inertia = np.trace(second) * np.eye(3) - second
     return MassProperties(float(mass), moments.volume, moments.centre + shift, inertia, mesh is not None)
 
 
 def principal_extents(points: Array) -> tuple[Array, Array]:
-    """Axes (3, 3), one a row, longest first, and the width (3,) of the points along each."""
-    # validation asks for masses before there is a compiler
+    """Return the principal axes (3, 3) of points, in rows, longest first, and the width of the points along each (3,) [m]."""
+    # Imported here because validation computes masses and must not load the compiler.
     from ..linalg.mat3 import principal_axes_of_points
 
     axes = principal_axes_of_points(points - points.mean(axis=0))
@@ -125,7 +136,7 @@ def principal_extents(points: Array) -> tuple[Array, Array]:
 
 
 def mesh_moments(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
-    """Moments of the solid that the mesh bounds; None when it bounds none."""
+    """Return the moments of the solid in a mesh, or None if it encloses none."""
     # Triangles that use a vertex twice have no area and bound nothing.
     corners = np.sort(triangles, axis=1)
     triangles = triangles[(corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2])]
@@ -147,7 +158,7 @@ def mesh_moments(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
 
 
 def is_closed(triangles: NDArray[np.int64], vertex_count: int) -> bool:
-    """Whether every edge belongs to exactly two triangles that run along it in opposite directions."""
+    """Return True if each edge belongs to exactly two triangles that use it in opposite directions."""
     if len(triangles) == 0:
         return False
     start = triangles.ravel()
@@ -158,9 +169,9 @@ def is_closed(triangles: NDArray[np.int64], vertex_count: int) -> bool:
 
 
 def has_inverted_part(points: Array, triangles: NDArray[np.int64], signed: Array) -> bool:
-    """Whether some connected part of negative volume is not inside one of positive volume, as a cavity would be."""
+    """Return True if a connected part of negative volume is not inside a part of positive volume, as a cavity would be."""
     if (signed >= 0.0).all():
-        return False  # as of every convex mesh, and looking for the parts takes most of the time
+        return False  # true for each convex mesh; the search for connected parts would take most of the time
     start = triangles.ravel()
     end = np.roll(triangles, -1, axis=1).ravel()
     graph = coo_array((np.ones(len(start), dtype=np.int8), (start, end)), shape=(len(points), len(points)))
@@ -179,7 +190,10 @@ def has_inverted_part(points: Array, triangles: NDArray[np.int64], signed: Array
 
 
 def tetrahedra_moments(a: Array, b: Array, c: Array, signed: Array) -> Moments:
-    """Sum over the tetrahedra (0, a, b, c), each (t, 3); signed: (t,) six times their volumes, not zero in the sum."""
+    """Return the sum of the moments of tetrahedra (0, a, b, c).
+
+    a, b, c: (t, 3) [m]. signed: (t,) six times their volumes, with a nonzero sum [m^3].
+    """
     s = a + b + c
     volume = float(signed.sum()) / 6.0
     centre = sum_of_rows(signed[:, None] * s) / (24.0 * volume)
@@ -188,13 +202,13 @@ def tetrahedra_moments(a: Array, b: Array, c: Array, signed: Array) -> Moments:
 
 
 def _moment(weight: Array, x: Array) -> Array:
-    """(k, k) the sum of w x x^T; weight: (n,), x: (n, k)."""
+    """Return the sum of w x x^T (k, k). weight: (n,). x: (n, k)."""
     return sum_of_rows(weight[:, None, None] * x[:, :, None] * x[:, None, :])
 
 
 def hull_moments(points: Array, axes: Array, extents: Array) -> Moments:
-    """Moments of the convex hull of points (n, 3) that are not coplanar."""
-    # A hull has the same faces after any affine map. Scaled to equal extents, even a thin sheet is a round task for Qhull.
+    """Return the moments of the convex hull of points (n, 3) that are not coplanar."""
+    # An affine map does not change the faces of a hull. With equal extents, even a thin sheet is well-conditioned for Qhull.
     hull = ConvexHull(product(points, axes.T) / extents)
     inside = points[hull.vertices].mean(axis=0)
     a, b, c = (points[hull.simplices[:, corner]] - inside for corner in range(3))
@@ -203,14 +217,16 @@ def hull_moments(points: Array, axes: Array, extents: Array) -> Moments:
 
 
 def lamina_moments(points: Array, axes: Array, margin: float) -> Moments:
-    """Moments of the convex polygon of coplanar points, made 2 margin thick; of unit mass when the margin is 0."""
+    """Return the moments of the convex polygon of coplanar points with thickness 2 margin; per unit of mass if the margin is
+    0.
+    """
     plane = product(points, axes[:2].T)
     extents = np.ptp(plane, axis=0)
     polygon = plane[ConvexHull(plane / extents).vertices]
     inside = polygon.mean(axis=0)
     a = polygon - inside
     b = np.roll(a, -1, axis=0)
-    # The same integrals over triangles (0, a, b): A, A (a + b) / 3 and A (a a^T + b b^T + s s^T) / 12 with s = a + b.
+    # The same integrals over triangles (0, a, b) are A, A (a + b) / 3 and A (a a^T + b b^T + s s^T) / 12 with s = a + b.
     areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2.0
     area = float(areas.sum())
     s = a + b
@@ -229,15 +245,17 @@ def lamina_moments(points: Array, axes: Array, margin: float) -> Moments:
 
 
 def capsule_moments(points: Array, axis: Array, radius: float) -> Moments:
-    """Moments of all that is within `radius` of the segment that collinear points span along the unit vector `axis`."""
+    """Return the moments of all points within `radius` of the segment spanned by collinear points along the unit vector
+    `axis`.
+    """
     along = product(points, axis)
     length = float(np.ptp(along))
     middle = points.mean(axis=0) + axis * ((along.min() + along.max()) / 2.0 - along.mean())
     square = radius * radius
     cylinder = np.pi * square * length
     ball = 4.0 / 3.0 * np.pi * square * radius
-    # Across: a disk has r^2/4 and a ball r^2/5 of its volume. Along: the two halves of the ball sit at the ends, each with its
-    # centre 3 r / 8 beyond them: r^2/5 + 2 (3 r / 8)(L/2) + (L/2)^2.
+    # Second moments per volume. Perpendicular to the axis: r^2/4 for a disk, r^2/5 for a ball. Along the axis, the half balls
+    # at the ends have their centers 3 r / 8 beyond them: r^2/5 + 2 (3 r / 8)(L/2) + (L/2)^2.
     across = cylinder * square / 4.0 + ball * square / 5.0
     lengthwise = cylinder * length * length / 12.0 + ball * (square / 5.0 + 3.0 * radius * length / 8.0 + length * length / 4.0)
     second = across * np.eye(3) + (lengthwise - across) * np.outer(axis, axis)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Convex hulls of many points in space by Quickhull, as a kernel.
+"""Quickhull in three dimensions for many points, as a kernel.
 
 C. B. Barber, D. P. Dobkin and H. Huhdanpaa (1996), The Quickhull Algorithm for Convex Hulls, ACM Transactions on Mathematical
 Software 22(4), 469-483.
 
-A point that lies above a triangle belongs to that triangle. The farthest point of a triangle becomes a corner: it replaces the
-triangles that it sees by a fan from their outline, and their points are handed to the fan. Heights are rounded, so the kernel
-checks that the outline is one loop and gives up where it is not. The caller moves the points apart by a random distance,
-which leaves no four of them in a plane.
+A point above a triangle is assigned to it. The farthest point of a triangle becomes a corner: it replaces the triangles visible
+from it by a fan to their horizon, and their points are reassigned to the fan. Heights are rounded, so the kernel checks that
+the horizon is one loop and ends without a result if it is not. The caller joggles the points, so that no four are coplanar.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from ..compile.kernel import inlined_kernel, kernel
 
 __all__ = ["hull_triangles"]
 
-END_OF_LIST = -1  # in place of a point
+END_OF_LIST = -1  # replaces the index of a point
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
 class Surface(NamedTuple):
-    """The triangles so far, in rows that are used again.
+    """The current triangles, in rows that are reused.
 
-    corners: (t, 3) counter-clockwise seen from outside. across: (t, 3) the triangle across the edge that starts at the same
-    corner. planes: (t, 4) outward unit normals and offsets. is_there: (t,) whether the row is a triangle of the hull.
+    corners: (t, 3) counterclockwise seen from outside. across: (t, 3) triangle across the edge that starts at each corner.
+    planes: (t, 4) outward unit normal and offset. is_there: (t,) True if the row is a triangle of the hull.
     """
 
     corners: Indices
@@ -41,10 +40,10 @@ class Surface(NamedTuple):
 
 
 class PointsAbove(NamedTuple):
-    """The points that are not in the hull yet, as a list for each triangle.
+    """The points outside the hull, as one linked list per triangle.
 
-    first: (t,) the first point above a triangle, or END_OF_LIST. after: (n,) the next point of the same list, or END_OF_LIST.
-    farthest and heights: (t,) the highest point over a triangle, and its height.
+    first: (t,) first point above a triangle, or END_OF_LIST. after: (n,) next point of the same list, or END_OF_LIST.
+    farthest, heights: (t,) highest point over a triangle, and its height.
     """
 
     first: Indices
@@ -54,10 +53,10 @@ class PointsAbove(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The edges around the triangles that a point sees.
+    """The horizon: the edges around the triangles visible from a point.
 
-    begins, ends: (e,) where each edge begins and ends. beyond: (e,) the triangle on its other side. fan: (e,) the new triangle
-    on it. edge_from: (n,) the edge that begins at a corner. edge_of: (n,) the point that saw it.
+    begins, ends: (e,) start and end of each edge. beyond: (e,) triangle on its other side. fan: (e,) new triangle at the edge.
+    edge_from: (n,) edge that starts at a corner. edge_of: (n,) point from which that edge was found.
     """
 
     begins: Indices
@@ -69,7 +68,10 @@ class Outline(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A stack of rows of the surface. rows: (t,). height: (1,) how many there are. is_in: (t,) whether a row is among them."""
+    """A stack of rows of the surface.
+
+    rows: (t,). height: (1,) number of rows. is_in: (t,) True if a row is in the stack.
+    """
 
     rows: Indices
     height: Indices
@@ -78,7 +80,7 @@ class Rows(NamedTuple):
 
 @inlined_kernel
 def _push(stack, row):
-    """Put a row on a stack, unless it is there."""
+    """Push a row unless it is in the stack."""
     if not stack.is_in[row]:
         stack.rows[stack.height[0]], stack.is_in[row] = row, True
         stack.height[0] += 1
@@ -86,7 +88,7 @@ def _push(stack, row):
 
 @inlined_kernel
 def _pop(stack):
-    """Take the last row from a stack."""
+    """Pop the last row."""
     stack.height[0] -= 1
     row = stack.rows[stack.height[0]]
     stack.is_in[row] = False
@@ -95,14 +97,14 @@ def _pop(stack):
 
 @inlined_kernel
 def _above(points, i, planes, triangle):
-    """The height of points[i] over the plane of a triangle."""
+    """Return the height of points[i] over the plane of a triangle."""
     along = points[i, 0] * planes[triangle, 0] + points[i, 1] * planes[triangle, 1] + points[i, 2] * planes[triangle, 2]
     return along - planes[triangle, 3]
 
 
 @inlined_kernel
 def _set_triangle(points, surface, triangle, a, b, c):
-    """Write a triangle and its plane; returns whether it has a normal."""
+    """Write a triangle and its plane. Returns False if its area is zero."""
     ux, uy, uz = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1], points[b, 2] - points[a, 2]
     vx, vy, vz = points[c, 0] - points[a, 0], points[c, 1] - points[a, 1], points[c, 2] - points[a, 2]
     x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
@@ -119,7 +121,7 @@ def _set_triangle(points, surface, triangle, a, b, c):
 
 @inlined_kernel
 def _first_corners(points):
-    """Four corners of a large tetrahedron, the fourth below the triangle of the others."""
+    """Return four corners of a large tetrahedron, the fourth one below the triangle of the others."""
     a = b = c = d = 0
     for i in range(len(points)):
         if points[i, 0] < points[a, 0]:
@@ -145,7 +147,7 @@ def _first_corners(points):
 
 @inlined_kernel
 def _begin(points, surface, rounding):
-    """Make the surface a tetrahedron; returns whether it has a height, and its triangles normals."""
+    """Initialize the surface with a tetrahedron. Returns False if it is flat."""
     a, b, c, d = _first_corners(points)
     is_sound = _set_triangle(points, surface, 0, a, b, c) and _set_triangle(points, surface, 1, a, d, b)
     is_sound = is_sound and _set_triangle(points, surface, 2, b, d, c) and _set_triangle(points, surface, 3, c, d, a)
@@ -160,7 +162,7 @@ def _begin(points, surface, rounding):
 
 @inlined_kernel
 def _give(points, point, triangles, surface, above, rounding):
-    """Put a point on the list of the first of the triangles that it is above; a point above no triangle is inside."""
+    """Assign a point to the first of the given triangles that it is above. A point above none is inside."""
     for triangle in triangles:
         height = _above(points, point, surface.planes, triangle)
         if height > rounding:
@@ -172,9 +174,9 @@ def _give(points, point, triangles, surface, above, rounding):
 
 @inlined_kernel
 def _look(points, corner, surface, outline, seen, rounding):
-    """Collect the triangles that a corner sees, beyond the first of `seen`, and their outline.
+    """Collect the triangles visible from a corner, starting with the first of `seen`, and their horizon.
 
-    Returns how many edges the outline has, 0 where it passes a point twice.
+    Returns the number of edges of the horizon, 0 if it visits a point twice.
     """
     edges = done = 0
     while done < seen.height[0]:
@@ -199,7 +201,7 @@ def _look(points, corner, surface, outline, seen, rounding):
 
 @inlined_kernel
 def _is_one_loop(outline, corner, edges):
-    """Whether each edge of an outline begins where another ends, and all follow each other."""
+    """Return True if the edges of a horizon form one loop."""
     at = 0
     for length in range(1, edges + 1):
         if outline.edge_of[outline.ends[at]] != corner:
@@ -212,7 +214,7 @@ def _is_one_loop(outline, corner, edges):
 
 @inlined_kernel
 def _remove(corner, surface, above, seen, free):
-    """Remove the triangles that a corner sees; returns the first of their points, all in one list, without the corner."""
+    """Remove the triangles visible from a corner. Returns the first of their points, all in one list, without the corner."""
     orphans = END_OF_LIST
     while seen.height[0]:
         triangle = _pop(seen)
@@ -229,7 +231,7 @@ def _remove(corner, surface, above, seen, free):
 
 @inlined_kernel
 def _add_fan(points, corner, surface, outline, edges, free):
-    """Join a corner with the edges of an outline; returns whether the new triangles have normals and room."""
+    """Connect a corner with the edges of a horizon. Returns False if a triangle has no area or there is no free row."""
     for edge in range(edges):
         if not free.height[0]:
             return False
@@ -250,8 +252,12 @@ def _add_fan(points, corner, surface, outline, edges, free):
 
 @inlined_kernel
 def _insert(points, corner, surface, above, outline, stacks, rounding):
-    """Make the farthest point of a triangle a corner of the hull; returns how many triangles were made, 0 where rounding
-    errors leave no closed surface. stacks: rows that are seen, the triangle first, and rows that are free."""
+    """Make the farthest point of a triangle a corner of the hull.
+
+    stacks: visible rows, which contain the triangle, and free rows.
+
+    Returns the number of new triangles, 0 if rounding leaves no closed surface.
+    """
     seen, free = stacks
     edges = _look(points, corner, surface, outline, seen, rounding)
     if edges < 3 or not _is_one_loop(outline, corner, edges):
@@ -268,9 +274,9 @@ def _insert(points, corner, surface, above, outline, stacks, rounding):
 
 @inlined_kernel
 def _grow(points, surface, above, outline, stacks, rounding):
-    """Insert points into a tetrahedron until no point is above a triangle; returns whether the surface is closed.
+    """Insert points into a tetrahedron until no point is above a triangle. Returns True if the surface is closed.
 
-    stacks: empty rows that are seen, rows that are free, and empty rows that wait for the insertion of a point.
+    stacks: visible rows (empty), free rows, and rows whose points wait for insertion (empty).
     """
     seen, free, waiting = stacks
     corners, rows = surface.corners, waiting.rows
@@ -295,7 +301,7 @@ def _grow(points, surface, above, outline, stacks, rounding):
 
 @inlined_kernel
 def _number_rows(is_there, numbers):
-    """Number the rows that are triangles; returns how many there are."""
+    """Number the rows that are triangles, and return their number."""
     count = 0
     for triangle in range(len(is_there)):
         numbers[triangle] = count
@@ -305,13 +311,12 @@ def _number_rows(is_there, numbers):
 
 @kernel
 def hull_triangles(points, rounding):
-    """The triangles of the convex hull of points, and their neighbours.
+    """Return the triangles of a convex hull and their neighbors.
 
-    points: (n, 3) at least one, no four of them in one plane. rounding: the height up to which a point counts as inside.
+    points: (n, 3), n >= 1, no four of them coplanar. rounding: height up to which a point counts as inside.
 
-    The results are (t, 3) the corners of each triangle, counter-clockwise seen from outside, and (t, 3) the triangle across
-    the edge that starts at the same corner. Both are empty where rounding errors give no closed surface, and for fewer than
-    four points.
+    Returns the corners of each triangle (t, 3), counterclockwise seen from outside, and the triangle across the edge that
+    starts at each corner (t, 3). Both are empty if rounding leaves no closed surface, and for fewer than four points.
     """
     count, room = len(points), max(4, 2 * len(points))
     triangles, neighbours = np.empty((0, 3), np.int64), np.empty((0, 3), np.int64)

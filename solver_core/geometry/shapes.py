@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The collision shapes of all bodies as one structure of arrays, which the collision kernels take as it is.
+"""The collision shapes of all bodies as a structure of arrays for kernels.
 
-A collider is a simple shape at its place in a body: a body with a simple shape has one, a compound one for each of its parts.
+A collider is a simple shape with a pose in a body. A body with a simple shape has one collider, a compound one per child shape.
 """
 
 from __future__ import annotations
@@ -44,27 +44,30 @@ Indices = NDArray[np.int64]
 
 
 class ShapeTable(NamedTuple):
-    """c colliders of n bodies, in the order of the bodies; a tuple, so that it goes into a compiled kernel whole.
+    """c colliders of n bodies, in the order of the bodies. It is a tuple so that kernels can take it as one argument.
 
-    first_collider: (n + 1,) body i has the colliders from first_collider[i] up to first_collider[i + 1]. radius: (n,) m, from
-    the body's origin to its farthest surface point, margin included, inf with a plane.
+    first_collider: (n + 1,) body i has the colliders first_collider[i] to first_collider[i + 1].
+    radius: (n,) from the body's origin to its farthest surface point with margin, inf with a plane [m].
+    body: (c,) body of each collider. position, rotation: (c, 3) [m] and (c, 3, 3), pose of the collider in the body frame.
+    placed: (c,) True if that pose is not the identity.
 
-    body: (c,). position: (c, 3) m and rotation: (c, 3, 3), the place of the collider's axes in its body's; placed: (c,) whether
-    they differ from those at all. All that follows is in the collider's axes. kind: (c,) HULL, PLANE (the half-space z <= 0),
-    CYLINDER, CONE or MESH. box: (c,) whether a HULL is a box along the axes (see `is_box`). round_radius: (c,) m, of a cylinder
-    or of a cone's base, its vertices being the ends of the axis, else 0. margin: (c,) m, the core is thickened by it all
-    around. lower, upper: (c, 3) m, bounds of the core. centre: (c, 3) m, a point inside the core, and core_radius: (c,) m, from
-    there to the farthest vertex.
+    The other fields are in the frame of the collider. Equal shapes share their rows.
 
-    first_*, *_count: (c,) where a collider's rows are in the tables that follow; equal shapes share their rows. vertices:
-    (., 3). planes: (., 4) outward normal and offset. loop_start: (., 1) for each face its first slot in loop_vertices and
-    loop_edges, one row more than faces for each shape, so that the end of the last face is there too. edges: (., 2) vertices
-    and edge_faces: (., 2) the faces left and right of them. The vertices, edges and faces named in these rows are counted from
-    the shape's first; edge_faces are -1 where there is no face (see `Hull`).
-
-    surface: (c,) where a collider's triangles are in surfaces, -1 for none: meshes have them, and hulls as well where there is
-    a mesh to collide with; surfaces is None where there is none. A mesh has its vertices in the other tables, and no faces or
-    edges there.
+    kind: (c,) HULL, PLANE (the half-space z <= 0), CYLINDER, CONE or MESH. box: (c,) True for an axis-aligned box (see
+        `is_box`).
+    margin: (c,) thickness added around the core [m].
+    round_radius: (c,) radius of a cylinder or of the base of a cone, whose vertices are the ends of the axis; else 0 [m].
+    lower, upper: (c, 3) bounds of the core [m]. centre: (c, 3) a point inside the core [m].
+    core_radius: (c,) from `centre` to the farthest vertex [m].
+    first_vertex, vertex_count, first_face, face_count, first_loop, first_edge, edge_count: (c,) rows of each collider in the
+        tables that follow.
+    vertices: (., 3) [m]. planes: (., 4) outward normal and offset.
+    loop_start: (.,) first slot of each face in loop_vertices and loop_edges. Each shape has one more row than faces, for the
+        end of its last face.
+    loop_vertices, loop_edges: (.,). edges: (., 2) vertices. edge_faces: (., 2) faces to the left and to the right of each edge,
+        -1 if there is none (see `Hull`). Vertices, edges and faces are counted from the first of the shape.
+    surface: (c,) row in `surfaces`, or -1. Meshes have one; hulls, cylinders and cones have one if the scene has a mesh.
+    surfaces: None without meshes. A mesh has only its vertices in the other tables, and no faces or edges.
     """
 
     first_collider: Indices
@@ -101,7 +104,10 @@ class ShapeTable(NamedTuple):
 
 @dataclass(frozen=True)
 class _Distinct:
-    """The shapes of colliders, each once: hulls, and bounds of the cores, with surfaces by their numbers; of: (c,) numbers."""
+    """The distinct shapes of all colliders.
+
+    hulls: of each shape. bounds: of its core. surfaces: by the index of the shape. of: (c,) index of each collider's shape.
+    """
 
     hulls: list[Hull]
     bounds: list[tuple[Array, Array]]
@@ -110,11 +116,11 @@ class _Distinct:
 
 
 def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) -> ShapeTable:
-    """Table of the shapes of bodies 0, 1, ..., n - 1. The bodies that deform share no rows with others.
+    """Return the table of the shapes of bodies 0 to n - 1. deforming: bodies that deform, which share no rows with others.
 
-    ValueError names the body and what is wrong with its vertices, its radius or its margin.
+    Raises ValueError that names the body and what is wrong with its vertices, its radius or its margin.
     """
-    # its numbers are those of a hull that is computed on import, by a kernel
+    # Imported here because it computes a hull on import, which loads the compiler.
     from .boxes import is_box
 
     bodies_parts = [list(parts(spec)) for spec in specs]
@@ -124,7 +130,7 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     hulls, hull_of = shapes.hulls, shapes.of
     surface_table = None
     if shapes.surfaces:
-        # Not above: it loads a compiler, which who only reads a scene has no use for.
+        # Imported here because it loads the compiler, which a program that only reads scenes does not need.
         from .surface_table import build_surfaces
 
         surface_table = build_surfaces(list(shapes.surfaces.values()))
@@ -180,7 +186,9 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
 
 
 def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) -> _Distinct:
-    """The shapes of colliders of the bodies (c,), and surfaces of all of them where one is a mesh."""
+    """Return the distinct shapes of colliders, with surfaces of all of them if one is a mesh. body: (c,) body of each
+    collider.
+    """
     numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
     hulls: list[Hull] = []
     bounds: list[tuple[Array, Array]] = []
@@ -217,13 +225,13 @@ def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) 
 
 
 def _surface_of_mesh(vertices: Array, shape: ShapeSpec, deforms: bool) -> Surface:
-    """That of a mesh; where it deforms, what is flat now may be bent later."""
+    """Return the surface of a mesh. If it deforms, each triangle is its own patch, because flat parts may bend later."""
     surface = mesh_surface(vertices, shape.triangles)
     return replace(surface, patch=np.arange(len(surface.triangles))) if deforms else surface
 
 
 def _farthest(part: Part, hull: Hull) -> float:
-    """m from the body's origin to the farthest point of a collider's core; inf for a plane."""
+    """Return the distance from the body's origin to the farthest point of a collider's core, inf for a plane [m]."""
     if part.shape.kind is ShapeKind.PLANE:
         return np.inf
     corners = product(hull.vertices, part.rotation.T) + part.position
@@ -233,7 +241,7 @@ def _farthest(part: Part, hull: Hull) -> float:
 
 
 def _vertices_alone(vertices: Array) -> Hull:
-    """The vertices alone, for bounds."""
+    """Return a hull with vertices only, for the bounds."""
     none = np.zeros(0, dtype=np.int64)
     return Hull(vertices, np.zeros(1, dtype=np.int64), none, none, np.zeros((0, 4)), none.reshape(0, 2), none.reshape(0, 2))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mass properties of collision shapes, whatever they are made of.
+"""Mass properties of collision shapes of all kinds.
 
-The parts of a compound have one density. Their masses and centres add up, and so do their inertias once each is taken about the
-common centre by the parallel axis theorem, I + m (d . d 1 - d d^T). What lies in several parts counts as often.
+The child shapes of a compound have one density. Their masses and centers add up, and so do their inertias about the common
+center by the parallel axis theorem, I + m (d . d 1 - d d^T). A region inside several child shapes counts several times.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ __all__ = ["shape_mass_properties"]
 
 
 def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, density: float | None = None) -> MassProperties:
-    """Mass properties of a shape that is no plane, from its mass in kg or its density in kg/m^3, exactly one of them.
+    """Return the mass properties of a shape that is not a plane, from its mass [kg] or its density [kg/m^3].
 
-    Of a cylinder and a cone they are those of the core, without the margin. ValueError as in `mass_properties`, and for a mesh
-    that is not closed; of a compound it names the part.
+    Those of a cylinder or a cone are those of the core without the margin.
+
+    Raises ValueError as `mass_properties` does, and if a mesh is not closed. The message names the child shape of a compound.
     """
     if shape.kind is ShapeKind.MESH:
         return solid_mass_properties(shape, mass, density)
     if shape.kind is not ShapeKind.COMPOUND and shape.kind not in ROUND:
         return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
     if (mass is None) == (density is None):
-        raise ValueError("exactly one of mass and density is needed")
+        raise ValueError("give exactly one of mass and density")
     if shape.kind in ROUND:
         volume, centre, inertia = round_moments(shape)
         if mass is None:
@@ -42,12 +43,12 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
         try:
             solid = shape_mass_properties(part.shape, density=1.0)
         except ValueError as error:
-            raise ValueError(f"part {number} of the compound: {error}") from error
+            raise ValueError(f"child shape {number} of the compound: {error}") from error
         centre = product(part.rotation, solid.center_of_mass) + part.position
         solids.append((solid.volume, centre, product(product(part.rotation, solid.inertia), part.rotation.T), solid.closed))
     volume = sum(each for each, _, _, _ in solids)
     if not volume > 0.0:
-        raise ValueError("the compound has no parts")
+        raise ValueError("the compound has no child shape with a volume; add one")
     centre = np.sum([each * at for each, at, _, _ in solids], axis=0) / volume
     inertia = np.zeros((3, 3))
     for each, at, own, _ in solids:
@@ -60,13 +61,15 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
 
 
 def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float | None) -> MassProperties:
-    """Those of what a mesh encloses, its vertices merged and its faces turned as they are when it collides."""
+    """Return the mass properties of the solid in a mesh, with vertices merged and faces oriented as for collisions."""
     surface = mesh_surface(shape.vertices, shape.triangles)
     if surface.volume == 0.0:
-        raise ValueError("the mesh is open, so it has no inside")
+        raise ValueError("the mesh is open, so it encloses no volume; close its holes")
     if surface.volume < 0.0:
-        raise ValueError("the normals of the mesh point inwards, so it is a container and not a solid")
+        raise ValueError("the normals of the mesh point inward, so it is a room and not a solid; flip them")
     properties = mass_properties(surface.vertices, surface.triangles, mass=mass, density=density)
     if not properties.closed:
-        raise ValueError("the mesh crosses itself or is partly inside out, so its inside is undefined")
+        raise ValueError(
+            "the mesh intersects itself or is partly inside out; remove the intersections and recalculate its normals"
+        )
     return properties

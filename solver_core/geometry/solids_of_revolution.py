@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Cylinders and cones as solids: bounds and moments in closed form.
 
-A cylinder has its centre of mass in the middle of its axis and, of its mass, r^2/4 about any diameter's plane and h^2/12 along
-the axis. A cone has it at h/4 over its base; across, a slice at height z has the radius r (1 - z/h), and the integrals of its
-powers give 3 r^2/20 across and 3 h^2/80 along.
+The center of mass of a cylinder is the middle of its axis. Its second moments per volume are r^2/4 perpendicular to the axis
+and h^2/12 along it. The center of mass of a cone is at h/4 over its base. A slice at height z has the radius r (1 - z/h), which
+gives 3 r^2/20 perpendicular to the axis and 3 h^2/80 along it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUND = (ShapeKind.CYLINDER, ShapeKind.CONE)
 
 
 def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
-    """Lower and upper corner (3,) m of the box around a cylinder or a cone, margin not included."""
+    """Return the lower and the upper corner (3,) of the bounds of a cylinder or a cone without its margin [m]."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
     axis = (top - base) / length(top - base)
     half = shape.radius * np.sqrt(np.maximum(1.0 - axis**2, 0.0))
@@ -33,7 +33,7 @@ def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
 
 
 def farthest_point(shape: ShapeSpec) -> float:
-    """Distance in m from the origin to the farthest point of a cylinder or a cone, margin not included."""
+    """Return the distance from the origin to the farthest point of a cylinder or a cone without its margin [m]."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
     axis = (top - base) / length(top - base)
     distances = [length(top)]
@@ -45,13 +45,16 @@ def farthest_point(shape: ShapeSpec) -> float:
 
 
 def round_thickness(is_cone: bool, radius: float, height: float) -> float:
-    """The least width in m of a cylinder or a cone: along its axis, or across its side."""
+    """Return the smallest width of a cylinder or a cone, along its axis or perpendicular to its lateral surface [m]."""
     across = 2.0 * radius * height / math.sqrt(height * height + radius * radius) if is_cone else 2.0 * radius
     return float(min(height, across))
 
 
 def round_moments(shape: ShapeSpec) -> tuple[float, Array, Array]:
-    """Of a cylinder or a cone of unit density: volume in m^3, centre of mass (3,) m, inertia (3, 3) m^5 about it."""
+    """Return the moments of a cylinder or a cone at unit density.
+
+    Returns volume [m^3], center of mass (3,) [m], and inertia about it (3, 3) [m^5].
+    """
     base, top = np.asarray(shape.vertices, dtype=np.float64)
     height = length(top - base)
     axis = (top - base) / height

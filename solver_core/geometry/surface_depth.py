@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a solid reaches behind its surface, which decides on which side of a sheet it is even where it dips through."""
+"""Thickness of a solid behind its surface. It decides on which side of a sheet the solid is where it dips through the sheet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ __all__ = ["fill_depth", "triangle_depths"]
 
 @kernel
 def fill_depth(table, s):
-    """Half of how far solid s of a `SurfaceTable` reaches behind its vertices, against their normals; 0 where no ray meets
-    it."""
+    """Write half the thickness of solid s of a `SurfaceTable` behind each vertex, along the inward normal [m]; 0 if no ray
+    hits.
+    """
     stack = np.empty(64, np.int64)
     first = table.first_vertex[s]
     for v in range(table.first_vertex[s + 1] - first):
@@ -27,7 +28,9 @@ def fill_depth(table, s):
 
 @kernel
 def triangle_depths(table, s):
-    """(t,) m: how far surface s reaches behind the middle of each triangle, against its normal; infinite if it is no solid."""
+    """Return the thickness of surface s behind the center of each triangle, along the inward normal (t,) [m]; inf for a
+    sheet.
+    """
     stack = np.empty(64, np.int64)
     first, begin = table.first_vertex[s], table.first_triangle[s]
     depth = np.full(table.first_triangle[s + 1] - begin, np.inf)
@@ -46,7 +49,7 @@ def triangle_depths(table, s):
 
 @kernel
 def _ray_length(table, s, origin, direction, least, stack):
-    """Length in m of the ray to the first triangle farther than `least`; inf for none."""
+    """Return the length of a ray to the first triangle farther than `least`, or inf [m]."""
     first = table.first_node[s]
     best = np.inf
     stack[0] = 0
@@ -81,7 +84,7 @@ def _ray_length(table, s, origin, direction, least, stack):
 
 @kernel_part
 def _hit(table, s, f, origin, direction):
-    """Where the ray crosses a triangle, in m along it; inf if it does not."""
+    """Return the distance along a ray to its intersection with a triangle, or inf [m]."""
     normal = vec(table.normals, table.first_triangle[s] + f)
     triangle = table.triangles[table.first_triangle[s] + f]
     first = table.first_vertex[s]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The triangle surfaces of all colliders as one structure of arrays, each with a tree of boxes over its triangles.
+"""The triangle surfaces of all colliders as a structure of arrays, each with a bounding volume hierarchy over its triangles.
 
-What depends on where the vertices are (normals, boxes) is found by `refresh`, so that a surface that deforms is brought up to
-date without being built again.
+`refresh` computes all that depends on the positions of the vertices (normals, boxes), so a surface that deforms is updated
+without being built again.
 """
 
 from __future__ import annotations
@@ -24,29 +24,39 @@ __all__ = ["LEAF", "SurfaceTable", "build_surfaces", "refresh"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Triangles in a leaf of the tree.
+# Most triangles in a leaf of the tree.
 LEAF = 4
-# Neighbours whose normals differ by this sine or less are flat, however thin they are.
+# Sine between the normals of two neighboring triangles up to which their edge is flat; the second one is an upper limit for
+# triangles so thin that the tolerance tilts their normals.
 FLAT = 1e-6
 SLIVER_FLAT = 1e-2
 
 
 class SurfaceTable(NamedTuple):
-    """s surfaces; a tuple, so that it goes into a compiled kernel whole.
+    """s surfaces. It is a tuple so that kernels can take it as one argument.
 
-    first_*: (s + 1,) where the rows of a surface begin in the tables that follow; indices in these are counted from there.
-    solid: (s,) whether the surface is closed. tolerance: (s,) m below which its vertices count as one.
+    first_vertex, first_triangle, first_edge, first_node: (s + 1,) first row of each surface in the tables that follow. Indices
+        in these tables are relative to it.
+    solid: (s,) True if the surface is closed with outward normals. tolerance: (s,) distance below which vertices count as one
+        [m].
 
-    Topology, as in `Surface`: source, triangles, triangle_edges, patch, owned; edges, beside_start, beside; ring_start, ring.
-    beside_start and ring_start are rows of the whole tables beside and ring.
+    Topology, as in `Surface`: triangles, triangle_edges, patch, owned, edges, beside_start, beside, ring_start, ring, source.
+    The entries of beside_start and ring_start are rows of the entire arrays beside and ring.
 
-    Geometry: vertices (., 3) m. normals: (., 3) unit, of the triangles. edge_normals, vertex_normals: (., 3) unit, the sum of
-    the normals around, weighted by angle at vertices; zero without faces. sharp: (.,) edges that are no inner edges of a flat
-    part; corner: (.,) vertices that have one of these. depth: (.,) m, half of how far the solid reaches behind a vertex.
+    Geometry:
 
-    The tree: boxes (., 6) lower and upper corners of the nodes in preorder; the left child follows its parent, the right one
-    is right, 0 for a leaf, which has the triangles order[node_begin : node_end]. dipoles: (., 7) sum of area vectors, their
-    middle, and the radius around it, from which the winding number is seen from afar (Barill et al. 2018).
+    vertices: (., 3) [m]. normals: (., 3) unit normals of triangles.
+    edge_normals, vertex_normals: (., 3) normalized sums of the normals of the adjacent triangles, weighted by angle at
+        vertices; zero without faces.
+    sharp: (.,) feature edges, which are not inside a flat patch. corner: (.,) feature vertices, which have a feature edge.
+    depth: (.,) half the thickness of the solid behind each vertex [m].
+
+    Tree, in preorder: the left child follows its parent.
+
+    boxes: (., 6) lower and upper corner of each node [m]. right: (.,) right child, 0 for a leaf.
+    node_begin, node_end, order: a leaf has the triangles order[node_begin:node_end].
+    dipoles: (., 7) sum of area vectors, their center, and the radius around it, to approximate the winding number of distant
+        points (Barill et al. 2018).
     """
 
     first_vertex: Indices
@@ -81,7 +91,7 @@ class SurfaceTable(NamedTuple):
 
 
 def build_surfaces(surfaces: Sequence[Surface]) -> SurfaceTable:
-    """Table of surfaces 0, 1, ..., s - 1."""
+    """Return the table of surfaces 0 to s - 1."""
     trees = [build_tree(surface.vertices, surface.triangles) for surface in surfaces]
     beside_before = _firsts([len(surface.beside) for surface in surfaces])
     rings_before = _firsts([len(surface.ring) for surface in surfaces])
@@ -132,7 +142,7 @@ def _firsts(counts: list[int]) -> Indices:
 
 
 def _starts(starts: list[Indices], before: Indices) -> Indices:
-    # One row more than features in each, so the last row of one is beside the first of the next.
+    # Each surface has one more row than features, for the end of the last one.
     return _joined([start + first for start, first in zip(starts, before, strict=False)])
 
 
@@ -146,7 +156,10 @@ def _joined(arrays: list[Indices]) -> Indices:
 
 @kernel
 def build_tree(vertices, triangles):
-    """Tree over triangles split at the median of their centres along the widest axis: (right, begin, end, order)."""
+    """Build a tree over triangles by median splits of their centers along the widest axis.
+
+    Returns right child, first and last triangle of each node, and the order of the triangles.
+    """
     t = len(triangles)
     centres = np.empty((t, 3))
     for f in range(t):
@@ -158,7 +171,7 @@ def build_tree(vertices, triangles):
     right = np.zeros(most, np.int64)
     begin = np.zeros(most, np.int64)
     end = np.zeros(most, np.int64)
-    stack = np.empty((128, 3), np.int64)  # begin, end, and the parent whose right child it is, -1 for none
+    stack = np.empty((128, 3), np.int64)  # first and last triangle, and the parent of a right child, else -1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, t, -1
     size, count = 1, 0
     while size > 0:
@@ -191,7 +204,7 @@ def build_tree(vertices, triangles):
 
 @kernel_part
 def select(order, keys, axis, low, high, nth):
-    """Reorders order[low:high] so that what comes before nth has no larger key and what comes after no smaller one (Hoare)."""
+    """Partially sort order[low:high] so that entry `nth` is in its sorted position (Hoare's selection)."""
     left, right = low, high - 1
     while left < right:
         pivot = keys[order[(left + right) // 2], axis]
@@ -215,13 +228,13 @@ def select(order, keys, axis, low, high, nth):
 
 @kernel
 def refresh(table, s):
-    """Normals, flat edges and boxes of surface s from where its vertices are now."""
+    """Update normals, feature edges and boxes of surface s for the current vertices."""
     _refresh(table, s, np.empty(table.first_node[s + 1] - table.first_node[s]))
 
 
 @leaf_kernel
 def _refresh(table, s, area):
-    """The same. area: of each node of its tree, room for the area that is below it."""
+    """Do the work of `refresh`. area: (nodes,) work array for the area below each node."""
     vertices = table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]]
     triangles = table.triangles[table.first_triangle[s] : table.first_triangle[s + 1]]
     normals = table.normals[table.first_triangle[s] : table.first_triangle[s + 1]]
@@ -252,7 +265,7 @@ def _refresh(table, s, area):
             if cosine > 0.0 and sine_square <= FLAT * FLAT:
                 sharp[e] = False
             elif cosine > 0.0 and sine_square <= SLIVER_FLAT * SLIVER_FLAT:
-                # flat beside a triangle as thin as the tolerance
+                # The tolerance tilts the normal of a thin triangle.
                 height = np.inf
                 for row in range(beside_start[e], beside_start[e + 1]):
                     height = min(height, _height(vertices, edges[e, 0], edges[e, 1], table.beside[row, 1]))
@@ -269,8 +282,9 @@ def _refresh(table, s, area):
 
 @leaf_kernel
 def _normalise(vector):
+    """Normalize a vector (3,) in place; a vanishing one becomes zero."""
     length = np.sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2])
-    # Opposite normals, as of a fold, cancel up to rounding.
+    # Opposite normals, as at a fold, cancel up to rounding.
     scale = 1.0 / length if length > 1e-9 else 0.0
     for k in range(3):
         vector[k] *= scale
@@ -278,7 +292,7 @@ def _normalise(vector):
 
 @kernel_part
 def _height(vertices, i, j, off):
-    """Distance of a vertex from the line through two others."""
+    """Return the distance of a vertex from the line through two other vertices [m]."""
     start = vec(vertices, i)
     edge = sub(vec(vertices, j), start)
     square = norm2(edge)
@@ -287,7 +301,7 @@ def _height(vertices, i, j, off):
 
 @kernel_part
 def _refresh_normals(vertices, triangles, normals, tolerance):
-    """Unit normals of triangles, zero for those without area or width."""
+    """Write the unit normals of triangles, zero for those without area or width."""
     for f in range(len(triangles)):
         corner = vec(vertices, triangles[f, 0])
         e, o = sub(vec(vertices, triangles[f, 1]), corner), sub(vec(vertices, triangles[f, 2]), corner)
@@ -300,7 +314,7 @@ def _refresh_normals(vertices, triangles, normals, tolerance):
 
 @kernel_part
 def _refresh_slivers(triangle_edges, beside_start, beside, normals):
-    """A triangle without width takes on the normal of a neighbour that has one, so that its edges are flat on that side."""
+    """Give a triangle without width the normal of a neighbor, so that their edge is flat."""
     for _ in range(3):
         missing = False
         for f in range(len(normals)):
@@ -321,7 +335,7 @@ def _refresh_slivers(triangle_edges, beside_start, beside, normals):
 
 @kernel_part
 def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
-    """Pseudo-normals of vertices: normals of the triangles around weighted by their angles (Baerentzen, Aanaes 2005)."""
+    """Write the pseudonormals of vertices, the sums of triangle normals weighted by angle (Baerentzen and Aanaes 2005)."""
     vertex_normals[:] = 0.0
     for f in range(len(triangles)):
         for corner in range(3):
@@ -342,7 +356,7 @@ def _refresh_vertex_normals(vertices, triangles, normals, vertex_normals):
 
 @kernel_part
 def _refresh_boxes(table, s, vertices, triangles, area):
-    """Boxes and dipoles of the tree, children before parents."""
+    """Write the boxes and dipoles of the tree, children before parents."""
     first = table.first_node[s]
     order = table.order[table.first_triangle[s] : table.first_triangle[s + 1]]
     for node in range(len(area) - 1, -1, -1):
@@ -370,7 +384,7 @@ def _refresh_boxes(table, s, vertices, triangles, area):
 
 @kernel_part
 def _leaf_dipole(vertices, triangles, members, box, dipole):
-    """Box and dipole of a few triangles; dipole[6] becomes their area."""
+    """Write the box and the dipole of a few triangles. dipole[6] is set to their area [m^2]."""
     for f in members:
         i, j, k = triangles[f]
         p, q, r = vertices[i], vertices[j], vertices[k]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Triangle surfaces: what a collision between features needs to know of a mesh, a hull, a segment or a point.
+"""Triangle surfaces: the topology of a mesh, a hull, a segment or a point that collisions of features need.
 
-Vertices in one place are one vertex here, triangles without extent or listed twice are left out, and neighbours are turned to
-agree, so that a mesh whose faces were never joined is still one surface. A surface is solid when it is closed, two triangles
-at every edge, and its normals point outwards. Anything else is a sheet with two sides, such as an open mesh, or a closed one
-with its normals inwards, which is a room; or it has no faces at all.
+Vertices at one position are merged, degenerate and duplicate triangles are removed, and neighbors are oriented consistently. So
+a mesh whose faces were never connected is still one surface. A surface is solid if it is closed, with two triangles at each
+edge, and its normals point outward. Any other surface with faces is a sheet with two sides, such as an open mesh, or a closed
+mesh with inward normals (a room).
 """
 
 from __future__ import annotations
@@ -25,22 +25,26 @@ __all__ = ["TOLERANCE", "Surface", "hull_surface", "mesh_surface", "round_surfac
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Of the surface's size: vertices nearer than this are one, and so flat an edge is none. Modellers keep single precision.
+# Relative to the size of the surface: nearer vertices are merged, and flatter edges are not feature edges. Modelers store
+# single precision.
 TOLERANCE = 1e-6
-# Of the polygon that stands for a circle where a cylinder or a cone is deep inside of a mesh.
+# Sides of the polygon that replaces a circle if a cylinder or a cone is deep inside a mesh.
 SIDES = 64
 
 
 @dataclass(frozen=True)
 class Surface:
-    """vertices: (v, 3) m. triangles: (t, 3); a segment is (0, 1, 1) and a point (0, 0, 0).
+    """The topology of one surface.
 
-    source: (v,) the vertex of the input that each one was. triangle_edges: (t, 3) the edge that begins at the corner in the
-    same place, -1 for none. edges: (e, 2) vertices. beside_start: (e + 1,) for each edge its first row in beside: (., 2) a
-    triangle beside it and that triangle's vertex off the edge. ring_start: (v + 1,) likewise in ring: (.,) the vertices at the
-    other ends of its edges. patch: (t,) triangles in one plane that are connected have the same number. owned: (t,) bit i
-    for vertex i and bit 3 + i for edge i of the triangle, each set in one triangle only. volume: m^3 inside, negative where the
-    normals point inwards, 0 where the surface is not closed. size: m, diagonal of the bounds.
+    vertices: (v, 3) [m]. triangles: (t, 3); a segment is (0, 1, 1) and a point (0, 0, 0). source: (v,) input vertex of each
+        vertex.
+    triangle_edges: (t, 3) edge that starts at each corner, or -1. edges: (e, 2) vertices.
+    beside_start, beside: (e + 1,) and (., 2). Edge i has the rows beside_start[i] to beside_start[i + 1] of `beside`: a
+        triangle of the edge, and the corner of the triangle that is not on the edge.
+    ring_start, ring: (v + 1,) and (.,), likewise the neighbors of each vertex.
+    patch: (t,) connected coplanar triangles have the same number.
+    owned: (t,) bit i for vertex i and bit 3 + i for edge i of the triangle. Each vertex and each edge is owned by one triangle.
+    volume: inside the surface, negative for inward normals, 0 if it is not closed [m^3]. size: diagonal of the bounds [m].
     """
 
     vertices: Array
@@ -59,28 +63,28 @@ class Surface:
 
     @property
     def solid(self) -> bool:
-        """Whether it has an inside: it is closed, with its normals outwards."""
+        """True if the surface is closed with outward normals."""
         return self.volume > 0.0
 
 
 def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
-    """The surface of a mesh: vertices (n, 3) m, triangles (t, 3).
+    """Return the surface of a mesh. vertices: (n, 3) [m]. triangles: (t, 3).
 
-    ValueError when no triangle is left that has an area.
+    Raises ValueError if no triangle has an area.
     """
     points = np.ascontiguousarray(vertices, dtype=np.float64).reshape(-1, 3)
     corners = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
     if len(corners) == 0:
-        raise ValueError("there are no triangles")
+        raise ValueError("the mesh has no triangles")
     used = points[np.unique(corners)]
     size = length(np.ptp(used, axis=0))
     if not size > 0.0:
-        raise ValueError("no face has an area")
+        raise ValueError("all triangles of the mesh have zero area")
     merged, source = _welded(points, TOLERANCE * size)
     corners = _without_doubles(merged[corners])
     a, b, c = (points[source[corners[:, k]]] for k in range(3))
     if not np.linalg.norm(np.cross(b - a, c - a), axis=1).max(initial=0.0) > (TOLERANCE * size) ** 2:
-        raise ValueError("no face has an area")
+        raise ValueError("all triangles of the mesh have zero area")
     kept, corners = np.unique(corners, return_inverse=True)
     corners = corners.reshape(-1, 3).astype(np.int64)
     source = source[kept]
@@ -92,7 +96,7 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
 
 
 def hull_surface(hull: Hull) -> Surface:
-    """The surface of a convex core: solid, a sheet for a flat one, a segment or a point."""
+    """Return the surface of a convex core: a solid, a sheet for a flat polygon, a segment or a point."""
     size = length(np.ptp(hull.vertices, axis=0))
     source = np.arange(len(hull.vertices))
     if hull.face_count == 0:
@@ -111,17 +115,19 @@ def hull_surface(hull: Hull) -> Surface:
 
 
 def round_surface(shape: ShapeSpec) -> Surface:
-    """The surface of a cylinder or a cone as a mesh meets it: a prism or a pyramid with as much in its base as the disk."""
+    """Return the surface of a cylinder or a cone for contacts with meshes: a prism or a pyramid with the base area of the
+    disk.
+    """
     base, apex = np.asarray(shape.vertices, dtype=np.float64)
     axis = (apex - base) / length(apex - base)
     least = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = least - dot(least, axis) * axis
     first /= length(first)
-    # validation reads surfaces' types and needs no compiler
+    # Imported here because validation reads the types of surfaces and must not load the compiler.
     from ..linalg.elementary import sines_and_cosines
 
     sines, cosines = sines_and_cosines(2.0 * np.pi * np.arange(SIDES) / SIDES)
-    # A polygon with the corners on the circle has the area sin(2 pi / n) / (2 pi / n) of its disk.
+    # A polygon with corners on a circle has sin(2 pi / n) / (2 pi / n) of the area of the disk.
     step = 2.0 * np.pi / SIDES
     radius = shape.radius / np.sqrt(sines[1] / step)
     ring = radius * (cosines[:, None] * first + sines[:, None] * np.cross(axis, first))
@@ -130,9 +136,10 @@ def round_surface(shape: ShapeSpec) -> Surface:
 
 
 def winding_numbers(vertices: Array, triangles: NDArray[np.integer], points: Array) -> Array:
-    """(m,) how often a mesh goes around each of points (m, 3): 1 inside of a closed one with its normals outwards, 0 outside.
+    """Return the winding number of a mesh around each point of (m, 3): 1 inside a closed mesh with outward normals, 0 outside
+    (m,).
 
-    The solid angles of its triangles (van Oosterom, Strackee 1983) over 4 pi.
+    It is the sum of the solid angles of the triangles (van Oosterom and Strackee 1983) over 4 pi.
     """
     from ..linalg.elementary import arctangents
 
@@ -151,7 +158,7 @@ def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices 
     start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
     real = np.flatnonzero(start != end)
     if t == 1:
-        # A segment runs there and back along its one edge.
+        # A segment, as a triangle (0, 1, 1), uses its one edge in both directions.
         real = real[:1] if len(real) == 2 else real
     low, high = np.minimum(start, end)[real], np.maximum(start, end)[real]
     keys, first, edge_of = np.unique(low * n + high, return_index=True, return_inverse=True)
@@ -193,8 +200,11 @@ def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices 
 
 
 def _welded(points: Array, tolerance: float) -> tuple[Indices, Indices]:
-    """(n,) the merged vertex of each point, and (m,) the first point of each merged vertex, in the order of points."""
-    # Cells of a grid that begins off the coordinates that modellers like, half a cell away from round numbers.
+    """Merge points in the same cell of a grid.
+
+    Returns the merged vertex of each point (n,), and the first point of each merged vertex (m,), in the order of the points.
+    """
+    # The grid is shifted by half a cell, so that round coordinates, which are frequent, are at the centers of cells.
     cells = np.floor(points / (4.0 * tolerance) + 0.5).astype(np.int64)
     _, first, merged = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
@@ -204,7 +214,7 @@ def _welded(points: Array, tolerance: float) -> tuple[Indices, Indices]:
 
 
 def _without_doubles(corners: Indices) -> Indices:
-    """The triangles with three different vertices, one of each three, in their order."""
+    """Return the triangles with three distinct vertices, without duplicates, in their order."""
     distinct = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
     corners = corners[distinct]
     _, first = np.unique(np.sort(corners, axis=1), axis=0, return_index=True)
@@ -212,7 +222,9 @@ def _without_doubles(corners: Indices) -> Indices:
 
 
 def _neighbours(corners: Indices) -> tuple[Indices, NDArray[np.bool_]]:
-    """(t, 3) the triangle across each edge, -1 where there is not exactly one, and whether the two run along it alike."""
+    """Return the triangle across each edge (t, 3), or -1 if there is not exactly one, and whether both use the edge in one
+    direction.
+    """
     t = len(corners)
     start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
     key = np.minimum(start, end) * (corners.max() + 1) + np.maximum(start, end)
@@ -235,7 +247,9 @@ def _six_volumes(points: Array, corners: Indices) -> Array:
 
 
 def _orientation(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
-    """(t,) triangles to turn over so that neighbours agree; parts that had to be mended get the sign that encloses volume."""
+    """Return which triangles (t,) to reverse so that neighbors agree. Corrected parts get the orientation with positive
+    volume.
+    """
     t = len(corners)
     flips = np.zeros(t, dtype=np.bool_)
     if not alike.any():
@@ -255,14 +269,16 @@ def _orientation(corners: Indices, across: Indices, alike: NDArray[np.bool_], vo
 
 
 def _is_closed(corners: Indices, n: int) -> bool:
-    """Whether two triangles meet at every edge and run along it in opposite directions."""
+    """Return True if each edge has two triangles that use it in opposite directions."""
     start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
     forward = np.sort(start * n + end)
     return bool((np.diff(forward) > 0).all() and np.array_equal(forward, np.sort(end * n + start)))
 
 
 def _patches(vertices: Array, corners: Indices, beside_start: Indices, beside: Indices, tolerance: float) -> Indices:
-    """(t,) numbers of the flat parts: triangles that are connected and have each other's far corners in their planes."""
+    """Return the flat patch of each triangle (t,): connected triangles that have each other's opposite corners in their
+    planes.
+    """
     a, b, c = (vertices[corners[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far triangles are from each other, and whether a point is inside of a closed surface.
+"""Distance of triangles, and whether a point is inside a closed surface.
 
-The distance of two triangles that do not cross is that of a corner of one and the other, or of two edges (Ericson 2005, 5.1.5,
-5.1.9 and 5.1.10). Triangles without area stand for segments and points.
+The distance of two triangles that do not intersect is that of a corner of one and the other triangle, or of two edges (Ericson
+2005, 5.1.5, 5.1.9 and 5.1.10). Triangles without area represent segments and points.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from ..linalg.vec3 import add, cross, dot, norm2, scaled, sub, vec
 
 __all__ = ["is_inside", "is_within"]
 
-# Of the squared lengths of two edges: with less of it the normal of a triangle is no direction.
+# Relative to the squared lengths of two edges: the squared normal of a triangle without area.
 NO_AREA = 1e-24
-# No edge of a model that is made by hand or by a program runs along this direction.
+# Direction of rays. It is unlikely to be parallel to an edge of any model.
 ASKEW = (0.5298129428260175, 0.6234898018587336, 0.5749282171928351)
 
 
 @leaf_kernel
 def _to_segment2(p, a, b):
-    """The squared distance in m^2 of a point and a segment."""
+    """Return the squared distance of a point and a segment [m^2]."""
     along, way = sub(b, a), sub(p, a)
     size = norm2(along)
     t = min(max(dot(way, along) / size, 0.0), 1.0) if size > 0.0 else 0.0
@@ -31,7 +31,9 @@ def _to_segment2(p, a, b):
 
 @leaf_kernel
 def _above_triangle2(p, a, b, c):
-    """The squared distance in m^2 of a point and a triangle's plane, where its projection is in the triangle; infinite else."""
+    """Return the squared distance of a point and the plane of a triangle if its projection is inside the triangle, else inf
+    [m^2].
+    """
     ab, ac = sub(b, a), sub(c, a)
     normal = cross(ab, ac)
     size = norm2(normal)
@@ -47,7 +49,7 @@ def _above_triangle2(p, a, b, c):
 
 @leaf_kernel
 def _of_segments2(p, q, a, b):
-    """The squared distance in m^2 of two segments."""
+    """Return the squared distance of two segments [m^2]."""
     d, e, r = sub(q, p), sub(b, a), sub(p, a)
     dd, ee, de = norm2(d), norm2(e), dot(d, e)
     least = min(min(_to_segment2(p, a, b), _to_segment2(q, a, b)), min(_to_segment2(a, p, q), _to_segment2(b, p, q)))
@@ -63,7 +65,7 @@ def _of_segments2(p, q, a, b):
 
 @leaf_kernel
 def _crosses(p, q, a, b, c):
-    """Whether a segment crosses a triangle."""
+    """Return True if a segment intersects a triangle."""
     normal = cross(sub(b, a), sub(c, a))
     above, below = dot(sub(p, a), normal), dot(sub(q, a), normal)
     if above == below or (above > 0.0) == (below > 0.0):
@@ -74,7 +76,7 @@ def _crosses(p, q, a, b, c):
 
 @kernel
 def _are_within(one, other, reach2):
-    """Whether two triangles (3, 3) are within a squared distance in m^2."""
+    """Return True if two triangles (3, 3) are within a squared distance [m^2]."""
     for i in range(3):
         j = (i + 1) % 3
         if _above_triangle2(vec(one, i), vec(other, 0), vec(other, 1), vec(other, 2)) <= reach2:
@@ -93,7 +95,7 @@ def _are_within(one, other, reach2):
 
 @kernel
 def _low_and_high(corners):
-    """(3,), (3,) the bounds of points (n, 3)."""
+    """Return the lower and the upper corner (3,) of the bounds of points (n, 3)."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for i in range(len(corners)):
         for k in range(3):
@@ -103,7 +105,9 @@ def _low_and_high(corners):
 
 @kernel
 def is_within(triangles, others, reach):
-    """Whether some of two sets of triangles (m, 3, 3) and (k, 3, 3) are within so many m; those that touch are within 0 m."""
+    """Return True if any triangles of two sets (m, 3, 3) and (k, 3, 3) are within a distance [m]. Touching triangles are within
+    0 m.
+    """
     low, high = _low_and_high(triangles.reshape(-1, 3))
     for row in range(len(others)):
         below, above = _low_and_high(others[row])
@@ -120,12 +124,13 @@ def is_within(triangles, others, reach):
 
 @kernel
 def is_inside(point, triangles):
-    """Whether a point (3,) is inside of the closed surface of triangles (k, 3, 3): a ray from it leaves it once more often than
-    it enters it."""
+    """Return True if a point (3,) is inside a closed surface of triangles (k, 3, 3), by counting the crossings of a ray with
+    signs.
+    """
     crossings, p = 0, (point[0], point[1], point[2])
     for row in range(len(triangles)):
         a, b, c = vec(triangles[row], 0), vec(triangles[row], 1), vec(triangles[row], 2)
-        # Moeller and Trumbore 1997
+        # Moeller and Trumbore 1997.
         ab, ac, way = sub(b, a), sub(c, a), sub(p, a)
         h = cross(ASKEW, ac)
         det = dot(ab, h)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Factorisations that the solvers share, and vectors of three numbers in kernels."""
+"""Matrix factorizations shared by the solvers, and vectors of three numbers for kernels."""

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block-sparse Cholesky factorisation  P H P^T = L L^T  with one dense block a pair of bodies.
+"""Block-sparse Cholesky factorization P H P^T = L L^T, with one dense block per pair of bodies.
 
-H couples the degrees of freedom of bodies that touch, so its graph is the contact graph. A time step analyses that graph once
-(`analyse`: minimum-degree order, symbolic factorisation) and then factorises many H with the same structure (`factorise`).
+H couples the degrees of freedom of bodies that touch, so its graph is the contact graph. A time step analyzes that graph once
+(`analyse`: minimum-degree order and symbolic factorization) and then factorizes many matrices H with the same structure
+(`factorise`).
 
-Storage. Columns are numbered in elimination order. `values` holds the diagonal block of every column, then all blocks below the
-diagonal, column by column, each row-major. Blocks are (size of row body) x (size of column body), so bodies may differ in size.
-A factor has the reciprocals of its diagonal in the place of that, and behind all of its blocks, in the same places, their
-transposes: what is subtracted from six neighbours is then read from six neighbours, too. `block_triangular` solves with it.
+Storage: columns are numbered in elimination order. `values` has the diagonal block of each column, then all blocks below the
+    diagonal, column by column, each row-major. Blocks are (size of row body) x (size of column body), so bodies may differ in
+    size. In a factor, the diagonal entries are replaced by their reciprocals, and the transposes of all blocks follow, at the
+    same positions. So a product of six contiguous numbers reads six contiguous numbers. `block_triangular` solves with the
+    factor.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from .block_triangular import solve_lower
-from .rows_of_six import SIX, minus_rows, subtract_rows
+from .rows_of_six import SIX, RowOfSix, minus_rows, subtract_rows
 from .sorting import sort_in_place
 
 __all__ = [
@@ -37,12 +39,16 @@ Floats = NDArray[np.float64]
 
 
 class Structure(NamedTuple):
-    """What is the same in every factorisation of one time step.
+    """The structure of all factorizations of one time step.
 
-    order[j] is the body eliminated as column j, rank its inverse; offset[b] the first degree of freedom of body b, size[j] that
-    of column j. diagonal[j] and block[p] are positions in `values`; blocks column_start[j] <= p < column_start[j + 1] lie below
-    the diagonal of column j, in rows row[p] (ascending). target lists, column by column and pair by pair, the position of the
-    block that the outer product of two blocks of a column is subtracted from. length: of all blocks.
+    order: (bodies,) body that is eliminated as column j. rank: (bodies,) its inverse.
+    first: (bodies,) first degree of freedom of column j. size: (bodies,) number of its degrees of freedom.
+    column_start: (bodies + 1,) column j has the blocks column_start[j] to column_start[j + 1] below its diagonal.
+    row: (blocks,) row of each of these blocks, ascending in a column.
+    diagonal, block: (bodies,) and (blocks,), positions of the diagonal blocks and of the others in `values`.
+    target: (products,) for each pair of blocks of a column, column by column, the position of the block from which their
+        product is subtracted.
+    length: total length of all blocks.
     """
 
     order: Ints
@@ -59,7 +65,7 @@ class Structure(NamedTuple):
 
 @kernel_part
 def _adjacency(bodies, body_a, body_b):
-    """Neighbours of each body as (start, count, pool): pool[start[b] : start[b] + count[b]], without repetitions."""
+    """Return the distinct neighbors of each body as start, count and pool: pool[start[b]:start[b] + count[b]]."""
     count = np.zeros(bodies, np.int64)
     for k in range(body_a.size):
         if body_a[k] >= 0 and body_b[k] >= 0:
@@ -91,6 +97,7 @@ def _adjacency(bodies, body_a, body_b):
 
 @leaf_kernel
 def _bucket_insert(body, degree, head, following, preceding):
+    """Insert a body at the head of the doubly linked list of its degree."""
     preceding[body] = -1
     following[body] = head[degree]
     if head[degree] >= 0:
@@ -100,6 +107,7 @@ def _bucket_insert(body, degree, head, following, preceding):
 
 @leaf_kernel
 def _bucket_remove(body, degree, head, following, preceding):
+    """Remove a body from the doubly linked list of its degree."""
     if preceding[body] >= 0:
         following[preceding[body]] = following[body]
     else:
@@ -110,9 +118,11 @@ def _bucket_remove(body, degree, head, following, preceding):
 
 @kernel_part
 def eliminate(bodies, body_a, body_b):
-    """Minimum-degree elimination: (order, column_start, rows), rows[column_start[j]:column_start[j + 1]] being bodies.
+    """Find a minimum-degree elimination order.
 
-    Eliminating a body makes its neighbours a clique; they are the rows of its column.
+    Elimination of a body connects all its neighbors. They are the rows of its column.
+
+    Returns order, column_start and rows, where rows[column_start[j]:column_start[j + 1]] are bodies.
     """
     start, count, pool = _adjacency(bodies, body_a, body_b)
     used = pool.size
@@ -146,7 +156,7 @@ def eliminate(bodies, body_a, body_b):
             most = count[neighbour] + degree
             while used + most > pool.size:
                 pool = np.concatenate((pool, np.empty_like(pool)))
-            # the merged list is written behind the pool's end, so the old one may be read meanwhile
+            # The merged list is written behind the end of the pool, so the old list can still be read.
             stamp += 1
             mark[neighbour] = stamp
             mark[body] = stamp
@@ -177,10 +187,10 @@ def eliminate(bodies, body_a, body_b):
 
 @kernel_part
 def analyse(offset, body_a, body_b):
-    """Elimination order and symbolic factorisation for bodies coupled pairwise.
+    """Return the `Structure` for bodies that are coupled in pairs: elimination order and symbolic factorization.
 
-    offset: (bodies + 1,) first degree of freedom of each body. body_a, body_b: (m,) coupled bodies, negative where there is
-    none; pairs may repeat. Returns a `Structure`.
+    offset: (bodies + 1,) first degree of freedom of each body.
+    body_a, body_b: (m,) coupled bodies, negative for none. Pairs may repeat.
     """
     bodies = offset.size - 1
     order, column_start, row = eliminate(bodies, body_a, body_b)
@@ -217,7 +227,7 @@ def analyse(offset, body_a, body_b):
         for p in range(begin, end):
             target[filled] = diagonal[row[p]]
             filled += 1
-            # the rows after p are, by elimination, among the rows of column row[p]: one merge of two ascending lists
+            # Elimination makes the rows after p rows of column row[p] too, so this merges two ascending lists.
             q = column_start[row[p]]
             for s in range(p + 1, end):
                 while row[q] != row[s]:
@@ -229,13 +239,13 @@ def analyse(offset, body_a, body_b):
 
 @kernel_part
 def allocate_factor(structure):
-    """`values` for `factorise`, not filled in."""
+    """Allocate `values` for `factorise`."""
     return np.empty(2 * structure.length)
 
 
 @leaf_kernel
 def find_block(structure, column, row):
-    """Position in `values` of the block in the given row of the given column (both in elimination order, row > column)."""
+    """Return the position in `values` of the block in a row of a column, both in elimination order, with row > column."""
     low, high = structure.column_start[column], structure.column_start[column + 1] - 1
     while low < high:
         middle = (low + high) // 2
@@ -248,7 +258,9 @@ def find_block(structure, column, row):
 
 @inlined_kernel
 def _cholesky(block, n):
-    """L of an n x n block, its diagonal inverted, in its lower triangle; False where the block is not positive definite."""
+    """Replace the lower triangle of an n x n block by L, with the reciprocals of its diagonal. Returns False if it is not
+    positive definite.
+    """
     for i in range(n):
         row = block[i * n :]
         for j in range(i):
@@ -267,7 +279,7 @@ def _cholesky(block, n):
 
 @inlined_kernel
 def _mirror(block, rows, columns, out):
-    """The transpose of a rows x columns block."""
+    """Write the transpose of a rows x columns block to `out`."""
     for i in range(rows):
         row = block[i * columns :]
         for j in range(columns):
@@ -276,17 +288,17 @@ def _mirror(block, rows, columns, out):
 
 @kernel_part
 def _left_solve_6(factor, x):
-    """X := L^-1 X for 6 x 6 blocks."""
+    """Set X := L^-1 X for 6 x 6 blocks."""
     for i in range(6):
         row, y = x[6 * i :], factor[6 * i :]
         f = y[i]
-        x0, x1, x2, x3, x4, x5 = minus_rows((row[0], row[1], row[2], row[3], row[4], row[5]), y, x, i)
+        x0, x1, x2, x3, x4, x5 = minus_rows(RowOfSix(row[0], row[1], row[2], row[3], row[4], row[5]), y, x, i)
         row[0], row[1], row[2], row[3], row[4], row[5] = f * x0, f * x1, f * x2, f * x3, f * x4, f * x5
 
 
 @kernel_part
 def _right_solve(x, rows, factor, n, mirrored):
-    """X := X L^-T for a rows x n block X, and its transpose."""
+    """Set X := X L^-T for a rows x n block X, and write its transpose to `mirrored`."""
     if rows == 6 and n == 6:
         _mirror(x, SIX, SIX, mirrored)
         _left_solve_6(factor, mirrored)
@@ -299,7 +311,7 @@ def _right_solve(x, rows, factor, n, mirrored):
 
 @leaf_kernel
 def subtract_product(c, a, rows, b, columns, n):
-    """C := C - A B for the rows x n block A and the n x columns block B."""
+    """Set C := C - A B for a rows x n block A and an n x columns block B."""
     if n == 6 and columns == 6:
         for i in range(rows):
             subtract_rows(c[6 * i :], a[6 * i :], b, SIX)
@@ -314,7 +326,7 @@ def subtract_product(c, a, rows, b, columns, n):
 
 @leaf_kernel
 def factorise(structure, values):
-    """Replace the lower blocks of H in `values` by those of L; False where H is not positive definite."""
+    """Replace the lower blocks of H in `values` by those of L. Returns False if H is not positive definite."""
     product = 0
     for j in range(structure.order.size):
         if not _factorise_column(structure, values, j):
@@ -325,7 +337,7 @@ def factorise(structure, values):
 
 @kernel_part
 def _factorise_column(structure, values, j):
-    """Column j of the factor, where all before have been taken from it; False where H is not positive definite."""
+    """Factorize column j after the subtraction of all columns before it. Returns False if H is not positive definite."""
     start, n, diagonal = structure.column_start, structure.size[j], values[structure.diagonal[j] :]
     if not (_cholesky(diagonal, SIX) if n == 6 else _cholesky(diagonal, n)):
         return False
@@ -337,8 +349,10 @@ def _factorise_column(structure, values, j):
 
 @kernel_part
 def _subtract_column(structure, values, j, product):
-    """Take column j from the columns that its blocks are in the rows of; returns where in `target` the products of the next
-    column begin. product: where those of this one do."""
+    """Subtract the products of the blocks of column j from later columns.
+
+    product: position in `target` of the first product of this column. Returns that of the next column.
+    """
     row, block, size = structure.row, structure.block, structure.size
     n, first, last = size[j], structure.column_start[j], structure.column_start[j + 1]
     for p in range(first, last):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block-sparse LU factorisation  P A P^T = L U  on the structure that `block_cholesky` analyses, for unsymmetric matrices.
+"""Block-sparse LU factorization P A P^T = L U, for unsymmetric matrices, on the structure of `block_cholesky.analyse`.
 
-A has blocks where H has them, on both sides of the diagonal, and they are stored like a Cholesky factor: those on and below it,
-then, in the same places, the mirrored ones, (size of column body) x (size of row body), row-major, their diagonals unused.
-Pivots are replaced by their reciprocals. Blocks are not exchanged, nor rows within them: a vanishing pivot ends the
-factorisation.
+A has blocks where H has them, on both sides of the diagonal. Those on and below the diagonal are stored as in a Cholesky
+factor. The blocks above follow at the same positions, (size of column body) x (size of row body), row-major, with their
+diagonal blocks unused. Pivots are replaced by their reciprocals. There is no pivoting of blocks or rows: a vanishing pivot ends
+the factorization.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SMALLEST_PIVOT = 1e-13  # relative to the largest entry of the block's row befor
 
 @inlined_kernel
 def _lu(block, n):
-    """L (unit lower) and U of an n x n block; False where a pivot vanishes."""
+    """Replace an n x n block by L (unit lower triangular) and U. Returns False if a pivot vanishes."""
     for i in range(n):
         row, largest = block[i * n :], 0.0
         for j in range(n):
@@ -38,7 +38,7 @@ def _lu(block, n):
 
 @kernel_part
 def _right_solve(x, rows, u, n):
-    """X := X U^-1 for the rows x n block X."""
+    """Set X := X U^-1 for a rows x n block X."""
     for i in range(rows):
         row = x[i * n :]
         for j in range(n):
@@ -50,7 +50,7 @@ def _right_solve(x, rows, u, n):
 
 @kernel_part
 def _right_solve_6(x, rows, u):
-    """The same where n is six."""
+    """Set X := X U^-1 for a rows x 6 block X."""
     for i in range(rows):
         row = x[6 * i :]
         x0 = row[0] * u[0]
@@ -64,7 +64,7 @@ def _right_solve_6(x, rows, u):
 
 @kernel_part
 def _left_solve(x, columns, lower, n):
-    """X := L^-1 X for the n x columns block X, L unit lower."""
+    """Set X := L^-1 X for an n x columns block X, where L is unit lower triangular."""
     for i in range(1, n):
         row = x[i * columns :]
         for k in range(i):
@@ -75,14 +75,14 @@ def _left_solve(x, columns, lower, n):
 
 @kernel_part
 def _left_solve_6(x, lower):
-    """The same where both are six."""
+    """Set X := L^-1 X for a 6 x 6 block X."""
     for i in range(1, 6):
         subtract_rows(x[6 * i :], lower[6 * i :], x, i)
 
 
 @kernel_part
 def _factorise_column(structure, lower, upper, j):
-    """Column j of L and row j of U, where all before have been taken from them; False where a pivot vanishes."""
+    """Compute column j of L and row j of U after the subtraction of all earlier ones. Returns False if a pivot vanishes."""
     row, block, n = structure.row, structure.block, structure.size[j]
     pivot = lower[structure.diagonal[j] :]
     if not (_lu(pivot, SIX) if n == 6 else _lu(pivot, n)):
@@ -102,7 +102,7 @@ def _factorise_column(structure, lower, upper, j):
 
 @leaf_kernel
 def factorise_lu(structure, values):
-    """Replace the blocks of A by those of L and U; False where a pivot vanishes."""
+    """Replace the blocks of A by those of L and U. Returns False if a pivot vanishes."""
     lower, upper = values[: structure.length], values[structure.length :]
     start, row, block, size = structure.column_start, structure.row, structure.block, structure.size
     product = 0
@@ -123,7 +123,7 @@ def factorise_lu(structure, values):
 
 @inlined_kernel
 def _minus_rows(x, rows, block, y, columns):
-    """x := x - A y for the rows x columns block A."""
+    """Set x := x - A y for a rows x columns block A."""
     if columns == 6:
         for i in range(rows):
             a = block[6 * i :]
@@ -138,7 +138,7 @@ def _minus_rows(x, rows, block, y, columns):
 
 @leaf_kernel
 def solve_lu_in_place(structure, values, x):
-    """x := A^-1 x with the factors; x has the bodies' own order of degrees of freedom."""
+    """Set x := A^-1 x with the factors. x has the degrees of freedom in the order of the bodies."""
     lower, upper = values[: structure.length], values[structure.length :]
     start, row, block = structure.column_start, structure.row, structure.block
     first, size = structure.first, structure.size

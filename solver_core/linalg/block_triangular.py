@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solving with a block-sparse Cholesky factor: two triangular solves, column by column.
+"""Solution with a block-sparse Cholesky factor: two triangular solves, column by column.
 
-A third of an iteration of a method of first order is spent here. A factor has the reciprocals of its diagonal in the place of
-that, for a division takes as long as a dozen multiplications. Blocks of rigid bodies, six by six, are gone through row by row,
-forwards those of the mirrored factor, which are its columns: so six numbers at once are subtracted from (`rows_of_six.py`).
+First-order methods spend a third of an iteration here. The factor has the reciprocals of its diagonal, because a division takes
+as long as a dozen multiplications. Blocks of rigid bodies, 6 x 6, are processed by rows; the forward solve uses the rows of the
+transposed factor, which are its columns. So each operation updates six numbers at once (`rows_of_six.py`).
 """
 
 from __future__ import annotations
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
-from .rows_of_six import SIX, minus_rows, subtract_rows
+from .rows_of_six import SIX, RowOfSix, minus_rows, subtract_rows
 
 __all__ = ["solve_in_place", "solve_lower"]
 
 
 @inlined_kernel
 def solve_lower(lower, n, x):
-    """x := L^-1 x for n entries of x."""
+    """Set x := L^-1 x for n entries of x."""
     for i in range(n):
         row, s = lower[i * n :], x[i]
         for k in range(i):
@@ -26,7 +26,7 @@ def solve_lower(lower, n, x):
 
 @kernel_part
 def _solve_lower_6(lower, y):
-    """The same for six, which are also returned."""
+    """Set y := L^-1 y for six entries of y, and return them."""
     x0 = y[0] * lower[0]
     x1 = (y[1] - lower[6] * x0) * lower[7]
     x2 = (y[2] - lower[12] * x0 - lower[13] * x1) * lower[14]
@@ -39,7 +39,7 @@ def _solve_lower_6(lower, y):
 
 @leaf_kernel
 def solve_in_place(structure, values, x):
-    """x := H^-1 x with the factor in `values`; x has the bodies' own order of degrees of freedom."""
+    """Set x := H^-1 x with the factor in `values`. x has the degrees of freedom in the order of the bodies."""
     bodies = structure.order.size
     for j in range(bodies):
         if structure.size[j] == 6:
@@ -55,7 +55,7 @@ def solve_in_place(structure, values, x):
 
 @kernel_part
 def _forward(structure, values, j, x):
-    """Column j of x := L^-1 x."""
+    """Process column j of x := L^-1 x."""
     n, base = structure.size[j], structure.first[j]
     solve_lower(values[structure.diagonal[j] :], n, x[base:])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
@@ -70,7 +70,7 @@ def _forward(structure, values, j, x):
 
 @kernel_part
 def _backward(structure, values, j, x):
-    """Column j of x := L^-T x."""
+    """Process column j of x := L^-T x."""
     n, base = structure.size[j], structure.first[j]
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
@@ -89,7 +89,7 @@ def _backward(structure, values, j, x):
 
 @kernel_part
 def _subtract_row(block, i, x, y):
-    """y[i] less row i of a block times x, six numbers."""
+    """Subtract row i of a block times x, six numbers, from y[i]."""
     k = 6 * i
     y[i] -= (
         block[k] * x[0]
@@ -103,7 +103,7 @@ def _subtract_row(block, i, x, y):
 
 @kernel_part
 def _forward_6(structure, values, j, x):
-    """The same as `_forward` for a column of a rigid body."""
+    """Process column j of x := L^-1 x for a rigid body."""
     own = _solve_lower_6(values[structure.diagonal[j] :], x[structure.first[j] :])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
@@ -117,15 +117,22 @@ def _forward_6(structure, values, j, x):
 
 @kernel_part
 def _less_row(row, y, x):
-    """x, six numbers, less y times a row."""
-    return x[0] - row[0] * y, x[1] - row[1] * y, x[2] - row[2] * y, x[3] - row[3] * y, x[4] - row[4] * y, x[5] - row[5] * y
+    """Return the six numbers of x minus y times a row."""
+    return RowOfSix(
+        x.linear_x - row[0] * y,
+        x.linear_y - row[1] * y,
+        x.linear_z - row[2] * y,
+        x.angular_x - row[3] * y,
+        x.angular_y - row[4] * y,
+        x.angular_z - row[5] * y,
+    )
 
 
 @kernel_part
 def _backward_6(structure, values, j, x):
-    """The same as `_backward` for a column of a rigid body."""
+    """Process column j of x := L^-T x for a rigid body."""
     own = x[structure.first[j] :]
-    less = own[0], own[1], own[2], own[3], own[4], own[5]
+    less = RowOfSix(own[0], own[1], own[2], own[3], own[4], own[5])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
         rows, block, y = structure.size[row], values[structure.block[p] :], x[structure.first[row] :]

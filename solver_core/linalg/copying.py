@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies of arrays of one shape, in kernels.
+"""Copies between arrays of equal shape, in kernels.
 
-An assignment to a slice (a[:] = b) gives the same. But numba compiles its check of the shapes, and the formatting of its error
-message, once for each kind of kernel: some twenty functions of strings, which took a tenth of the time of a first solve.
+An assignment to a slice (a[:] = b) gives the same result. But for each kind of kernel numba compiles its check of the shapes
+and the formatting of its error message, about twenty string functions, which took a tenth of the time of a first solve.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = ["copy_blocks", "copy_rows", "copy_vector"]
 
 @inlined_kernel
 def copy_vector(source, out):
-    """out (n,) := source."""
+    """Set out (n,) := source."""
     for i in range(out.shape[0]):
         out[i] = source[i]
 
 
 @inlined_kernel
 def copy_rows(source, out):
-    """out (m, n) := source."""
+    """Set out (m, n) := source."""
     for k in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[k, i] = source[k, i]
@@ -29,7 +29,7 @@ def copy_rows(source, out):
 
 @inlined_kernel
 def copy_blocks(source, out):
-    """out (m, n, l) := source."""
+    """Set out (m, n, l) := source."""
     for k in range(out.shape[0]):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):

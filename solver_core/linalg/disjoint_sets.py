@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Disjoint sets of numbers, joined one pair after the other (union-find with path halving; Tarjan, van Leeuwen 1984).
+"""Disjoint sets of integers, joined pair by pair (union-find with path halving; Tarjan and van Leeuwen 1984).
 
-parent: (n,) integers, np.arange(n) while all sets have one member. The smallest number of a set stands for it.
+parent: (n,) integers, np.arange(n) at the start. The smallest number of a set represents it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["connected", "join", "root"]
 
 @leaf_kernel
 def root(parent, i):
-    """The number that stands for the set of i."""
+    """Return the number that represents the set of i."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -24,14 +24,17 @@ def root(parent, i):
 
 @leaf_kernel
 def join(parent, i, j):
-    """Make one set of those of i and j."""
+    """Join the sets of i and j."""
     i, j = root(parent, i), root(parent, j)
     parent[max(i, j)] = min(i, j)
 
 
 @kernel
 def connected(bodies, joins, body_a, body_b):
-    """(bodies,) for each body the first one of its island; those that do not join (bodies,) are islands of their own."""
+    """Return the first body of each body's island (bodies,).
+
+    joins: (bodies,) False for bodies that connect no others, such as immovable ones. body_a, body_b: (m,) pairs.
+    """
     parent = np.arange(bodies)
     for k in range(body_a.size):
         if joins[body_a[k]] and joins[body_b[k]]:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sine, cosine, arc tangent, exponential and logarithm from additions, multiplications, divisions and square roots.
+"""Sine, cosine, arctangent, exponential and logarithm from additions, multiplications, divisions and square roots.
 
-IEEE 754 defines these four operations to the last bit, and leaves the functions open. The mathematical libraries of Linux,
-Windows and macOS round them differently. Some libraries choose another variant for a processor with fused multiplication and
-addition, and numpy has variants for AVX2 and AVX-512. The functions here return the same bits on every processor. LLVM does not
-contract anything to a fused operation, because the kernels are compiled without fast mathematics.
+IEEE 754 defines these four operations to the last bit, but not the functions. The math libraries of Linux, Windows and macOS
+round them differently. Some libraries choose another variant for processors with fused multiply-add, and numpy has variants for
+AVX2 and AVX-512. The functions here return the same bits on every processor. LLVM does not contract operations to fused
+multiply-add, because the kernels are compiled without fast math.
 
-Each function reduces its argument and sums the Taylor series until a term is less than half a unit in the last place. Results
-are within four units in the last place.
+Each function reduces its argument and sums the Taylor series until a term is below half a unit in the last place. Results are
+within four units in the last place.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
     "sines_and_cosines",
 ]
 
-# pi / 2 in parts of 33 bits, whose products with whole numbers up to 2^20 are exact, and what is left
+# pi / 2 in parts of 33 bits, whose products with integers up to 2^20 are exact, and the remainder.
 TWO_OVER_PI = 2.0 / np.pi
 HALF_PI_PARTS = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
 MOST_QUARTERS = 2.0**20
-# arc tangents of 0, 1/8, ..., 1
+# Arctangents of 0, 1/8, ..., 1.
 ARC_TANGENTS = np.array(
     [
         0.0,
@@ -51,7 +51,7 @@ ARC_TANGENTS = np.array(
         0.7853981633974483,
     ]
 )
-# the logarithm of 2: 32 bits, and what is left
+# The logarithm of 2: 32 bits, and the remainder.
 LOG_2_PARTS = 0.6931471803691238, 1.9082149292705877e-10
 LOG_2 = 0.6931471805599453
 LARGEST_EXPONENT, LEAST_EXPONENT = 709.782712893384, -745.1332191019412
@@ -60,17 +60,17 @@ SQUARE_ROOT_OF_HALF = 0.7071067811865476
 
 @leaf_kernel
 def sine_and_cosine(angle):
-    """The sine and the cosine of an angle in rad; nan of one that is not finite.
+    """Return the sine and the cosine of an angle [rad]; NaN if it is not finite.
 
-    Beyond 1.6 million rad the angle is reduced by the double nearest to 2 pi first. The error then grows with the angle, like
-    the spacing of doubles.
+    Beyond 1.6 million rad the angle is first reduced by the double nearest to 2 pi. The error then grows with the angle, as the
+    spacing of doubles does.
     """
     if not abs(angle) <= MOST_QUARTERS:
         angle = angle % (2.0 * np.pi) if abs(angle) < np.inf else np.nan
     quarters = np.rint(angle * TWO_OVER_PI)
     x = ((angle - quarters * HALF_PI_PARTS[0]) - quarters * HALF_PI_PARTS[1]) - quarters * HALF_PI_PARTS[2]
     z = x * x
-    # coefficients of the Taylor series
+    # Coefficients of the Taylor series.
     s = -1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)
     s = -1.0 / 39916800.0 + z * (1.0 / 6227020800.0 + z * s)
     s = -1.0 / 5040.0 + z * (1.0 / 362880.0 + z * s)
@@ -79,7 +79,7 @@ def sine_and_cosine(angle):
     c = -1.0 / 3628800.0 + z * (1.0 / 479001600.0 + z * c)
     c = -1.0 / 720.0 + z * (1.0 / 40320.0 + z * c)
     cosine = 1.0 - (0.5 * z - z * z * (1.0 / 24.0 + z * c))
-    # two bits of the number of quarters: the functions change places after one, and signs after two
+    # Two bits of the number of quarter turns: sine and cosine swap after one, and change sign after two.
     half = np.floor(0.5 * quarters)
     if quarters != 2.0 * half:
         sine, cosine = cosine, -sine
@@ -88,7 +88,7 @@ def sine_and_cosine(angle):
 
 @leaf_kernel
 def arctangent(y, x):
-    """The angle in rad of the point (x, y), from -pi to pi; signs of zeros count as in C's atan2."""
+    """Return the angle of the point (x, y), from -pi to pi [rad]. The signs of zeros count as in atan2 of C."""
     up, right = abs(y), abs(x)
     small, large = min(up, right), max(up, right)
     if not (up >= 0.0 and right >= 0.0):
@@ -110,19 +110,19 @@ def arctangent(y, x):
 
 @leaf_kernel
 def arcsine(x):
-    """The angle in rad of a sine from -1 to 1, from -pi / 2 to pi / 2; nan of any other number."""
+    """Return the angle of a sine from -1 to 1, from -pi / 2 to pi / 2 [rad]; NaN for other numbers."""
     return arctangent(x, np.sqrt((1.0 - x) * (1.0 + x)))
 
 
 @leaf_kernel
 def arccosine(x):
-    """The angle in rad of a cosine from -1 to 1, from 0 to pi; nan of any other number."""
+    """Return the angle of a cosine from -1 to 1, from 0 to pi [rad]; NaN for other numbers."""
     return arctangent(np.sqrt((1.0 - x) * (1.0 + x)), x)
 
 
 @leaf_kernel
 def exponential(x):
-    """exp(x), and exp(x) - 1 with all its digits where x is near 0."""
+    """Return exp(x), and exp(x) - 1 with full precision near x = 0."""
     if not LEAST_EXPONENT <= x <= LARGEST_EXPONENT:
         if x > 0.0:
             return np.inf, np.inf
@@ -143,7 +143,7 @@ def exponential(x):
 
 @leaf_kernel
 def logarithm(x):
-    """The natural logarithm; -inf of 0, nan of negative numbers."""
+    """Return the natural logarithm; -inf for 0, and NaN for negative numbers."""
     if not 0.0 < x < np.inf:
         if x == 0.0:
             return -np.inf
@@ -151,7 +151,7 @@ def logarithm(x):
     fraction, doublings = math.frexp(x)
     if fraction < SQUARE_ROOT_OF_HALF:
         fraction, doublings = 2.0 * fraction, doublings - 1
-    # log m = 2 artanh s
+    # log m = 2 artanh s.
     s = (fraction - 1.0) / (fraction + 1.0)
     z = s * s
     series = 1.0 / 15.0 + z * (1.0 / 17.0 + z * (1.0 / 19.0 + z * (1.0 / 21.0)))
@@ -161,7 +161,7 @@ def logarithm(x):
 
 @leaf_kernel
 def power(base, exponent):
-    """base to the power of an exponent, base >= 0; 0 to the power of 0 is 1."""
+    """Return base to the power of exponent, for base >= 0. The result of 0 to the power of 0 is 1."""
     if exponent == 0.0 or base == 1.0:
         return 1.0
     return exponential(exponent * logarithm(base))[0]
@@ -169,7 +169,7 @@ def power(base, exponent):
 
 @kernel
 def sines_and_cosines(angles):
-    """(n,) sines and (n,) cosines of angles (n,) in rad."""
+    """Return the sines (n,) and the cosines (n,) of angles (n,) [rad]."""
     sines, cosines = np.empty(len(angles)), np.empty(len(angles))
     for i in range(len(angles)):
         sines[i], cosines[i] = sine_and_cosine(angles[i])
@@ -178,7 +178,7 @@ def sines_and_cosines(angles):
 
 @kernel
 def arctangents(y, x):
-    """(n,) angles in rad of points with coordinates x, y (n,)."""
+    """Return the angles (n,) of points with coordinates x and y (n,) [rad]."""
     out = np.empty(len(y))
     for i in range(len(y)):
         out[i] = arctangent(y[i], x[i])
@@ -187,7 +187,7 @@ def arctangents(y, x):
 
 @kernel
 def exponentials(x):
-    """(n,) exp(x) and (n,) exp(x) - 1 of numbers (n,)."""
+    """Return exp(x) and exp(x) - 1 of numbers (n,), two arrays (n,)."""
     whole, less_one = np.empty(len(x)), np.empty(len(x))
     for i in range(len(x)):
         whole[i], less_one[i] = exponential(x[i])
@@ -196,7 +196,7 @@ def exponentials(x):
 
 @kernel
 def powers(base, exponent):
-    """(n,) powers of numbers (n,) >= 0, with one exponent."""
+    """Return the powers (n,) of numbers (n,) >= 0, with one exponent."""
     out = np.empty(len(base))
     for i in range(len(base)):
         out[i] = power(base[i], exponent)

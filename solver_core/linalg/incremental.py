@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Factorisation of a principal submatrix whose rows and columns come and go, O(k^2) a change for k of them.
+"""Factorization of a principal submatrix while indices are added and removed, in O(k^2) per change of k indices.
 
-The matrix is given by its columns, matrix[j, i] = A_ij. A symmetric positive definite submatrix is kept as R^T R, any other as
-Q^T A_KK = R, with R upper triangular: there rows and columns have orders of their own, since a column that is replaced goes to
-the end. Rotations are plane (Givens) rotations, which do not let errors grow (Golub and Van Loan, Matrix computations, 6.5). An
-index that depends on those in the factorisation already, up to RANK, is refused.
+The matrix is given by its columns, matrix[j, i] = A_ij. A symmetric positive definite submatrix is stored as R^T R, any other
+as Q^T A_KK = R, with R upper triangular. In the second case rows and columns have separate orders, because a replaced column
+moves to the end. Updates use plane (Givens) rotations, which do not amplify errors (Golub and Van Loan, Matrix Computations,
+6.5). An index that depends on those in the factorization, up to RANK, is rejected.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ __all__ = [
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# A Schur complement counts as zero below this part of the terms that it is the difference of.
+# Relative to the terms whose difference it is: a smaller Schur complement counts as zero.
 RANK = 1e-11
 
 
 class Incremental(NamedTuple):
     """Work arrays for up to n indices.
 
-    symmetric: whether R^T R is the submatrix. factor: R. orthogonal: Q^T, of no rows where symmetric. rows, columns: the
-    indices in their orders, size[0] of them; row_at, column_at: (n,) the place of each index, -1 when it is not in. work:
-    (3, n) and remaining: (n,) are scratch.
+    symmetric: True if the submatrix is R^T R. factor: R. orthogonal: Q^T, without rows if symmetric.
+    rows, columns: the indices in their orders, of which the first size[0] are valid.
+    row_at, column_at: (n,) position of each index, -1 if it is not in the factorization. work: (3, n) and remaining: (n,), work
+        arrays.
     """
 
     symmetric: bool
@@ -57,7 +58,7 @@ class Incremental(NamedTuple):
 
 @kernel
 def incremental(n, symmetric):
-    """An empty factorisation for n indices."""
+    """Return an empty factorization for n indices."""
     q = 0 if symmetric else n
     return Incremental(
         symmetric,
@@ -75,7 +76,7 @@ def incremental(n, symmetric):
 
 @kernel_part
 def clear(inc):
-    """Take all indices out."""
+    """Remove all indices."""
     for i in range(inc.row_at.size):
         inc.row_at[i] = -1
         inc.column_at[i] = -1
@@ -84,7 +85,7 @@ def clear(inc):
 
 @inlined_kernel
 def _dot(x, y, begin, end):
-    """x . y over [begin, end); four sums side by side are four times as fast as one, in a fixed order."""
+    """Return x . y over [begin, end). Four partial sums in a fixed order are four times as fast as one."""
     s0 = s1 = s2 = s3 = 0.0
     i = begin
     while i + 4 <= end:
@@ -101,7 +102,7 @@ def _dot(x, y, begin, end):
 
 @inlined_kernel
 def _rotate(x, y, c, s, begin, end):
-    """Rows x, y := c x + s y, c y - s x over [begin, end)."""
+    """Set the rows x, y := c x + s y, c y - s x over [begin, end)."""
     for i in range(begin, end):
         u, v = x[i], y[i]
         x[i] = c * u + s * v
@@ -110,14 +111,14 @@ def _rotate(x, y, c, s, begin, end):
 
 @inlined_kernel
 def _rotation(u, v):
-    """(c, s) that turns (u, v) into (r, 0)."""
+    """Return (c, s) of the rotation from (u, v) to (r, 0)."""
     r = np.sqrt(u * u + v * v)
     return (u / r, v / r) if r > 0.0 else (1.0, 0.0)
 
 
 @inlined_kernel
 def _forward(inc, rhs, y):
-    """y := R^-T rhs (by index), or Q^T rhs."""
+    """Set y := R^-T rhs (by index) if symmetric, else Q^T rhs."""
     k = inc.size[0]
     if inc.symmetric:
         for i in range(k):
@@ -138,7 +139,7 @@ def _forward(inc, rhs, y):
 
 @inlined_kernel
 def _backward(inc, y):
-    """y := R^-1 y, in the order of the columns."""
+    """Set y := R^-1 y, in the order of the columns."""
     k = inc.size[0]
     for i in range(k - 1, -1, -1):
         row = inc.factor[i]
@@ -147,7 +148,7 @@ def _backward(inc, y):
 
 @inlined_kernel
 def solve(inc, rhs, out):
-    """out := A_KK^-1 rhs on the indices in K, both of them (n,) by index; other entries of out are left alone."""
+    """Set out := A_KK^-1 rhs on the indices in K. Both are (n,) by index, and other entries of `out` are unchanged."""
     y = inc.work[0]
     _forward(inc, rhs, y)
     _backward(inc, y)
@@ -157,7 +158,7 @@ def solve(inc, rhs, out):
 
 @kernel_part
 def schur_complement(inc, matrix, index):
-    """(A_ii - A_iK A_KK^-1 A_Ki, the size of the terms that it is the difference of); work[0] keeps R^-T A_Ki if symmetric."""
+    """Return A_ii - A_iK A_KK^-1 A_Ki, and the size of its terms. If symmetric, work[0] is set to R^-T A_Ki."""
     k = inc.size[0]
     y = inc.work[0]
     _forward(inc, matrix[index], y)
@@ -175,7 +176,7 @@ def schur_complement(inc, matrix, index):
 
 @leaf_kernel
 def append(inc, matrix, index):
-    """Add a row and a column; False, and nothing done, where they depend on those that are in."""
+    """Add an index. Returns False, without a change, if it depends on those in the factorization."""
     sigma, size = schur_complement(inc, matrix, index)
     if not (sigma if inc.symmetric else abs(sigma)) > RANK * size:
         return False
@@ -186,7 +187,7 @@ def append(inc, matrix, index):
             factor[i, k] = inc.work[0, i]
         factor[k, k] = np.sqrt(sigma)
     else:
-        # the new column is Q^T A_Ki, the new row is rotated away against the rows above it
+        # The new column is Q^T A_Ki. Rotations with the rows above eliminate the new row.
         _forward(inc, matrix[index], inc.work[0])
         for i in range(k):
             factor[i, k] = inc.work[0, i]
@@ -209,8 +210,10 @@ def append(inc, matrix, index):
 
 @kernel_part
 def append_all(inc, matrix, indices, count):
-    """Append the first `count` indices to an empty factorisation of a symmetric matrix, up to one that depends on those before
-    it; returns how many. Row by row, as in Cholesky's algorithm, it takes a third of the time of one by one."""
+    """Add the first `count` indices to an empty factorization of a symmetric matrix, up to one that depends on those before it.
+
+    Row-wise Cholesky takes a third of the time of single additions. Returns the number of indices added.
+    """
     factor = inc.factor
     for i in range(count):
         row, column = factor[i], matrix[indices[i]]
@@ -237,7 +240,7 @@ def append_all(inc, matrix, indices, count):
 
 @inlined_kernel
 def _forget(order, at, place, k):
-    """Close the gap at a place of an order of k indices."""
+    """Close the gap at a position in an order of k indices."""
     at[order[place]] = -1
     for i in range(place, k - 1):
         order[i] = order[i + 1]
@@ -246,7 +249,7 @@ def _forget(order, at, place, k):
 
 @leaf_kernel
 def _drop_column(inc, place, k):
-    """Take a column out of R and make it triangular again; the last row of R becomes zero."""
+    """Remove a column from R and make R triangular again. The last row of R becomes zero."""
     factor = inc.factor
     for i in range(k):
         for j in range(max(place, i - 1), k - 1):
@@ -261,7 +264,7 @@ def _drop_column(inc, place, k):
 
 @kernel_part
 def _is_regular(inc):
-    """Whether no diagonal entry of R is lost beside the largest entry of its column."""
+    """Return True if no diagonal entry of R is negligible compared with the largest entry of its column."""
     for j in range(inc.size[0]):
         largest = 0.0
         for i in range(j + 1):
@@ -273,10 +276,10 @@ def _is_regular(inc):
 
 @leaf_kernel
 def remove(inc, matrix, index):
-    """Take the row and the column of an index out.
+    """Remove an index.
 
-    What remains of an unsymmetric matrix may be singular. Then the factorisation is built anew, as far as the indices are
-    independent one after the other; False in that case.
+    The remaining submatrix of an unsymmetric matrix may be singular. The factorization is then rebuilt from the indices that
+    are independent of those before them, and the result is False.
     """
     _take_out(inc, index)
     if inc.symmetric or _is_regular(inc):
@@ -292,6 +295,7 @@ def remove(inc, matrix, index):
 
 @kernel_part
 def _take_out(inc, index):
+    """Remove the row and the column of an index without a test of the rest."""
     k = inc.size[0]
     factor = inc.factor
     place = inc.column_at[index]
@@ -300,7 +304,7 @@ def _take_out(inc, index):
         _forget(inc.rows, inc.row_at, place, k)
         inc.size[0] = k - 1
         return
-    # turn the whole of the dropped row of A into the last row of R
+    # Rotate the removed row of A into the last row of R.
     place = inc.row_at[index]
     q = inc.orthogonal
     for j in range(k - 1):
@@ -318,7 +322,7 @@ def _take_out(inc, index):
 
 @kernel_part
 def replace_column(inc, matrix, index):
-    """The column of an index is another one now; False, with the index taken out, where the matrix is singular with it."""
+    """Update the column of an index that has changed. Returns False, with the index removed, if the matrix is now singular."""
     k = inc.size[0]
     _drop_column(inc, inc.column_at[index], k)
     _forward(inc, matrix[index], inc.work[0])

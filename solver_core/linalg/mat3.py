@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Matrices of three by three in kernels, in closed form: what LAPACK would be asked for elsewhere.
+"""3 x 3 matrices in kernels, in closed form, as a replacement of LAPACK.
 
-LAPACK and BLAS have other kernels for other processors, which round differently. The order of all sums here is fixed. Products
-with vectors, `rotated` and `rotated_back`, are in `vec3.py`.
+LAPACK and BLAS have different kernels for different processors, which round differently. Here the order of all sums is fixed.
+Products with vectors, `rotated` and `rotated_back`, are in `vec3.py`.
 
-The factors of a symmetric positive definite matrix are L D L^T, which need no square roots and no pivots. Principal axes are
-found by Jacobi's rotations (Golub and Van Loan, Matrix Computations, 8.5), which end with all digits.
+A symmetric positive definite matrix is factorized as L D L^T, without square roots or pivoting. Eigenvectors are computed by
+Jacobi rotations (Golub and Van Loan, Matrix Computations, 8.5), which converge to full precision.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .vec3 import cross, set_vec, vec
 
 __all__ = ["eigen", "eigen_of_each", "inverses", "invert", "principal_axes_of_points", "relative_eigen", "solve"]
 
-JACOBI_SWEEPS = 30  # of Jacobi's method: five to eight are enough
+JACOBI_SWEEPS = 30  # upper limit; five to eight are enough
 
 
 @inlined_kernel
 def _factors(a):
-    """1 / D and the three numbers of L, of a symmetric positive definite matrix (3, 3)."""
+    """Return 1 / D and the three off-diagonal entries of L, for a symmetric positive definite matrix (3, 3)."""
     first = 1.0 / a[0, 0]
     l10, l20 = a[1, 0] * first, a[2, 0] * first
     second = 1.0 / (a[1, 1] - l10 * a[1, 0])
@@ -33,7 +33,7 @@ def _factors(a):
 
 @leaf_kernel
 def solve(a, b):
-    """The solution of a x = b, as three numbers; a: (3, 3), symmetric positive definite, b: (3,)."""
+    """Return the solution x of a x = b, three numbers. a: (3, 3), symmetric positive definite. b: (3,)."""
     (first, second, third), (l10, l20, l21) = _factors(a)
     y = b[1] - l10 * b[0]
     z = (b[2] - l20 * b[0] - l21 * y) * third
@@ -43,9 +43,9 @@ def solve(a, b):
 
 @leaf_kernel
 def invert(a, out):
-    """out := the inverse of a; both (3, 3), symmetric positive definite."""
+    """Set out := a^-1. Both are (3, 3), symmetric positive definite."""
     (first, second, third), (l10, l20, l21) = _factors(a)
-    # the inverse of L
+    # Entry (2, 0) of the inverse of L.
     m20 = l10 * l21 - l20
     out[2, 2] = third
     out[2, 1] = out[1, 2] = -l21 * third
@@ -57,7 +57,7 @@ def invert(a, out):
 
 @kernel
 def inverses(matrices):
-    """(n, 3, 3) inverses of symmetric positive definite matrices (n, 3, 3)."""
+    """Return the inverses (n, 3, 3) of symmetric positive definite matrices (n, 3, 3)."""
     out = np.empty((len(matrices), 3, 3))
     for k in range(len(matrices)):
         invert(matrices[k], out[k])
@@ -66,7 +66,9 @@ def inverses(matrices):
 
 @inlined_kernel
 def _jacobi_rotation(p, q, off):
-    """Cosine and sine of the rotation that makes a symmetric matrix with the diagonal p, q and `off` beside it diagonal."""
+    """Return the cosine and the sine of the rotation that diagonalizes a symmetric matrix with diagonal p, q and off-diagonal
+    `off`.
+    """
     ratio = 0.5 * (q - p) / off
     tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
     if ratio < 0.0:
@@ -77,7 +79,7 @@ def _jacobi_rotation(p, q, off):
 
 @inlined_kernel
 def _rotate(rows, p, q, cosine, sine):
-    """Rotate columns p and q of rows (n, 3) into each other."""
+    """Rotate columns p and q of rows (n, 3)."""
     for i in range(len(rows)):
         u, v = rows[i, p], rows[i, q]
         rows[i, p], rows[i, q] = cosine * u - sine * v, sine * u + cosine * v
@@ -85,7 +87,7 @@ def _rotate(rows, p, q, cosine, sine):
 
 @inlined_kernel
 def _swap(values, axes, i):
-    """Exchange a value (3,) and its column of axes (3, 3) with the next one."""
+    """Swap value i of (3,) and its column of axes (3, 3) with the next one."""
     values[i], values[i + 1] = values[i + 1], values[i]
     for j in range(3):
         axes[j, i], axes[j, i + 1] = axes[j, i + 1], axes[j, i]
@@ -93,11 +95,10 @@ def _swap(values, axes, i):
 
 @leaf_kernel
 def eigen(a, values, axes):
-    """values := the eigenvalues (3,) of a symmetric matrix (3, 3), rising; axes := their eigenvectors (3, 3), by columns.
+    """Compute the eigenvalues of a symmetric matrix a (3, 3), which becomes diagonal.
 
-    The matrix is diagonal afterwards.
-
-    Entries that are not finite give values that are not finite.
+    values: (3,) output, ascending. axes: (3, 3) output, eigenvectors in columns. Entries that are not finite give values that
+        are not finite.
     """
     axes[:] = 0.0
     axes[0, 0] = axes[1, 1] = axes[2, 2] = 1.0
@@ -122,7 +123,7 @@ def eigen(a, values, axes):
             break
     for i in range(3):
         values[i] = a[i, i]
-    # two of three neighbours, then the first pair again: in order, and equal values keep theirs
+    # A bubble sort of three values, which is stable.
     for i in (0, 1, 0):
         if values[i] > values[i + 1]:
             _swap(values, axes, i)
@@ -130,7 +131,7 @@ def eigen(a, values, axes):
 
 @kernel
 def eigen_of_each(matrices):
-    """(n, 3) eigenvalues, rising, and (n, 3, 3) eigenvectors, by columns, of symmetric matrices (n, 3, 3)."""
+    """Return the eigenvalues (n, 3), ascending, and the eigenvectors (n, 3, 3), in columns, of symmetric matrices (n, 3, 3)."""
     values, axes, work = np.empty((len(matrices), 3)), np.empty((len(matrices), 3, 3)), np.empty((3, 3))
     for k in range(len(matrices)):
         for i in range(3):
@@ -142,7 +143,7 @@ def eigen_of_each(matrices):
 
 @leaf_kernel
 def _cholesky(a, root):
-    """root := the lower Cholesky factor (3, 3) of a symmetric positive definite matrix (3, 3)."""
+    """Write the Cholesky factor L of a symmetric positive definite matrix a (3, 3) to root (3, 3)."""
     root[0, 0] = np.sqrt(a[0, 0])
     root[1, 0], root[2, 0] = a[1, 0] / root[0, 0], a[2, 0] / root[0, 0]
     root[1, 1] = np.sqrt(a[1, 1] - root[1, 0] * root[1, 0])
@@ -152,7 +153,7 @@ def _cholesky(a, root):
 
 @leaf_kernel
 def _forward(root, right, out):
-    """out := L^-1 right, both (3,); root: (3, 3) L."""
+    """Set out := L^-1 right, both (3,). root: (3, 3) L."""
     out[0] = right[0] / root[0, 0]
     out[1] = (right[1] - root[1, 0] * out[0]) / root[1, 1]
     out[2] = (right[2] - root[2, 0] * out[0] - root[2, 1] * out[1]) / root[2, 2]
@@ -160,16 +161,18 @@ def _forward(root, right, out):
 
 @kernel
 def relative_eigen(matrices, measures):
-    """(n, 3) rising values w and (n, 3, 3) columns x with K x = w M x and sum_k (M x_k) (M x_k)^T = M.
+    """Solve the generalized eigenproblems K x = w M x.
 
-    matrices: (n, 3, 3) K, symmetric. measures: (n, 3, 3) M, symmetric positive definite. The columns that are returned are M x.
+    matrices: (n, 3, 3) K, symmetric. measures: (n, 3, 3) M, symmetric positive definite.
+
+    Returns w (n, 3), ascending, and M x (n, 3, 3) in columns, scaled so that sum_k (M x_k) (M x_k)^T = M.
     """
     count = len(matrices)
     values, axes = np.empty((count, 3)), np.empty((count, 3, 3))
     root, work, turned = np.zeros((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for k in range(count):
         _cholesky(measures[k], root)
-        # L^-1 K, and the transpose of that the same way
+        # L^-1 K, then L^-1 (L^-1 K)^T.
         for j in range(3):
             _forward(root, matrices[k, :, j], turned[:, j])
         for i in range(3):
@@ -188,7 +191,7 @@ def relative_eigen(matrices, measures):
 
 @inlined_kernel
 def _products(rows, p, q):
-    """The scalar products of columns p, q of rows (n, 3): p . p, q . q and p . q."""
+    """Return the scalar products p . p, q . q and p . q of columns p and q of rows (n, 3)."""
     first, second, both = 0.0, 0.0, 0.0
     for i in range(len(rows)):
         first += rows[i, p] * rows[i, p]
@@ -199,10 +202,11 @@ def _products(rows, p, q):
 
 @kernel
 def principal_axes_of_points(points):
-    """(3, 3) right-handed axes, by rows, the direction of the largest spread first; points: (n, 3), about their mean.
+    """Return the right-handed principal axes (3, 3) of points (n, 3) about their mean, in rows, the direction of largest spread
+    first.
 
-    Jacobi's rotations of the columns (Golub and Van Loan, 8.6.3): the axes of thin bodies keep digits that the moments of the
-    points have lost.
+    One-sided Jacobi rotations of the columns (Golub and Van Loan, Matrix Computations, 8.6.3) keep digits for thin bodies that
+    the second moments of the points have lost.
     """
     turned, columns, size, axes = points.copy(), np.eye(3), np.zeros(3), np.empty((3, 3))
     for _ in range(JACOBI_SWEEPS):
@@ -220,7 +224,7 @@ def principal_axes_of_points(points):
             break
     for j in range(3):
         size[j] = -_products(turned, j, j)[0]
-    # equal spreads keep their order
+    # Equal spreads keep their order.
     for i in (0, 1, 0):
         if size[i] > size[i + 1]:
             _swap(size, columns, i)

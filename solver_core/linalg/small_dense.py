@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dense systems of tens to hundreds of unknowns, factored in a fixed order: of bodies in large bends, and of published methods.
+"""Dense systems with tens to hundreds of unknowns, in a fixed order of sums. Used for large deformation and by published
+methods.
 
-LAPACK would round differently on another processor. Inner loops run along rows, so that LLVM makes vectors of them without
-changing the order of any sum.
+LAPACK would round differently on another processor. Inner loops run along rows, so LLVM vectorizes them without a change to the
+order of any sum.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ __all__ = ["inverse", "is_positive_definite", "least_norm", "solved", "sparse_pr
 
 @kernel
 def solved(matrix, right):
-    """(n,) the solution of matrix x = right, by elimination with partial pivots; matrix: (n, n), right: (n,).
+    """Return the solution (n,) of matrix x = right, by Gaussian elimination with partial pivoting.
 
-    A singular matrix gives numbers that are not finite.
+    matrix: (n, n). right: (n,). A singular matrix gives numbers that are not finite.
     """
     a, x, n = matrix.copy(), right.copy(), len(right)
     for k in range(n):
@@ -45,11 +46,11 @@ def solved(matrix, right):
 
 @kernel
 def inverse(matrix):
-    """(n, n) the inverse of a symmetric positive definite matrix (n, n), which is symmetric to the last bit."""
+    """Return the inverse (n, n) of a symmetric positive definite matrix (n, n). It is symmetric to the last bit."""
     n = len(matrix)
     root, out = np.zeros((n, n)), np.zeros((n, n))
     _cholesky(matrix, root)
-    # the inverse of the root in place of it
+    # Replace the root by its inverse.
     for j in range(n):
         root[j, j] = 1.0 / root[j, j]
         for i in range(j + 1, n):
@@ -68,13 +69,13 @@ def inverse(matrix):
 
 @kernel
 def is_positive_definite(matrix):
-    """Whether a symmetric matrix (n, n) has a Cholesky factor."""
+    """Return True if a symmetric matrix (n, n) has a Cholesky factor."""
     return _cholesky(matrix, np.zeros((len(matrix), len(matrix))))
 
 
 @kernel
 def _cholesky(matrix, root):
-    """Whether a symmetric matrix (n, n) is positive definite; root := its lower Cholesky factor, as far as it goes."""
+    """Write the lower Cholesky factor of a symmetric matrix (n, n) to `root`. Returns False if it is not positive definite."""
     for j in range(len(matrix)):
         for i in range(j, len(matrix)):
             s = matrix[i, j]
@@ -91,7 +92,7 @@ def _cholesky(matrix, root):
 
 @kernel
 def times(matrix, x):
-    """(n,) the product of a matrix (n, k) and a vector (k,)."""
+    """Return the product (n,) of a matrix (n, k) and a vector (k,)."""
     out = np.empty(len(matrix))
     for i in range(len(matrix)):
         s = 0.0
@@ -103,7 +104,7 @@ def times(matrix, x):
 
 @kernel
 def sparse_product(a, b):
-    """(n, m) the product of dense matrices (n, k) and (k, m), of which the first has mostly zeros; these are left out."""
+    """Return the product (n, m) of dense matrices (n, k) and (k, m), skipping the zeros of the first."""
     out = np.zeros((a.shape[0], b.shape[1]))
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
@@ -117,10 +118,12 @@ def sparse_product(a, b):
 
 @kernel
 def least_norm(matrix, right, rank):
-    """(n,) of all x for which matrix x is nearest to right the smallest one; matrix: (m, n), right: (m,).
+    """Return the x (n,) of smallest norm among those that minimize |matrix x - right|. matrix: (m, n). right: (m,).
 
-    rank: of the largest diagonal entry of R, those that are no larger are zero. A complete orthogonal factorisation (Golub and
-    Van Loan, Matrix Computations, 5.4.7): Q R by reflections, the column of the largest norm first, then R^T the same way.
+    rank: diagonal entries of R no larger than this fraction of the largest one are zero.
+
+    The method is a complete orthogonal factorization (Golub and Van Loan, Matrix Computations, 5.4.7): QR by reflections with
+    column pivoting, then the same for R^T.
     """
     a, b, n = matrix.copy(), right.copy(), matrix.shape[1]
     order, found, work = np.arange(n), 0, np.empty(n)
@@ -140,9 +143,9 @@ def least_norm(matrix, right, rank):
 
 @kernel
 def _smallest(a, b, found):
-    """(n,) of all y with R y = b the smallest one, R being the first `found` rows of a matrix (m, n), trapezoidal."""
+    """Return the y (n,) of smallest norm with R y = b, where R is the first `found` rows of a matrix (m, n), trapezoidal."""
     n = a.shape[1]
-    # reflections turn R^T into a triangle, and are kept
+    # Reflections make R^T triangular. They are stored.
     across, steps, y = np.zeros((n, found)), np.zeros((found, n)), np.zeros(n)
     for k in range(found):
         for j in range(k, n):
@@ -165,7 +168,7 @@ def _smallest(a, b, found):
 
 @kernel
 def _bring_largest(a, order, k, work):
-    """Exchange column k of a matrix (m, n) with that of the largest norm below row k, of it and those after it."""
+    """Swap column k of a matrix (m, n) with the column from k on that has the largest norm in the rows from k on."""
     for j in range(k, a.shape[1]):
         work[j] = 0.0
     for i in range(k, len(a)):
@@ -183,8 +186,10 @@ def _bring_largest(a, order, k, work):
 
 @kernel
 def _unit_reflector(a, k, v):
-    """v := the unit vector (m,) whose reflection leaves of column k of a matrix, below row k, its first entry alone; returns
-    that entry. Rows above k are 0."""
+    """Write the unit vector v (m,) whose reflection zeroes column k of a matrix below row k, and return the new entry in row k.
+
+    Entries of v above row k are 0.
+    """
     square = 0.0
     for i in range(k, len(a)):
         square += a[i, k] * a[i, k]
@@ -206,7 +211,7 @@ def _unit_reflector(a, k, v):
 
 @kernel
 def _apply_reflection(a, k, v, work):
-    """Reflect the rows from k on of a matrix (m, n), its columns from k on, by a unit vector v (m,)."""
+    """Reflect rows and columns from k on of a matrix (m, n) by a unit vector v (m,)."""
     for j in range(k, a.shape[1]):
         work[j] = 0.0
     for i in range(k, len(a)):
@@ -220,7 +225,7 @@ def _apply_reflection(a, k, v, work):
 
 @kernel
 def _reflect(a, b, k, work):
-    """Make column k of a matrix (m, n) zero below row k by a reflection of it and of a right side b (m,); returns |a_kk|."""
+    """Zero column k of a matrix (m, n) below row k by a reflection of it and of a right side b (m,). Returns |a_kk|."""
     v, share = np.empty(len(a)), 0.0
     left = _unit_reflector(a, k, v)
     if left == 0.0:
@@ -235,6 +240,6 @@ def _reflect(a, b, k, work):
 
 @kernel
 def _keep_reflection(a, k, v):
-    """The same of a matrix (n, r) alone; v := the unit vector (n,) of the reflection."""
+    """Zero column k of a matrix (n, r) below row k by a reflection, and write its unit vector to v (n,)."""
     if _unit_reflector(a, k, v) != 0.0:
         _apply_reflection(a, k, v, np.empty(a.shape[1]))

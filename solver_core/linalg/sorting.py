@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers sorted in place, in kernels: by insertion where they are few, else as a heap (Williams 1964, "Algorithm 232").
+"""In-place sorting in kernels: insertion sort for few numbers, else heapsort (Williams 1964, "Algorithm 232").
 
-numpy's sort gives the same for numbers that are all different. numba compiles a quicksort of eight functions for it.
+numpy's sort gives the same result for distinct numbers, but numba compiles a quicksort of eight functions for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from ..compile.kernel import kernel_part, leaf_kernel
 
 __all__ = ["sort_in_place"]
 
-MOST_INSERTED = 16  # numbers that are sorted by insertion
+MOST_INSERTED = 16  # most numbers that are sorted by insertion
 
 
 @kernel_part
@@ -26,7 +26,7 @@ def _insert(values):
 
 @leaf_kernel
 def _sift_down(values, begin, end):
-    """Make a heap of values[begin:end], below whose first all is one."""
+    """Make a heap of values[begin:end] if all but its first entry already form one."""
     value, parent = values[begin], begin
     while 2 * parent + 1 < end:
         child = 2 * parent + 1
@@ -41,7 +41,7 @@ def _sift_down(values, begin, end):
 
 @leaf_kernel
 def sort_in_place(values):
-    """Sort (n,) numbers, none of them nan, from the least to the largest."""
+    """Sort numbers (n,) in ascending order. None may be NaN."""
     if values.size <= MOST_INSERTED:
         _insert(values)
         return

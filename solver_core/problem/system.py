@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
-from ..linalg.rows_of_six import SIX, add_three_rows, minus_rows, product_of_six, weigh_six_rows
+from ..linalg.rows_of_six import SIX, RowOfSix, add_three_rows, minus_rows, product_of_six, weigh_six_rows
 
 __all__ = [
     "System",
@@ -254,7 +254,7 @@ def _inverse_mass_of(system, body, row, dense):
     size = system.offset[body + 1] - system.offset[body]
     inverse = system.inverse_mass[system.block_start[body] :]
     if size == 6:
-        zero = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        zero = RowOfSix(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         return -product_of_six(row, minus_rows(zero, row, inverse, SIX))
     total = 0.0
     for i in range(dense):

@@ -219,18 +219,18 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (
             Edit(TRIANGLES, "a.owned[f] & features_in_reach(p, over_g, q, limit)", "a.owned[f]"),
             Edit(TRIANGLES, "b.owned[g] & features_in_reach(q, over_f, p, limit)", "b.owned[g]"),
-            Edit("collision/mesh/features.py", "if edges_apart(p, end, q, other_end, pair.at.limit):", "if False:"),
+            Edit("collision/mesh/features.py", "if edge_bounds_apart(p, end, q, other_end, pair.query.limit):", "if False:"),
         ),
         OF_MESHES,
         keeps_bits=True,
     ),
     "triangles that keep clear": Mechanism(
-        (Edit(IMPACT, "if keeps_clear(shapes, triangles,", "if False and keeps_clear(shapes, triangles,"),),
+        (Edit(IMPACT, "if stays_separated(shapes, triangles,", "if False and stays_separated(shapes, triangles,"),),
         OF_MESHES,
         keeps_bits=True,
     ),
     "one walk a step": Mechanism(
-        (Edit(TRIANGLES, "if covers(table, meeting, walk):", "if limit < 0.0 and covers(table, meeting, walk):"),),
+        (Edit(TRIANGLES, "if cache_covers(table, query, walk):", "if limit < 0.0 and cache_covers(table, query, walk):"),),
         OF_MESHES,
         keeps_bits=True,
     ),

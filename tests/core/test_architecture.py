@@ -172,10 +172,6 @@ def test_a_simulation_loads_the_wing_of_its_method_alone(method, wings):
 # Files with functions that receive more than `MOST_VALUES` values, tuples counted by their elements. Records take their place.
 MOST_VALUES = 8
 LEFT = {
-    "collision/chosen_normals.py",
-    "collision/detect.py",
-    "collision/mesh/contacts.py",
-    "linalg/rows_of_six.py",
     "problem/coulomb.py",
     "solvers/coulomb/subdomains.py",
     "solvers/kaufman_2008/projection.py",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What meshes meet: polyhedra and each other."""
+"""Contacts of meshes with polyhedra and with each other."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of one pair with a mesh in it while they are collected: as many as there are, and one a feature in the end."""
+"""A buffer that collects the contacts of one pair of colliders with a mesh, before duplicate features are removed."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from ...compile.kernel import inner_kernel, leaf_kernel
 from ..manifold import copy_contact, write_contact
 
 __all__ = [
-    "Buffer",
-    "add_to",
-    "buffer",
-    "enlarged",
-    "joined",
-    "least_gap",
-    "leave_out_beyond",
-    "leave_out_overlaps",
-    "one_a_feature",
+    "ContactBuffer",
+    "append_contact",
+    "deepest_per_feature",
+    "drop_beyond",
+    "drop_overlaps",
+    "joined_buffers",
+    "min_gap",
+    "new_buffer",
+    "with_capacity",
 ]
 
 
-class Buffer(NamedTuple):
-    """Contacts as in a `ContactSet`, with room for len(gap).
+class ContactBuffer(NamedTuple):
+    """Contacts of one pair, with capacity len(gap).
 
-    used: (1,) how many were found, those that there was no room for included.
+    point: (c, 3) [m]. normal: (c, 3) unit. gap: (c,) [m]. feature: (c,).
+    used: (1,) number of contacts that were appended, including those for which there was no capacity.
     """
 
     point: NDArray[np.float64]
@@ -38,9 +39,9 @@ class Buffer(NamedTuple):
 
 
 @inner_kernel
-def buffer(capacity):
-    """An empty one."""
-    return Buffer(
+def new_buffer(capacity):
+    """Return an empty `ContactBuffer`."""
+    return ContactBuffer(
         np.empty((capacity, 3)),
         np.empty((capacity, 3)),
         np.empty(capacity),
@@ -50,8 +51,8 @@ def buffer(capacity):
 
 
 @leaf_kernel
-def add_to(out, point, normal, gap, feature):
-    """Adds a contact, if there is room, and counts it."""
+def append_contact(out, point, normal, gap, feature):
+    """Append a contact if there is capacity, and count it in any case."""
     count = out.used[0]
     out.used[0] += 1
     if count < len(out.gap):
@@ -59,8 +60,8 @@ def add_to(out, point, normal, gap, feature):
 
 
 @leaf_kernel
-def least_gap(out):
-    """The least gap, inf where there is none."""
+def min_gap(out):
+    """Return the smallest gap [m], or inf for an empty buffer."""
     least = np.inf
     for row in range(out.used[0]):
         least = min(least, out.gap[row])
@@ -68,8 +69,8 @@ def least_gap(out):
 
 
 @leaf_kernel
-def leave_out_beyond(out, limit):
-    """Leaves out contacts with gaps beyond the limit in m."""
+def drop_beyond(out, limit):
+    """Remove contacts whose gap exceeds a limit [m]."""
     kept = 0
     for row in range(out.used[0]):
         if out.gap[row] <= limit:
@@ -79,8 +80,8 @@ def leave_out_beyond(out, limit):
 
 
 @leaf_kernel
-def leave_out_overlaps(out, noise):
-    """Leaves out contacts with overlaps deeper than the noise in m."""
+def drop_overlaps(out, noise):
+    """Remove contacts whose overlap is deeper than `noise` [m]."""
     kept = 0
     for row in range(out.used[0]):
         if not out.gap[row] < -noise:
@@ -90,9 +91,9 @@ def leave_out_overlaps(out, noise):
 
 
 @inner_kernel
-def enlarged(out, count, room):
-    """The first contacts, with room for so many."""
-    larger = buffer(room)
+def with_capacity(out, count, room):
+    """Return a copy of the first `count` contacts with capacity for `room` contacts."""
+    larger = new_buffer(room)
     larger.point[:count], larger.normal[:count] = out.point[:count], out.normal[:count]
     larger.gap[:count], larger.feature[:count] = out.gap[:count], out.feature[:count]
     larger.used[0] = count
@@ -100,10 +101,10 @@ def enlarged(out, count, room):
 
 
 @inner_kernel
-def joined(out, more):
-    """Two of them in one."""
+def joined_buffers(out, more):
+    """Return the contacts of two buffers, those of `more` last."""
     kept, fresh = out.used[0], more.used[0]
-    return Buffer(
+    return ContactBuffer(
         np.concatenate((out.point[:kept], more.point[:fresh])),
         np.concatenate((out.normal[:kept], more.normal[:fresh])),
         np.concatenate((out.gap[:kept], more.gap[:fresh])),
@@ -113,8 +114,8 @@ def joined(out, more):
 
 
 @inner_kernel
-def one_a_feature(out):
-    """The deepest contact of every feature, sorted by feature."""
+def deepest_per_feature(out):
+    """Return the deepest contact of each feature, sorted by feature. The field `used` of the result is that of the input."""
     count = out.used[0]
     order = np.argsort(out.feature[:count], kind="mergesort")
     kept = 0
@@ -126,4 +127,4 @@ def one_a_feature(out):
         order[kept] = order[row]
         kept += 1
     order = order[:kept]
-    return Buffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)
+    return ContactBuffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)

@@ -1,68 +1,89 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of meshes: with each other, with convex cores, whose surfaces are triangulated too, and with half-spaces.
+"""Contacts of meshes with each other, with convex cores, and with half-spaces. Convex cores are triangulated too.
 
-The trees of two surfaces are walked together down to the triangles that come near each other, and every feature is tested in
-the one triangle that owns it. Where surfaces cross, the curves show the overlap (`intersection_curves`). Where one is inside
-of the other, every vertex that the other one's winding number has inside is a contact with the closest point of that surface.
-What passes right through without either is a contact along the shortest way out.
+A simultaneous traversal of both bounding volume hierarchies finds the pairs of triangles that are near each other. Each feature
+is tested in the one triangle that owns it. Where the surfaces intersect, the curves of intersection give the contacts
+(`intersection_curves`). If one surface is inside the other, each vertex inside by its winding number is a contact with the
+closest point of the other surface. Other intersections, such as a sheet through a sheet, are contacts along the shortest exit
+translation.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
-from ..polyhedra.several_axes import DEEPEST, FARTHEST, LONGEST, margin_of
-from .buffer import add_to, buffer, enlarged, least_gap, leave_out_beyond, one_a_feature
-from .crossings import Crossed, note_if_crossing
+from ..polyhedra.several_axes import MAX_DEPTH_RATIO, MAX_GAP_RATIO, MAX_TRANSLATION_IN_MARGINS, inset_margin
+from .buffer import append_contact, deepest_per_feature, drop_beyond, min_gap, new_buffer, with_capacity
+from .crossings import IntersectingPairs, append_if_intersecting
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
-from .intersection_curves import OPPOSED, with_crossings, with_passage
+from .intersection_curves import OPPOSED, with_curve_contacts, with_pass_through_contacts
 from .mesh_pair import (
-    Meeting,
+    MeshQuery,
     add_mesh_contact,
-    in_pair_axes,
-    may_penetrate,
+    direction_to_pair,
+    has_single_triangle,
     pair_feature,
     pair_of,
-    point_in_axes_of,
-    point_in_pair,
-    side_contains,
-    side_of,
+    point_to_pair,
+    point_to_surface,
+    surface_contains,
+    surface_of,
 )
-from .near_triangles import near_triangles, within
+from .near_triangles import nearby_pairs, pairs_within
 from .queries import closest_on_surface, is_inside, own_view, triangle_corners
-from .set_in import LARGER, LARGEST_MARGIN, set_in
-from .still_near import covers, still_near
+from .set_in import MARGIN_GROWTH, MAX_MARGIN_RATIO, inset_vertices
+from .still_near import cache_covers, filtered_pairs
 from .walks import Walk
-from .within_reach import clearance, features_in_reach, heights_of, low_corners, on_both_sides
+from .within_reach import clearance, corners_within, features_in_reach, heights_of, straddles
 
-__all__ = ["plane_surface_contacts", "surface_contacts"]
+__all__ = ["PlacedSurfaces", "plane_surface_contacts", "surface_contacts"]
 
-# Cosine between a sheet's normal and the way to a vertex that is beyond it and not beside its border.
-BEYOND_SHEET = 0.7
-ANY_VERTEX = NOTHING = np.int64(0)
-# The bits of the corners in what a triangle owns.
+# Smallest cosine between the normal of a sheet and the direction from its closest point to a vertex on its far side. A smaller
+# cosine means that the vertex is next to the border of the sheet, not behind it.
+SHEET_NORMAL_COSINE = 0.7
+FIRST_VERTEX = FIRST_ROW = np.int64(0)
+# The bits of the corners in `owned` of a `SurfaceTable`.
 OWNED_CORNERS = 7
-# Contacts that two triangles can have: 6 of a corner and a face, 9 of corners, 18 of a corner and an edge, 9 of edges.
-MOST_OF_TRIANGLES = 42
+# 6 contacts of a vertex and a face, 9 of two vertices, 18 of a vertex and an edge, and 9 of two edges.
+MAX_CONTACTS_PER_TRIANGLE_PAIR = 42
+
+
+class PlacedSurfaces(NamedTuple):
+    """Two surfaces of a table, and the pose of the second in the frame of the first.
+
+    first, second: indices of the surfaces. turn, shift: (3, 3) rotation and (3,) translation [m].
+    """
+
+    first: int
+    second: int
+    turn: NDArray[np.float64]
+    shift: NDArray[np.float64]
 
 
 @inlined_kernel
 def triangle_contacts(pair, f, g, out):
-    """Adds the contacts of all that triangle f of the first and g of the second surface own, at most MOST_OF_TRIANGLES; returns
-    whether the triangles may cross, and up to which limit in m they have no contact (`clearance`)."""
-    a, b, limit = pair.first, pair.second, pair.at.limit
-    p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.at.vertices, b.triangles[g])
+    """Append the contacts of the owned features of triangle f of the first surface and triangle g of the second.
+
+    At most MAX_CONTACTS_PER_TRIANGLE_PAIR contacts are appended.
+
+    Returns whether the triangles may intersect, and their `clearance` [m].
+    """
+    a, b, limit = pair.first, pair.second, pair.query.limit
+    p, q = triangle_corners(a.vertices, a.triangles[f]), triangle_corners(pair.query.vertices_second, b.triangles[g])
     over_f = heights_of(q, vec(a.normals, f), p[0])
-    over_g = heights_of(p, in_pair_axes(pair, FALSE, b.normals[g]), q[0])
+    over_g = heights_of(p, direction_to_pair(pair, FALSE, b.normals[g]), q[0])
     clear = clearance(over_f, over_g, a.owned[f], b.owned[g])
     if clear > limit:
         return False, clear
-    # a face bounds what is beside it in a valley too, so of corners and faces only the height decides
-    of_f, of_g = a.owned[f] & low_corners(over_g, limit), b.owned[g] & low_corners(over_f, limit)
+    # At a concave edge a face also bounds points outside its own prism, so vertices are tested against faces by height alone.
+    of_f, of_g = a.owned[f] & corners_within(over_g, limit), b.owned[g] & corners_within(over_f, limit)
     if (of_f | of_g) != 0:
         for i in range(3):
             if of_f & (1 << i):
@@ -72,14 +93,17 @@ def triangle_contacts(pair, f, g, out):
     of_f = a.owned[f] & features_in_reach(p, over_g, q, limit)
     of_g = b.owned[g] & features_in_reach(q, over_f, p, limit)
     if of_f != 0 and of_g != 0:
-        border_contacts(pair, f, g, of_f, of_g, out)
+        edge_and_vertex_contacts(pair, f, g, of_f, of_g, out)
     is_segment = b.triangles[g, 1] == b.triangles[g, 2]
-    return on_both_sides(over_f) and (is_segment or on_both_sides(over_g)), clear
+    return straddles(over_f) and (is_segment or straddles(over_g)), clear
 
 
 @inlined_kernel
-def border_contacts(pair, f, g, of_f, of_g, out):
-    """Adds the contacts of those corners and edges of two triangles with each other whose bits are in `of_f` and `of_g`."""
+def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
+    """Append the contacts between edges and vertices of two triangles.
+
+    of_f, of_g: bits of the features to test, as in `owned` of a `SurfaceTable`.
+    """
     a, b = pair.first, pair.second
     for i in range(3):
         for k in range(3):
@@ -95,58 +119,66 @@ def border_contacts(pair, f, g, of_f, of_g, out):
 
 @leaf_kernel
 def penetrating_vertices(pair, of_first, out):
-    """Adds a contact for every corner of the first surface (of_first), else of the second, on the wrong side of the other one.
+    """Append a contact for each vertex of one surface on the wrong side of the other surface.
 
-    That is inside of a solid; or, where the other one is a sheet, beyond it, not beside its border, and with the inside of its
-    own solid on this side. All is in the axes of the other one.
+    of_first: True to test the vertices of the first surface, False for the second.
+
+    The wrong side of a solid is its inside. A vertex is on the wrong side of a sheet if it is behind the sheet, not next to its
+    border, and the inside of its own solid is in front of the sheet. All computations are in the frame of the other surface.
     """
-    owner, other = side_of(pair, of_first).surface, side_of(pair, not of_first).surface
+    owner, other = surface_of(pair, of_first).surface, surface_of(pair, not of_first).surface
     box = other.boxes[0]
     size = abs(box[3] - box[0]) + abs(box[4] - box[1]) + abs(box[5] - box[2])
     for v in range(len(owner.vertices)):
         if not owner.corner[v]:
             continue
-        point = point_in_axes_of(pair, not of_first, vec(side_of(pair, of_first).vertices, v))
-        if other.solid and not is_inside(other, point, pair.at.stack):
+        point = point_to_surface(pair, not of_first, vec(surface_of(pair, of_first).vertices, v))
+        if other.solid and not is_inside(other, point, pair.query.stack):
             continue
         radius = size if other.solid else owner.depth[v]
-        squared, f, closest = closest_on_surface(other, point, radius, 0.0, pair.at.stack)
+        squared, f, closest = closest_on_surface(other, point, radius, 0.0, pair.query.stack)
         depth = np.sqrt(squared)
-        if f < 0 or depth <= pair.at.noise:
+        if f < 0 or depth <= pair.query.noise:
             continue
         normal = divided(sub(closest, point), depth)
         if not other.solid:
-            if abs(dot(normal, vec(other.normals, f))) < BEYOND_SHEET:
+            if abs(dot(normal, vec(other.normals, f))) < SHEET_NORMAL_COSINE:
                 continue
             outwards = vec(owner.vertex_normals, v)
-            outwards = rotated_back(pair.at.turn, outwards) if of_first else rotated(pair.at.turn, outwards)
+            outwards = rotated_back(pair.query.turn, outwards) if of_first else rotated(pair.query.turn, outwards)
             if -owner.depth[v] * dot(normal, outwards) <= depth:
                 continue
         feature = pair_feature(pair, VERTEX_FACE, FACE_VERTEX, of_first, v, other.patch[f])
-        middle = point_in_pair(pair, not of_first, midpoint(closest, point))
-        from_first = in_pair_axes(pair, not of_first, scaled(-1.0 if of_first else 1.0, normal))
+        middle = point_to_pair(pair, not of_first, midpoint(closest, point))
+        from_first = direction_to_pair(pair, not of_first, scaled(-1.0 if of_first else 1.0, normal))
         add_mesh_contact(pair, out, middle, from_first, -depth, feature)
 
 
 @leaf_kernel
-def first_lies_inside(table, meeting):
-    """Whether the first vertex of one surface is inside of the other one."""
-    pair = pair_of(table, meeting)
-    if pair.first.solid and side_contains(pair, side_of(pair, TRUE), vec(meeting.vertices, ANY_VERTEX)):
+def one_is_inside(table, query):
+    """Return True if the first vertex of either surface is inside the other surface."""
+    pair = pair_of(table, query)
+    if pair.first.solid and surface_contains(pair, surface_of(pair, TRUE), vec(query.vertices_second, FIRST_VERTEX)):
         return True
-    return pair.second.solid and side_contains(pair, side_of(pair, FALSE), vec(pair.first.vertices, ANY_VERTEX))
+    return pair.second.solid and surface_contains(pair, surface_of(pair, FALSE), vec(pair.first.vertices, FIRST_VERTEX))
 
 
 @leaf_kernel
-def some_contacts(table, meeting, rows, row, out, crossed, clear):
-    """Adds the contacts of rows of triangles from one on, and which of them are `Crossed`, until there may be no room for the
-    contacts of the next: the row at which it stopped. clear: (k,) for what is clear of each row, or (0,)."""
-    pair, is_kept = pair_of(table, meeting), len(clear) > 0
-    while row < len(rows) and out.used[0] + MOST_OF_TRIANGLES <= len(out.gap):
+def append_until_full(table, query, rows, row, out, crossed, clear):
+    """Append the contacts of pairs of triangles until the buffer may be too small for the next pair.
+
+    rows: (k, 2) triangles of the first and of the second surface. row: first pair to process.
+    crossed: `IntersectingPairs`, to which the pairs that intersect are appended.
+    clear: (k,) output for the `clearance` of each pair [m], or (0,).
+
+    Returns the pair at which it stopped.
+    """
+    pair, is_kept = pair_of(table, query), len(clear) > 0
+    while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= len(out.gap):
         f, g = rows[row, 0], rows[row, 1]
         may_cross, clear_of = triangle_contacts(pair, f, g, out)
         if may_cross:
-            note_if_crossing(pair, f, g, row, crossed)
+            append_if_intersecting(pair, f, g, row, crossed)
         if is_kept:
             clear[row] = clear_of
         row += 1
@@ -154,37 +186,43 @@ def some_contacts(table, meeting, rows, row, out, crossed, clear):
 
 
 @leaf_kernel
-def are_solids(table, meeting):
-    """Whether both surfaces are closed and more than a point or a segment."""
-    pair = pair_of(table, meeting)
-    return pair.first.solid and pair.second.solid and not may_penetrate(pair)
+def are_solids(table, query):
+    """Return True if both surfaces are closed and have more than one triangle."""
+    pair = pair_of(table, query)
+    return pair.first.solid and pair.second.solid and not has_single_triangle(pair)
 
 
 @inner_kernel
-def all_triangle_contacts(table, meeting, rows, clear):
-    """The contacts of rows (k, 2) of triangles, a `Buffer`, and those rows whose triangles cross; the `clearance` of each into
-    clear (k,), if it is not (0,)."""
-    out = buffer(128)
-    crossed = Crossed(np.empty(len(rows), np.int64), np.zeros(1, np.int64), np.empty((2, 3)), np.empty((2, 3), np.int64))
-    row = some_contacts(table, meeting, rows, NOTHING, out, crossed, clear)
+def all_triangle_contacts(table, query, rows, clear):
+    """Find the contacts of pairs of triangles (k, 2).
+
+    clear: (k,) output for the `clearance` of each pair [m], or (0,).
+
+    Returns the contacts as a `ContactBuffer`, and the pairs (n, 2) that intersect.
+    """
+    out = new_buffer(128)
+    crossed = IntersectingPairs(
+        np.empty(len(rows), np.int64), np.zeros(1, np.int64), np.empty((2, 3)), np.empty((2, 3), np.int64)
+    )
+    row = append_until_full(table, query, rows, FIRST_ROW, out, crossed, clear)
     while row < len(rows):
-        out = enlarged(out, out.used[0], 4 * len(out.gap))
-        row = some_contacts(table, meeting, rows, row, out, crossed, clear)
+        out = with_capacity(out, out.used[0], 4 * len(out.gap))
+        row = append_until_full(table, query, rows, row, out, crossed, clear)
     return out, rows[crossed.rows[: crossed.used[0]]]
 
 
 @leaf_kernel
-def penetrating_contacts(table, meeting, out):
-    """Adds the contacts of the vertices of either surface that are inside of the other one."""
-    pair = pair_of(table, meeting)
+def penetrating_contacts(table, query, out):
+    """Append the contacts of the vertices of each surface that are inside the other surface."""
+    pair = pair_of(table, query)
     if pair.first.solid or pair.second.solid:
         penetrating_vertices(pair, TRUE, out)
         penetrating_vertices(pair, FALSE, out)
 
 
 @inner_kernel
-def placed(vertices, turn, shift):
-    """Vertices (v, 3) turned and shifted."""
+def transformed(vertices, turn, shift):
+    """Return vertices (v, 3) [m] after a rotation by turn (3, 3) and a translation by shift (3,) [m]."""
     out = np.empty((len(vertices), 3))
     for v in range(len(vertices)):
         set_vec(out, v, add(rotated(turn, vec(vertices, v)), shift))
@@ -192,112 +230,124 @@ def placed(vertices, turn, shift):
 
 
 @kernel_part
-def contacts_set_in(table, meeting, near):
-    """Whether the surfaces, set in around rows (k, 2) of triangles that are near each other, are apart where they touch or
-    hardly overlap, and a `Buffer` of their contacts then."""
-    scale = meeting.scale
-    found, out = False, buffer(0)
-    margin, settled = margin_of(0.0, scale), False
-    while margin <= LARGEST_MARGIN * scale:
-        limit = meeting.limit + LONGEST * margin
-        # no two vertices come nearer to each other than by the longest way
-        rows = within(table, meeting, limit + LONGEST * margin, near)
-        fits, own = set_in(table, meeting.first, rows[:, 0], 0.5 * margin)
-        other_fits, others = set_in(table, meeting.second, rows[:, 1], 0.5 * margin)
+def inset_contacts(table, query, near):
+    """Find the contacts of two solids that touch or barely overlap, from surfaces that are moved inward (`set_in`).
+
+    near: (k, 2) pairs of triangles near each other.
+
+    Returns whether the inset surfaces are separated, and then a `ContactBuffer` with their contacts.
+    """
+    scale = query.scale
+    found, out = False, new_buffer(0)
+    margin, settled = inset_margin(0.0, scale), False
+    while margin <= MAX_MARGIN_RATIO * scale:
+        limit = query.limit + MAX_TRANSLATION_IN_MARGINS * margin
+        # Two vertices move toward each other by at most MAX_TRANSLATION_IN_MARGINS margins.
+        rows = pairs_within(table, query, limit + MAX_TRANSLATION_IN_MARGINS * margin, near)
+        fits, own = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
+        other_fits, others = inset_vertices(table, query.second, rows[:, 1], 0.5 * margin)
         if not (fits and other_fits):
             break
-        vertices = placed(others, meeting.turn, meeting.shift)
-        apart = Meeting(
-            meeting.first,
-            meeting.second,
+        vertices = transformed(others, query.turn, query.shift)
+        apart = MeshQuery(
+            query.first,
+            query.second,
             own,
             vertices,
-            meeting.own,
-            meeting.vertices,
-            meeting.turn,
-            meeting.shift,
+            query.vertices_first,
+            query.vertices_second,
+            query.turn,
+            query.shift,
             limit,
-            meeting.noise,
-            meeting.scale,
-            meeting.swapped,
-            meeting.stack,
+            query.noise,
+            query.scale,
+            query.swapped,
+            query.stack,
         )
         fresh, crossed = all_triangle_contacts(table, apart, rows, np.empty(0))
-        leave_out_beyond(fresh, meeting.limit)
+        drop_beyond(fresh, query.limit)
         if len(crossed) > 0 or fresh.used[0] == 0:
             if found:
                 break
-            margin *= LARGER
+            margin *= MARGIN_GROWTH
             continue
-        least = least_gap(fresh)
-        if least < -DEEPEST * scale:
+        least = min_gap(fresh)
+        if least < -MAX_DEPTH_RATIO * scale:
             break
         found, out = True, fresh
         if settled or least >= 0.0:
             break
-        margin, settled = margin_of(least, scale), True
+        margin, settled = inset_margin(least, scale), True
     return found, out
 
 
 @inner_kernel
-def surface_contacts(table, surfaces, pose, limit, noise, scale, swapped, walk):
-    """Contacts of two surfaces, (first, second), in the axes of the first: a `Buffer` with one row a feature, in their order,
-    and the `Walk` that they are from, the one given if it covers them.
+def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
+    """Find the contacts of two surfaces in the frame of the first.
 
-    pose: turn (3, 3) and shift (3,) take the second's axes to the first's, which should be the surface with more triangles.
-    scale: m, the size of the smaller body. Normals are from the first to the second, or, if swapped, from the second to the
-    first, and features likewise.
+    placed: a `PlacedSurfaces`; the first surface should be the one with more triangles.
+    limit: largest gap of a contact [m].
+    noise: distance below which the closest direction is lost to rounding [m].
+    scale: size of the smaller body [m].
+    swapped: True to report normals and features from the second surface to the first.
+    walk: a cached `Walk`, which may be `no_walk`.
+
+    Returns a `ContactBuffer` with one contact per feature, in the order of the features, and the `Walk` that was used: the
+    given one if it covers the query, else a new one.
     """
-    (first, second), (turn, shift) = surfaces, pose
+    first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
     own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
-    vertices = placed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
-    meeting = Meeting(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
-    if covers(table, meeting, walk):
-        near, clear = still_near(table, meeting, walk, limit + noise), np.empty(0)
+    vertices = transformed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
+    query = MeshQuery(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
+    if cache_covers(table, query, walk):
+        near, clear = filtered_pairs(table, query, walk, limit + noise), np.empty(0)
     else:
-        near = near_triangles(table, meeting)
+        near = nearby_pairs(table, query)
         clear = np.empty(len(near))
         walk = Walk(turn.copy(), shift.copy(), limit, near, clear)
-    out, crossed = all_triangle_contacts(table, meeting, near, clear)
-    return contacts_of_features(table, meeting, walk, out, crossed), walk
+    out, crossed = all_triangle_contacts(table, query, near, clear)
+    return resolve_contacts(table, query, walk, out, crossed), walk
 
 
 @kernel_part
-def contacts_of_features(table, meeting, walk, out, crossed):
-    """The contacts of two surfaces, of those `out` of their features, and of rows (k, 2) of triangles that cross."""
-    second, scale = meeting.second, meeting.scale
-    coincides = len(crossed) == 0 and least_gap(out) <= FARTHEST * scale
-    penetrates = out.used[0] == 0 and len(crossed) == 0 and first_lies_inside(table, meeting)
+def resolve_contacts(table, query, walk, out, crossed):
+    """Return the contacts of two surfaces, one per feature, from those of their separate features.
+
+    out: contacts of pairs of features. crossed: (k, 2) pairs of triangles that intersect.
+    """
+    second, scale = query.second, query.scale
+    coincides = len(crossed) == 0 and min_gap(out) <= MAX_GAP_RATIO * scale
+    penetrates = out.used[0] == 0 and len(crossed) == 0 and one_is_inside(table, query)
     if len(crossed) > 0:
         if table.first_triangle[second + 1] - table.first_triangle[second] > 1:
-            out, penetrates, is_torn = with_crossings(table, meeting, crossed, out)
+            out, penetrates, is_torn = with_curve_contacts(table, query, crossed, out)
             coincides = penetrates or is_torn
         else:
-            penetrates = not least_gap(out) < 0.0
-    if coincides and are_solids(table, meeting):
-        near = still_near(table, meeting, walk, np.inf)
-        part, apart = contacts_set_in(table, meeting, near)
+            penetrates = not min_gap(out) < 0.0
+    if coincides and are_solids(table, query):
+        near = filtered_pairs(table, query, walk, np.inf)
+        part, apart = inset_contacts(table, query, near)
         if part:
-            return one_a_feature(apart)
+            return deepest_per_feature(apart)
     if penetrates:
         before = out.used[0]
-        penetrating_contacts(table, meeting, out)
+        penetrating_contacts(table, query, out)
         if out.used[0] > len(out.gap):
-            out = enlarged(out, before, out.used[0])
-            penetrating_contacts(table, meeting, out)
+            out = with_capacity(out, before, out.used[0])
+            penetrating_contacts(table, query, out)
         if len(crossed) > 0:
-            if oppose(out, before):
-                # a sheet that goes right through has the solid's corners beyond it on both of its sides
+            if has_opposed_normals(out, before):
+                # If a sheet passes through a solid, vertices of the solid are behind it on both of its sides.
                 out.used[0] = before
-            if not least_gap(out) < 0.0:
-                out = with_passage(table, meeting, crossed, out)
-    return one_a_feature(out)
+            if not min_gap(out) < 0.0:
+                out = with_pass_through_contacts(table, query, crossed, out)
+    return deepest_per_feature(out)
 
 
 @leaf_kernel
-def oppose(out, first):
-    """Whether two contacts of a `Buffer` from a row on have normals that nearly oppose each other."""
+def has_opposed_normals(out, first):
+    """Return True if two contacts from row `first` on have nearly opposite normals."""
     cosine = 1.0
     for i in range(first, out.used[0]):
         for k in range(first, i):
@@ -306,8 +356,11 @@ def oppose(out, first):
 
 
 @leaf_kernel
-def vertices_over_plane(table, s, plane, limit, stack, out):
-    """Adds the contacts of a surface with a half-space."""
+def append_plane_contacts(table, s, plane, limit, stack, out):
+    """Replace the content of a buffer by the contacts of surface s with a half-space.
+
+    limit: largest gap of a contact [m]. stack: (64,) work array.
+    """
     surface = own_view(table, s)
     from_a = scaled(1.0 if plane.is_a else -1.0, plane.normal)
     out.used[0] = 0
@@ -335,16 +388,18 @@ def vertices_over_plane(table, s, plane, limit, stack, out):
                 if gap > limit:
                     continue
                 feature = feature_id(FACE_VERTEX, 0, v) if plane.is_a else feature_id(VERTEX_FACE, v, 0)
-                add_to(out, advanced(point, -0.5 * gap, plane.normal), from_a, gap, feature)
+                append_contact(out, advanced(point, -0.5 * gap, plane.normal), from_a, gap, feature)
 
 
 @inner_kernel
 def plane_surface_contacts(table, s, plane, limit):
-    """Contacts of surface s, in its axes, with a half-space: a `Buffer` in order of the features."""
+    """Find the contacts of surface s with a half-space in the frame of the surface. Returns a `ContactBuffer` sorted by
+    feature.
+    """
     stack = np.empty(64, np.int64)
-    out = buffer(128)
-    vertices_over_plane(table, s, plane, limit, stack, out)
+    out = new_buffer(128)
+    append_plane_contacts(table, s, plane, limit, stack, out)
     if out.used[0] > len(out.gap):
-        out = buffer(out.used[0])
-        vertices_over_plane(table, s, plane, limit, stack, out)
-    return one_a_feature(out)
+        out = new_buffer(out.used[0])
+        append_plane_contacts(table, s, plane, limit, stack, out)
+    return deepest_per_feature(out)

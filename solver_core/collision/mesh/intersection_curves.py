@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts of surfaces that cross, where the features beside each other no longer tell which way is out.
+"""Contacts of surfaces that intersect, where the closest features no longer define the outside.
 
-Triangles of two solids A and B cross along closed curves. The part S of A's surface inside of B has the area vector
+Triangles of two solids A and B intersect along closed curves. The part S of the surface of A that is inside B has the area
+vector
 
     N = integral over S of n dA = 1/2 integral along its border of x cross dx        (Stokes)
 
-and moving B by d changes the volume that they share by -N . d: along N it falls fastest, whatever the triangles are. So what
-a curve goes around is one overlap with one normal; its contacts are the points of the curve. Its depth is how far the
-deepest point of one surface is inside of the other solid. Beside a sheet, which has no inside,
-the other body's middle tells which of the two ways is out.
+A translation of B by d changes the common volume by -N . d, so the volume decreases fastest along N, however the surfaces are
+triangulated. So each curve has one normal, and the points of the curve are its contacts. The depth of the overlap is that of
+the deepest point of one surface inside the other solid. A sheet has no inside; there the center of the other body's bounds
+decides the sign of the normal.
 """
 
 from __future__ import annotations
@@ -19,43 +20,47 @@ from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel_part, 
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_FACE, FACE_EDGE
-from ..polyhedra.several_axes import DEEPEST
-from .buffer import buffer, joined, leave_out_overlaps
-from .crossings import ONE, OTHER, fill_crossings
+from ..polyhedra.several_axes import MAX_DEPTH_RATIO
+from .buffer import drop_overlaps, joined_buffers, new_buffer
+from .crossings import FIRST_END, SECOND_END, write_intersections
 from .deepest_point import deepest_inside, search_of
-from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_in_axes_of, point_in_pair, side_of
+from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_to_pair, point_to_surface, surface_of
 from .pass_through import (
-    edge_ends,
-    overlap_of_each_curve,
-    passes,
-    shorter_way_along_axes,
-    shorter_way_out_of_curve,
-    shorter_way_out_of_face,
+    ends_by_edge,
+    label_overlaps,
+    min_exit_along_axes,
+    min_exit_of_curve,
+    min_exit_of_face,
+    pierces,
 )
-from .queries import is_nearer
+from .queries import has_point_within
 
-__all__ = ["OPPOSED", "curves", "with_crossings", "with_passage"]
+__all__ = ["OPPOSED", "label_curves", "with_curve_contacts", "with_pass_through_contacts"]
 
-# Of the square of a curve's length: the area vector of what goes around next to nothing tells nothing.
-THIN = 1e-7
-FACES = 1 << 30
-# Cosine below which two curves may be those of one passage. They cancel up to this part of their areas, or of what is between
-# curves as far apart as the overlap is deep: two rings that lie on each other overlap between two circles.
+# Relative to the squared length of a curve: a smaller area vector does not define a normal.
+MIN_AREA_RATIO = 1e-7
+FACE_KEY_STRIDE = 1 << 30
+# Largest cosine between the normals of the two curves where one body passes through another.
 OPPOSED = -0.5
-CANCELLED = 0.3
-# In tolerances of the surfaces: what is no deeper than this touches.
-SHALLOW = 10.0
-# In depths of the overlap: the middle of a passage is no farther from a surface; that of a hole which something fills is.
-FILLED = 3.0
+# The area vectors of an overlap cancel if their sum is below this fraction of the sum of their areas, or of the product of
+# depth and length of the curves if that is less. The product covers two rings on each other, which overlap between two circles.
+CANCELLATION_RATIO = 0.3
+# In tolerances of the surfaces: no deeper overlap counts as a passage.
+SHALLOW_IN_TOLERANCES = 10.0
+# In depths of the overlap: the center of a passage is this near a surface. The center of a filled hole is farther away.
+PASSAGE_RADIUS_RATIO = 3.0
 
 
 @inner_kernel
-def curves(ends, keys, tolerance):
-    """(k,) the curve of each crossing, numbered by its first, and whether some end is shared by no two: crossings are connected
-    where they share an end.
+def label_curves(ends, keys, tolerance):
+    """Join intersection segments with common ends to curves.
 
-    Where an edge passes through another one, rounding may find it beside the face in one of the triangles that share it and
-    within it in the next: ends that are left over are shared with those at most the tolerance in m away.
+    An edge that passes through an edge of the other surface may miss both neighboring faces by rounding. So ends that no other
+    segment shares are joined to other such ends within the tolerance.
+
+    ends, keys: (k, 2, 3) as in `intersect_triangles`. tolerance: [m].
+
+    Returns the curve (k,) of each segment, which is the index of its first segment, and whether an end was not shared.
     """
     count = len(keys)
     curve = np.arange(count)
@@ -63,7 +68,7 @@ def curves(ends, keys, tolerance):
     alone = np.ones(2 * count, np.bool_)
     for row in range(2 * count):
         key = keys[row // 2, row % 2]
-        code[row] = (2 * key[1] + key[0]) * FACES + key[2]
+        code[row] = (2 * key[1] + key[0]) * FACE_KEY_STRIDE + key[2]
     order = np.argsort(code, kind="mergesort")
     for i in range(1, 2 * count):
         one, other = order[i - 1], order[i]
@@ -82,13 +87,13 @@ def curves(ends, keys, tolerance):
 
 
 @leaf_kernel
-def area_vector(ends, curve, which):
-    """1/2 integral of x cross dx along one curve: (vector, length of the curve, its middle)."""
+def area_vector(ends, curve, curve_id):
+    """Return 1/2 integral of x cross dx along a curve [m^2], the length of the curve [m], and its center [m]."""
     length = 0.0
     middle = ZERO
     for row in range(len(ends)):
-        if curve[row] == which:
-            p, q = vec(ends[row], ONE), vec(ends[row], OTHER)
+        if curve[row] == curve_id:
+            p, q = vec(ends[row], FIRST_END), vec(ends[row], SECOND_END)
             step = np.sqrt(distance2(q, p))
             length += step
             middle = advanced(middle, 0.5 * step, add(p, q))
@@ -97,49 +102,53 @@ def area_vector(ends, curve, which):
     middle = divided(middle, length)
     vector = ZERO
     for row in range(len(ends)):
-        if curve[row] == which:
-            vector = advanced(vector, 0.5, cross(sub(vec(ends[row], ONE), middle), sub(vec(ends[row], OTHER), middle)))
+        if curve[row] == curve_id:
+            vector = advanced(
+                vector, 0.5, cross(sub(vec(ends[row], FIRST_END), middle), sub(vec(ends[row], SECOND_END), middle))
+            )
     return vector, length, middle
 
 
 @kernel_part
-def out_of_sheet(pair, vector, middle):
-    """The sign that makes an area vector lead from the first surface to the second where one is a sheet."""
+def sheet_orientation(pair, vector, middle):
+    """Return the sign that makes an area vector point from the first surface to the second one if one of them is a sheet; else
+    1.0.
+    """
     if pair.first.solid and pair.second.solid:
         return 1.0
-    # the middle of the other body's bounds
+    # The center of the bounds of the other body.
     of_first = pair.first.solid
-    box = side_of(pair, of_first).surface.boxes[0]
-    centre = point_in_pair(pair, of_first, (0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])))
+    box = surface_of(pair, of_first).surface.boxes[0]
+    center = point_to_pair(pair, of_first, (0.5 * (box[0] + box[3]), 0.5 * (box[1] + box[4]), 0.5 * (box[2] + box[5])))
     sign = -1.0 if of_first else 1.0
-    return sign if dot(vector, sub(centre, middle)) >= 0.0 else -sign
+    return sign if dot(vector, sub(center, middle)) >= 0.0 else -sign
 
 
 @kernel_part
-def depth_of(pair, ends, keys, curve, which, normal, search):
-    """How deep the surfaces overlap within a curve with a normal, in m.
+def curve_depth(pair, ends, keys, curve, curve_id, normal, search):
+    """Return the depth of the overlap within a curve [m].
 
-    That is how far the deepest point of one solid's surface is from the other's. Of a sheet, and of solids where no such point
-    is found, how far the curve reaches along the normal.
+    For two solids it is the depth of the deepest point of one surface inside the other. For a sheet, and for solids without
+    such a point, it is the extent of the curve along the normal.
     """
     farthest, nearest = -np.inf, np.inf
     for row in range(len(ends)):
-        if curve[row] == which:
+        if curve[row] == curve_id:
             for end in range(2):
                 along = dot(normal, vec(ends[row], end))
                 farthest, nearest = max(farthest, along), min(nearest, along)
-    shallow = DEEPEST * pair.at.scale
-    inside = deepest_inside(pair, ends, keys, curve, which, shallow, farthest - nearest < shallow, search)
+    shallow = MAX_DEPTH_RATIO * pair.query.scale
+    inside = deepest_inside(pair, ends, keys, curve, curve_id, shallow, farthest - nearest < shallow, search)
     if inside > 0.0 and pair.first.solid and pair.second.solid:
         return inside
     for row in range(len(ends)):
-        if curve[row] != which:
+        if curve[row] != curve_id:
             continue
         for end in range(2):
             of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
-            if side_of(pair, not of_first).surface.solid:
+            if surface_of(pair, not of_first).surface.solid:
                 continue
-            own = side_of(pair, of_first)
+            own = surface_of(pair, of_first)
             for k in range(2):
                 along = dot(normal, vec(own.vertices, own.surface.edges[e, k]))
                 if of_first:
@@ -150,156 +159,181 @@ def depth_of(pair, ends, keys, curve, which, normal, search):
 
 
 @leaf_kernel
-def write_normals(table, meeting, ends, curve, ways):
-    """Writes the normal and the area of each curve into its row of ways (k, 4), the area 0 where it has no normal. Returns
-    whether one has none, and the least cosine between two, 1 unless both bodies are solids."""
-    pair = pair_of(table, meeting)
-    unclear, cosine = False, 1.0
+def write_normals(table, query, ends, curve, exits):
+    """Write the normal and the area [m^2] of each curve to its row of exits (k + 1, 4). The area is 0 for a curve without a
+    normal.
+
+    Returns whether a curve has no normal, and the smallest cosine between two normals, which is 1 unless both bodies are
+    solids.
+    """
+    pair = pair_of(table, query)
+    has_undefined_normal, cosine = False, 1.0
     for row in range(len(ends)):
         if curve[row] != row:
             continue
         vector, length, middle = area_vector(ends, curve, row)
         area = norm(vector)
-        if area <= THIN * length * length:
-            ways[row, 3] = 0.0
-            unclear = True
+        if area <= MIN_AREA_RATIO * length * length:
+            exits[row, 3] = 0.0
+            has_undefined_normal = True
             continue
-        set_vec(ways, row, scaled(out_of_sheet(pair, vector, middle) / area, vector))
-        ways[row, 3] = area
+        set_vec(exits, row, scaled(sheet_orientation(pair, vector, middle) / area, vector))
+        exits[row, 3] = area
         for k in range(row):
-            if curve[k] == k and ways[k, 3] > 0.0 and pair.first.solid and pair.second.solid:
-                cosine = min(cosine, dot(vec(ways, k), vec(ways, row)))
-    return unclear, cosine
+            if curve[k] == k and exits[k, 3] > 0.0 and pair.first.solid and pair.second.solid:
+                cosine = min(cosine, dot(vec(exits, k), vec(exits, row)))
+    return has_undefined_normal, cosine
 
 
 @kernel_part
 def goes_around_surface(pair, middle, radius):
-    """Whether the middle of a curve is no farther than the radius from either surface."""
-    if is_nearer(pair.first, middle, radius, pair.at.stack):
+    """Return True if the center of a curve is within a radius [m] of either surface."""
+    if has_point_within(pair.first, middle, radius, pair.query.stack):
         return True
-    return is_nearer(pair.second, point_in_axes_of(pair, FALSE, middle), radius, pair.at.stack)
+    return has_point_within(pair.second, point_to_surface(pair, FALSE, middle), radius, pair.query.stack)
 
 
 @inlined_kernel
-def bounds_overlap(curve, overlap, ways, row, which):
-    """Whether a row is the first of a curve that has a normal and is one of those around an overlap."""
-    return curve[row] == row and overlap[row] == which and ways[row, 3] > 0.0
+def is_curve_of_overlap(curve, overlap, exits, row, curve_id):
+    """Return True if a row is the first of a curve with a normal that belongs to overlap `curve_id`."""
+    return curve[row] == row and overlap[row] == curve_id and exits[row, 3] > 0.0
 
 
 @leaf_kernel
-def write_ways(table, meeting, ends, keys, curve, overlap, ways, search):
-    """Writes the depth of each curve that has a normal over its area (see `write_normals`); where the curves of an overlap (k,)
-    oppose each other, the one way out of it into the rows of them all."""
-    pair = pair_of(table, meeting)
-    for which in range(len(ends)):
-        if overlap[which] == which:
-            write_way_out(pair, ends, keys, curve, overlap, which, ways, search)
+def write_exits(table, query, ends, keys, curve, overlap, exits, search):
+    """Replace the area of each curve with a normal by the depth of its overlap [m] (see `write_normals`).
+
+    If curves of one overlap have opposed normals, all of them get one common exit translation.
+
+    overlap: (k,) overlap of each segment. exits: (k + 1, 4) direction and length.
+    """
+    pair = pair_of(table, query)
+    for curve_id in range(len(ends)):
+        if overlap[curve_id] == curve_id:
+            write_overlap_exit(pair, ends, keys, curve, overlap, curve_id, exits, search)
 
 
 @kernel_part
-def write_way_out(pair, ends, keys, curve, overlap, which, ways, search):
-    """As `write_ways`, of one overlap."""
-    shallow = SHALLOW * max(pair.first.tolerance, pair.second.tolerance)
-    shared = ways[len(ways) - 1]
+def write_overlap_exit(pair, ends, keys, curve, overlap, curve_id, exits, search):
+    """Do the work of `write_exits` for one overlap."""
+    shallow = SHALLOW_IN_TOLERANCES * max(pair.first.tolerance, pair.second.tolerance)
+    shared_exit = exits[len(exits) - 1]
     total_vector = ZERO
     total = deepest = around = 0.0
-    for row in range(which, len(ends)):
-        if bounds_overlap(curve, overlap, ways, row, which):
+    for row in range(curve_id, len(ends)):
+        if is_curve_of_overlap(curve, overlap, exits, row, curve_id):
             _, length, _ = area_vector(ends, curve, row)
-            area, around = ways[row, 3], around + length
-            total_vector = advanced(total_vector, area, vec(ways, row))
+            area, around = exits[row, 3], around + length
+            total_vector = advanced(total_vector, area, vec(exits, row))
             total += area
-            ways[row, 3] = depth_of(pair, ends, keys, curve, row, vec(ways, row), search)
-            deepest = max(deepest, ways[row, 3])
+            exits[row, 3] = curve_depth(pair, ends, keys, curve, row, vec(exits, row), search)
+            deepest = max(deepest, exits[row, 3])
     length = norm(total_vector)
-    cancelled, opposed = length < CANCELLED * min(total, deepest * around), False
+    cancelled, opposed = length < CANCELLATION_RATIO * min(total, deepest * around), False
     is_passage = cancelled and deepest > shallow
-    for row in range(which, len(ends)):
-        if bounds_overlap(curve, overlap, ways, row, which):
+    for row in range(curve_id, len(ends)):
+        if is_curve_of_overlap(curve, overlap, exits, row, curve_id):
             if is_passage:
                 _, _, middle = area_vector(ends, curve, row)
-                is_passage = goes_around_surface(pair, middle, FILLED * deepest)
-            opposed = opposed or dot(total_vector, vec(ways, row)) < OPPOSED * length
+                is_passage = goes_around_surface(pair, middle, PASSAGE_RADIUS_RATIO * deepest)
+            opposed = opposed or dot(total_vector, vec(exits, row)) < OPPOSED * length
     if is_passage:
-        shared[3] = np.inf
-        shorter_way_along_axes(pair, shared)
-        for row in range(which, len(ends)):
-            if bounds_overlap(curve, overlap, ways, row, which):
-                shorter_way_out_of_curve(pair, ends, keys, curve, row, vec(ways, row), shared)
+        shared_exit[3] = np.inf
+        min_exit_along_axes(pair, shared_exit)
+        for row in range(curve_id, len(ends)):
+            if is_curve_of_overlap(curve, overlap, exits, row, curve_id):
+                min_exit_of_curve(pair, ends, keys, curve, row, vec(exits, row), shared_exit)
     elif opposed and not cancelled:
-        shared[0], shared[1], shared[2] = divided(total_vector, length)
-        shared[3] = deepest
+        shared_exit[0], shared_exit[1], shared_exit[2] = divided(total_vector, length)
+        shared_exit[3] = deepest
     else:
         return
-    for row in range(which, len(ends)):
-        if bounds_overlap(curve, overlap, ways, row, which):
+    for row in range(curve_id, len(ends)):
+        if is_curve_of_overlap(curve, overlap, exits, row, curve_id):
             for k in range(4):
-                ways[row, k] = shared[k]
+                exits[row, k] = shared_exit[k]
 
 
 @leaf_kernel
-def add_crossing(pair, ends, keys, row, way, out):
-    """Adds the contact of a crossing, with the way out (4,)."""
+def append_intersection(pair, ends, keys, row, exit_translation, out):
+    """Append the first end of an intersection segment as a contact. exit_translation: (4,) direction, and depth [m]."""
     of_first, e, face = keys[row, 0, 0] == 1, keys[row, 0, 1], keys[row, 0, 2]
-    patch = side_of(pair, not of_first).surface.patch[face]
+    patch = surface_of(pair, not of_first).surface.patch[face]
     feature = pair_feature(pair, EDGE_FACE, FACE_EDGE, of_first, e, patch)
-    add_mesh_contact(pair, out, vec(ends[row], ONE), (way[0], way[1], way[2]), -way[3], feature)
+    add_mesh_contact(
+        pair,
+        out,
+        vec(ends[row], FIRST_END),
+        (exit_translation[0], exit_translation[1], exit_translation[2]),
+        -exit_translation[3],
+        feature,
+    )
 
 
 @leaf_kernel
-def add_curves(table, meeting, ends, keys, curve, with_normal, ways, out):
-    """Adds the contacts of all curves that have a normal, but those no deeper than noise: there features touch."""
-    pair = pair_of(table, meeting)
+def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
+    """Append the contacts of all curves with a normal that are deeper than the noise. Shallower ones are contacts of
+    features.
+    """
+    pair = pair_of(table, query)
     for row in range(len(ends)):
-        if with_normal[curve[row]] and ways[curve[row], 3] > pair.at.noise:
-            add_crossing(pair, ends, keys, row, ways[curve[row]], out)
+        if with_normal[curve[row]] and exits[curve[row], 3] > pair.query.noise:
+            append_intersection(pair, ends, keys, row, exits[curve[row]], out)
 
 
 @kernel_part
-def with_crossings(table, meeting, crossed, found):
-    """Contacts that features have made, in a `Buffer`, with those of curves in the place of what overlaps there; whether there
-    was a curve without a normal, and whether one was torn. crossed: rows (k, 2) of triangles that cross."""
-    ends, keys = np.empty((len(crossed), 2, 3)), np.zeros((len(crossed), 2, 3), np.int64)
-    fill_crossings(table, meeting, crossed, ends, keys)
-    tolerance = SHALLOW * max(table.tolerance[meeting.first], table.tolerance[meeting.second])
-    curve, is_torn = curves(ends, keys, tolerance)
-    # the last row is for the way that curves share
-    ways = np.zeros((len(crossed) + 1, 4))
-    unclear, cosine = write_normals(table, meeting, ends, curve, ways)
-    with_normal = ways[:, 3] > 0.0
-    on_edges = edge_ends(keys)
-    search = search_of(table, meeting, on_edges, keys, is_torn)
-    overlap = overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve) if cosine < OPPOSED else curve
-    write_ways(table, meeting, ends, keys, curve, overlap, ways, search)
-    out = buffer(len(crossed))
-    add_curves(table, meeting, ends, keys, curve, with_normal, ways, out)
-    leave_out_overlaps(found, meeting.noise)
-    return joined(found, out), unclear, is_torn
+def with_curve_contacts(table, query, intersecting, found):
+    """Replace overlaps in the contacts of features by the contacts of curves.
+
+    crossed: (k, 2) pairs of triangles that intersect. found: `ContactBuffer` of the features.
+
+    Returns a `ContactBuffer`, whether a curve has no normal, and whether an end of a curve was not shared.
+    """
+    ends, keys = np.empty((len(intersecting), 2, 3)), np.zeros((len(intersecting), 2, 3), np.int64)
+    write_intersections(table, query, intersecting, ends, keys)
+    tolerance = SHALLOW_IN_TOLERANCES * max(table.tolerance[query.first], table.tolerance[query.second])
+    curve, is_torn = label_curves(ends, keys, tolerance)
+    # The last row is storage for the exit that several curves share.
+    exits = np.zeros((len(intersecting) + 1, 4))
+    has_undefined_normal, cosine = write_normals(table, query, ends, curve, exits)
+    with_normal = exits[:, 3] > 0.0
+    by_edge = ends_by_edge(keys)
+    search = search_of(table, query, by_edge, keys, is_torn)
+    overlap = label_overlaps(table, query, ends, keys, by_edge, curve) if cosine < OPPOSED else curve
+    write_exits(table, query, ends, keys, curve, overlap, exits, search)
+    out = new_buffer(len(intersecting))
+    append_curves(table, query, ends, keys, curve, with_normal, exits, out)
+    drop_overlaps(found, query.noise)
+    return joined_buffers(found, out), has_undefined_normal, is_torn
 
 
 @leaf_kernel
-def add_passage(table, meeting, ends, keys, way, out):
-    """Adds the crossings where edges pass through faces, with the shortest way (4,) out."""
-    pair = pair_of(table, meeting)
-    way[3] = np.inf
+def append_pass_through(table, query, ends, keys, exit_translation, out):
+    """Append the intersections where edges pass through faces, with the shortest exit translation. exit_translation: (4,) work
+    array.
+    """
+    pair = pair_of(table, query)
+    exit_translation[3] = np.inf
     for row in range(len(ends)):
-        if passes(pair, ends, keys, row):
-            if way[3] == np.inf:
-                shorter_way_along_axes(pair, way)
+        if pierces(pair, ends, keys, row):
+            if exit_translation[3] == np.inf:
+                min_exit_along_axes(pair, exit_translation)
             for end in range(2):
                 if keys[row, end, 0] == 0:
-                    shorter_way_out_of_face(pair, ends[row, end], keys[row, end, 2], way)
+                    min_exit_of_face(pair, ends[row, end], keys[row, end, 2], exit_translation)
     for row in range(len(ends)):
-        if passes(pair, ends, keys, row):
-            add_crossing(pair, ends, keys, row, way, out)
+        if pierces(pair, ends, keys, row):
+            append_intersection(pair, ends, keys, row, exit_translation, out)
 
 
 @kernel_part
-def with_passage(table, meeting, crossed, found):
-    """Contacts in a `Buffer` with those of crossings that bound no volume: of a sheet or a segment that passes right through,
-    so that neither curves nor vertices tell of it. The other arguments are those of `with_crossings`."""
-    ends, keys = np.empty((len(crossed), 2, 3)), np.zeros((len(crossed), 2, 3), np.int64)
-    fill_crossings(table, meeting, crossed, ends, keys)
-    out = buffer(len(crossed))
-    add_passage(table, meeting, ends, keys, np.empty(4), out)
-    return joined(found, out)
+def with_pass_through_contacts(table, query, intersecting, found):
+    """Return the contacts with those of intersections that enclose no volume, such as a sheet or a segment through a surface.
+
+    The arguments are those of `with_curve_contacts`.
+    """
+    ends, keys = np.empty((len(intersecting), 2, 3)), np.zeros((len(intersecting), 2, 3), np.int64)
+    write_intersections(table, query, intersecting, ends, keys)
+    out = new_buffer(len(intersecting))
+    append_pass_through(table, query, ends, keys, np.empty(4), out)
+    return joined_buffers(found, out)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Triangles that surely have no impact within a step, since one direction keeps them apart for all of it.
+"""Conservative rejection of impacts: triangles that one fixed direction separates for the whole step.
 
-Points start along straight ways, x + t u(x) with u(x) = v + w x (x - c), and turning bends these by no more than
-r min(1/2 (w t)^2, 2 w t). So along a fixed direction n the gap of two sets of points is no less than
+A point x starts along its initial velocity u(x) = v + w x (x - c). Rotation deflects it from that line by at most r min(1/2 (w
+t)^2, 2 w t). So along a fixed direction n the gap of two sets of points is at least
 
-    min over y of (y + t u(y)) . n  -  max over x of (x + t u(x)) . n  -  what bends,    u(x) . n = v . n + (n x w) . (x - c),
+    min over y of (y + t u(y)) . n  -  max over x of (x + t u(x)) . n  -  deflection,    u(x) . n = v . n + (n x w) . (x - c)
 
-whose first part is concave in t: its ends decide, and at each the extremes are those of corners.
+The first two terms are concave in t, so their minimum is at the start or the end of the step. At both, the extremes are at
+corners.
 """
 
 from __future__ import annotations
@@ -16,20 +17,24 @@ from ...geometry.shapes import PLANE
 from ...linalg.vec3 import add, cross, divided, dot, is_zero, negative, norm, rotated, rotated_back, sub, vec
 from .queries import triangle_corners
 
-__all__ = ["bends_by", "keeps_clear"]
+__all__ = ["arc_deviation", "stays_separated"]
 
 
 @inlined_kernel
-def bends_by(spin, radius):
-    """How far in m points within a radius, at most, leave the straight ways on which they start as they turn by `spin` rad."""
+def arc_deviation(spin, radius):
+    """Return the largest deviation of points within a radius [m] from their initial direction, for a rotation vector [rad], in
+    m.
+    """
     angle = norm(spin)
     return radius * min(0.5 * angle * angle, 2.0 * angle)
 
 
 @inlined_kernel
-def lowest(shapes, triangles, sweep, g, direction):
-    """The least that triangle g of a sweep's other collider, or without one its core, has along a vector in the axes of the
-    mesh; of a half-space against its normal."""
+def min_support(shapes, triangles, sweep, g, direction):
+    """Return the smallest component of triangle g of the other collider along a vector in the frame of the mesh [m].
+
+    g: the triangle, or -1 for the core of the other collider. A half-space counts as its plane's origin.
+    """
     other = sweep.other
     own, least = rotated_back(sweep.turn, direction), 0.0
     if g >= 0:
@@ -47,24 +52,33 @@ def lowest(shapes, triangles, sweep, g, direction):
 
 
 @inlined_kernel
-def part_along(shapes, triangles, sweep, row, corners, n):
-    """A gap in m that triangle row[0] of a sweep's mesh, with the corners given, and what it meets keep along a unit vector."""
+def min_gap_along(shapes, triangles, sweep, row, corners, n):
+    """Return a gap [m] that triangle row[0] of the mesh keeps from the other collider along the unit vector n during the step.
+
+    row: triangle of the mesh, and triangle of the other collider or -1. corners: of the first triangle [m].
+    """
     p, q, r = corners
     is_plane = shapes.kind[sweep.other] == PLANE
-    gap = lowest(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
-    turn, other_turn = cross(n, sweep.spin), cross(n, sweep.other_spin)
+    gap = min_support(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
+    turn, other_turn = cross(n, sweep.rotation_vector), cross(n, sweep.other_rotation_vector)
     own, other = add(n, turn), n if is_plane else add(n, other_turn)
-    end = lowest(shapes, triangles, sweep, row[1], other) - max(dot(own, p), dot(own, q), dot(own, r)) + dot(n, sweep.way)
+    end = (
+        min_support(shapes, triangles, sweep, row[1], other)
+        - max(dot(own, p), dot(own, q), dot(own, r))
+        + dot(n, sweep.displacement)
+    )
     end += dot(turn, sweep.centre)
     if not is_plane:
         end -= dot(other_turn, sweep.other_centre)
-    return min(gap, end - sweep.bent)
+    return min(gap, end - sweep.max_arc_deviation)
 
 
 @kernel_part
-def way_off_face(shapes, triangles, sweep, row, which):
-    """A unit vector, in the axes of a sweep's mesh, along which triangle row[0] of it may be apart from what it meets: off this
-    triangle, or off the other one or a half-space, one way or the other."""
+def face_axis(shapes, triangles, sweep, row, which):
+    """Return a unit vector in the frame of the mesh that may separate triangle row[0] from the other collider.
+
+    It is the normal of either triangle or of the half-space. An odd `which` reverses it.
+    """
     if shapes.kind[sweep.other] == PLANE:
         return -sweep.turn[0, 2], -sweep.turn[1, 2], -sweep.turn[2, 2]
     normal = vec(triangles.normals, row[0]) if which < 2 else rotated(sweep.turn, vec(triangles.normals, row[1]))
@@ -72,8 +86,10 @@ def way_off_face(shapes, triangles, sweep, row, which):
 
 
 @kernel_part
-def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
-    """As `keeps_clear`, of two triangles, along the line of their middles and along what is square to an edge of each."""
+def separated_by_edge_axes(shapes, triangles, sweep, row, corners, allowed_gap):
+    """Do the same as `stays_separated` for two triangles, along the line of their centers and the cross products of their
+    edges.
+    """
     u, v, w = triangle_corners(triangles.vertices, triangles.corners[row[1]])
     turn, shift = sweep.turn, sweep.shift
     others = add(rotated(turn, u), shift), add(rotated(turn, v), shift), add(rotated(turn, w), shift)
@@ -88,18 +104,21 @@ def edges_keep_clear(shapes, triangles, sweep, row, corners, harmless):
         if length == 0.0:
             continue
         n = divided(n, length if dot(n, between) >= 0.0 else -length)
-        if part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
+        if min_gap_along(shapes, triangles, sweep, row, corners, n) >= allowed_gap:
             return True
     return False
 
 
 @leaf_kernel
-def keeps_clear(shapes, triangles, sweep, row, harmless):
-    """Whether triangle row[0] of a sweep's mesh, and what it meets, surely keep a gap of no less than `harmless` in m between
-    their cores, along a normal of either. That is what `impact` would find, at many times the price."""
+def stays_separated(shapes, triangles, sweep, row, allowed_gap):
+    """Return True if triangle row[0] of the mesh surely keeps a gap of `allowed_gap` [m] between the cores along a separating
+    axis.
+
+    `impact` would find the same at a much higher cost.
+    """
     corners = triangle_corners(triangles.vertices, triangles.corners[row[0]])
     for which in range(4 if row[1] >= 0 else 2):
-        n = way_off_face(shapes, triangles, sweep, row, which)
-        if not is_zero(n) and part_along(shapes, triangles, sweep, row, corners, n) >= harmless:
+        n = face_axis(shapes, triangles, sweep, row, which)
+        if not is_zero(n) and min_gap_along(shapes, triangles, sweep, row, corners, n) >= allowed_gap:
             return True
-    return row[1] >= 0 and edges_keep_clear(shapes, triangles, sweep, row, corners, harmless)
+    return row[1] >= 0 and separated_by_edge_axes(shapes, triangles, sweep, row, corners, allowed_gap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which features of a triangle surface a direction belongs to: normal cones of vertices and edges, prisms over faces.
+"""Tests whether a direction belongs to a feature of a surface: normal cones of vertices and edges, and prisms over triangles.
 
 The tolerances are sines by which a direction may leave a cone.
 """
@@ -8,21 +8,29 @@ from __future__ import annotations
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import advanced, cross, dot, norm2, sub, vec
-from .mesh_pair import in_pair_axes
+from .mesh_pair import direction_to_pair
 
-__all__ = ["EXACT", "LOOSE", "in_edge_normal_cone", "in_vertex_normal_cone", "is_across_valley", "leans", "sides_passed"]
+__all__ = [
+    "EXACT_CONE_SINE",
+    "LOOSE_CONE_SINE",
+    "edges_passed",
+    "in_edge_normal_cone",
+    "in_vertex_normal_cone",
+    "is_over_concave_neighbor",
+    "vertex_supports",
+]
 
-# Closest directions are exact; crossings of edges that lie on each other's ends are kept so that support polygons keep their
-# corners.
-EXACT = 1e-6
-LOOSE = 0.02
-# A vertex meets a face if its normal leans towards it by this sine.
-LEANING = 0.02
+# The exact tolerance is for closest directions. The loose one is for crossings of edges: it keeps those near the ends of the
+# edges, so that support polygons keep their corners.
+EXACT_CONE_SINE = 1e-6
+LOOSE_CONE_SINE = 0.02
+# A vertex can touch a face if its normal points toward the face by this sine.
+VERTEX_SUPPORT_SINE = 0.02
 
 
 @inlined_kernel
 def in_vertex_normal_cone(surface, vertices, v, direction, tolerance):
-    """Whether all edges of a vertex lead away from the direction, so that no neighbour lies farther along it."""
+    """Return True if no neighbor of a vertex lies farther along a direction, up to a tolerance (sine)."""
     point = vec(vertices, v)
     for slot in range(surface.ring_start[v], surface.ring_start[v + 1]):
         edge = sub(vec(vertices, surface.ring[slot]), point)
@@ -34,7 +42,9 @@ def in_vertex_normal_cone(surface, vertices, v, direction, tolerance):
 
 @inlined_kernel
 def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
-    """Whether the triangles beside an edge lead away from the direction, which makes a right angle with it."""
+    """Return True if no triangle of an edge extends farther along a direction perpendicular to the edge, up to a tolerance
+    (sine).
+    """
     point = vec(vertices, surface.edges[e, 0])
     edge = sub(vec(vertices, surface.edges[e, 1]), point)
     square = norm2(edge)
@@ -48,9 +58,11 @@ def in_edge_normal_cone(surface, vertices, e, direction, tolerance):
 
 
 @leaf_kernel
-def sides_passed(vertices, triangle, normal, point, tolerance):
-    """The sides of the prism over a triangle with the normal given beyond which a point lies by more than the tolerance in m,
-    as bits: 0 for a point over the triangle."""
+def edges_passed(vertices, triangle, normal, point, tolerance):
+    """Return the sides of the prism over a triangle beyond which a point lies by more than a tolerance [m], as bits.
+
+    normal: of the triangle. The result is 0 for a point over the triangle.
+    """
     passed = 0
     for side in range(3):
         p = vec(vertices, triangle[side])
@@ -61,14 +73,14 @@ def sides_passed(vertices, triangle, normal, point, tolerance):
 
 
 @leaf_kernel
-def is_across_valley(pair, side, f, passed, normal, point):
-    """Whether a point is over a neighbour of triangle f that rises from it: a valley, in which both of their planes bound it.
+def is_over_concave_neighbor(pair, side, f, passed, normal, point):
+    """Return True if a point lies over a neighbor of triangle f across a concave edge, where both planes bound the point.
 
-    Without this the plane ahead would be met only after the vertex has crossed the valley's edge, in the middle of a step. The
-    point has left the prism over f across that edge and nowhere else, as a round body bends over the planes of other triangles;
-    and it is where f is seen from the neighbour, not behind a leg that stands on f.
-    side: the `Side` that f is of. passed: the sides of the prism over f that the point is beyond (`sides_passed`). normal: of
-    f, on the point's side.
+    Without this test the plane ahead is found only after the vertex has crossed the edge, in the middle of a step. The point
+    must be beyond that side of the prism over f and beyond no other, because on a rounded surface a point is near the planes of
+    many other triangles. It must also be on the side of the neighbor from which f is visible.
+
+    side: `PairSurface` of f. passed: result of `edges_passed` for f. normal: of f, on the side of the point.
     """
     surface, vertices, tolerance = side.surface, side.vertices, side.surface.tolerance
     base = dot(normal, vec(vertices, surface.triangles[f, 0]))
@@ -80,21 +92,24 @@ def is_across_valley(pair, side, f, passed, normal, point):
             g, off = surface.beside[slot, 0], surface.beside[slot, 1]
             if g == f or dot(normal, vec(vertices, off)) - base <= tolerance:
                 continue
-            other_normal = in_pair_axes(pair, side.is_first, surface.normals[g])
+            other_normal = direction_to_pair(pair, side.is_first, surface.normals[g])
             corner = vec(vertices, surface.triangles[g, 0])
             inner = dot(other_normal, sub(vec(vertices, surface.triangles[f, border - 1 if border > 0 else 2]), corner))
             over = dot(other_normal, sub(point, corner))
             if (over if inner > 0.0 else -over) < -tolerance:
                 continue
-            if sides_passed(vertices, surface.triangles[g], other_normal, point, tolerance) == 0:
+            if edges_passed(vertices, surface.triangles[g], other_normal, point, tolerance) == 0:
                 return True
     return False
 
 
 @inlined_kernel
-def leans(side, v, normal, direction):
-    """Whether a vertex of a `Side`, with the normal given, looks along a direction; both ways if its surface is a sheet."""
+def vertex_supports(side, v, normal, direction):
+    """Return True if a vertex with the given normal can be the extreme point of its surface along a direction.
+
+    side: `PairSurface` of the vertex. Both directions count for a sheet.
+    """
     along = dot(normal, direction)
-    if along > LEANING or (not side.surface.solid and -along > LEANING):
+    if along > VERTEX_SUPPORT_SINE or (not side.surface.solid and -along > VERTEX_SUPPORT_SINE):
         return True
-    return in_vertex_normal_cone(side.surface, side.vertices, v, direction, LOOSE)
+    return in_vertex_normal_cone(side.surface, side.vertices, v, direction, LOOSE_CONE_SINE)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ways out for surfaces that pass right through each other, as a rod through a plate.
+"""Exit translations for surfaces that pass through each other, such as a rod through a plate.
 
-What two solids share is bounded by curves, and the sum of their area vectors (`intersection_curves`) is how fast it shrinks.
-Around a rod in a plate there are two, one on each side, that cancel: no small motion lessens the overlap. Then the way out is
-the shortest of those that end it: out of the face that a curve lies in, until all of the body that passes through is beyond
-that face; or along an axis of either body, until nothing of one is beside anything of the other.
+The common volume of two solids is bounded by curves, and the sum of their area vectors (`intersection_curves`) is its gradient.
+A rod in a plate has two curves, one on each side of the plate, whose area vectors cancel: no small motion reduces the overlap.
+The shortest translation that ends the overlap is then used. Candidates are the normal of the face in which a curve lies, until
+the other body is entirely in front of that face, and the axes of both bodies, until their projections are disjoint.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import distance2, dot, negative, norm2, sub, vec
-from .crossings import ONE, OTHER
-from .mesh_pair import in_pair_axes, pair_of, side_of
+from .crossings import FIRST_END, SECOND_END
+from .mesh_pair import direction_to_pair, pair_of, surface_of
 
 __all__ = [
-    "EdgeEnds",
-    "edge_ends",
-    "inner_end",
-    "overlap_of_each_curve",
-    "passes",
-    "shorter_way_along_axes",
-    "shorter_way_out_of_curve",
-    "shorter_way_out_of_face",
+    "EndsByEdge",
+    "ends_by_edge",
+    "inner_edge_end",
+    "label_overlaps",
+    "min_exit_along_axes",
+    "min_exit_of_curve",
+    "min_exit_of_face",
+    "pierces",
 ]
 
 
-class EdgeEnds(NamedTuple):
-    """Ends of crossings, numbered through, by the edges that they lie on: order (2 k,), those of an edge together; begin (2 k,)
-    where those of each one's edge begin."""
+class EndsByEdge(NamedTuple):
+    """The ends of intersection segments, grouped by the edge on which they lie.
+
+    order: (2 k,) ends, those on one edge consecutive. begin: (2 k,) for each end, the position of its group in `order`.
+    """
 
     order: NDArray[np.int64]
     begin: NDArray[np.int64]
 
 
 @inner_kernel
-def edge_ends(keys):
-    """The `EdgeEnds` of crossings, keys (k, 2, 3) as in `crossing`."""
+def ends_by_edge(keys):
+    """Return the `EndsByEdge` of k intersection segments. keys: (k, 2, 3) as in `intersect_triangles`."""
     edge = np.empty(2 * len(keys), np.int64)
     for number in range(len(edge)):
         key = keys[number // 2, number % 2]
@@ -52,63 +54,67 @@ def edge_ends(keys):
         if edge[order[place]] != edge[order[first]]:
             first = place
         begin[order[place]] = first
-    return EdgeEnds(order, begin)
+    return EndsByEdge(order, begin)
 
 
 @inlined_kernel
 def face_normal(pair, key):
-    """Of the face that an edge passes through, key (3,) as in `crossing`."""
+    """Return the normal of the face through which an edge passes. key: (3,) as in `intersect_triangles`."""
     of_first = key[0] == 1
-    return in_pair_axes(pair, not of_first, side_of(pair, not of_first).surface.normals[key[2]])
+    return direction_to_pair(pair, not of_first, surface_of(pair, not of_first).surface.normals[key[2]])
 
 
 @leaf_kernel
-def inner_end(pair, ends, keys, on_edges, row, end):
-    """Where the part of an edge inside of the other solid ends that begins at an end of a crossing: at an end of another one,
-    (its row, 0 or 1), where it passes out again; else at its vertex, (the vertex, -1). on_edges: `edge_ends` of the keys."""
+def inner_edge_end(pair, ends, keys, by_edge, row, end):
+    """Find the other end of the part of an edge that is inside the other solid.
+
+    row, end: intersection segment and its end, at which the part starts.
+
+    Returns the row and end of the segment where the edge leaves the solid again; or its vertex and -1 if the edge ends inside.
+    """
     of_first, e = keys[row, end, 0] == 1, keys[row, end, 1]
-    own = side_of(pair, of_first)
+    own = surface_of(pair, of_first)
     edges = own.surface.edges
     inwards = dot(face_normal(pair, keys[row, end]), sub(vec(own.vertices, edges[e, 1]), vec(own.vertices, edges[e, 0]))) < 0.0
-    other, which = edges[e, 1] if inwards else edges[e, 0], -1
+    other, curve_id = edges[e, 1] if inwards else edges[e, 0], -1
     start = vec(ends[row], end)
-    way = sub(vec(own.vertices, other), start)
-    nearest = norm2(way)
-    for place in range(on_edges.begin[2 * row + end], len(on_edges.order)):
-        k, side = on_edges.order[place] // 2, on_edges.order[place] % 2
+    shortest = sub(vec(own.vertices, other), start)
+    nearest = norm2(shortest)
+    for place in range(by_edge.begin[2 * row + end], len(by_edge.order)):
+        k, side = by_edge.order[place] // 2, by_edge.order[place] % 2
         if keys[k, side, 1] != e or (keys[k, side, 0] == 1) != of_first:
             break
         if keys[k, side, 2] == keys[row, end, 2]:
             continue
-        along = dot(way, sub(vec(ends[k], side), start))
+        along = dot(shortest, sub(vec(ends[k], side), start))
         if 0.0 <= along < nearest:
-            nearest, other, which = along, k, side
-    return other, which
+            nearest, other, curve_id = along, k, side
+    return other, curve_id
 
 
 @leaf_kernel
-def join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, pierced):
-    """Joins curves, and the vertices of both surfaces, that are connected along edges within the other solid.
+def union_overlaps(table, query, ends, keys, by_edge, curve, parent, pierced):
+    """Join curves, and vertices of both surfaces, that edges connect inside the other solid.
 
-    parent: (crossings + vertices,) union-find; pierced: (edges,) which pass through the other surface; the first surface's
-    come first.
+    parent: (segments + vertices,) disjoint sets. pierced: (edges,) output, edges that pass through the other surface; those of
+        the first surface come first.
     """
-    pair = pair_of(table, meeting)
+    pair = pair_of(table, query)
     count = len(keys)
     for row in range(count):
         parent[row] = curve[row]
         for end in range(2):
             offset = 0 if keys[row, end, 0] == 1 else len(pair.first.edges)
             pierced[offset + keys[row, end, 1]] = True
-    for which in range(2):
-        surface = pair.first if which == 0 else pair.second
-        offset, from_edge = (count, 0) if which == 0 else (count + len(pair.first.vertices), len(pair.first.edges))
+    for curve_id in range(2):
+        surface = pair.first if curve_id == 0 else pair.second
+        offset, from_edge = (count, 0) if curve_id == 0 else (count + len(pair.first.vertices), len(pair.first.edges))
         for e in range(len(surface.edges)):
             if not pierced[from_edge + e]:
                 join(parent, offset + surface.edges[e, 0], offset + surface.edges[e, 1])
     for row in range(count):
         for end in range(2):
-            other, side = inner_end(pair, ends, keys, on_edges, row, end)
+            other, side = inner_edge_end(pair, ends, keys, by_edge, row, end)
             if side < 0:
                 other += count if keys[row, end, 0] == 1 else count + len(pair.first.vertices)
             join(parent, row, other)
@@ -117,19 +123,19 @@ def join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, pierced):
 
 
 @kernel_part
-def overlap_of_each_curve(table, meeting, ends, keys, on_edges, curve):
-    """(k,) for each crossing the overlap that its curve bounds, numbered by one of its crossings. Of two solids."""
-    s, t = meeting.first, meeting.second
+def label_overlaps(table, query, ends, keys, by_edge, curve):
+    """Return the overlap (k,) of each intersection segment of two solids, as the index of one of its segments."""
+    s, t = query.first, query.second
     vertices = table.first_vertex[s + 1] - table.first_vertex[s] + table.first_vertex[t + 1] - table.first_vertex[t]
     edges = table.first_edge[s + 1] - table.first_edge[s] + table.first_edge[t + 1] - table.first_edge[t]
     parent = np.arange(len(keys) + vertices)
-    join_overlaps(table, meeting, ends, keys, on_edges, curve, parent, np.zeros(edges, np.bool_))
+    union_overlaps(table, query, ends, keys, by_edge, curve, parent, np.zeros(edges, np.bool_))
     return parent[: len(keys)]
 
 
 @leaf_kernel
-def span(vertices, direction):
-    """How far the vertices reach along a direction: (least, most)."""
+def projection_range(vertices, direction):
+    """Return the smallest and largest component of the vertices along a direction [m]."""
     least, most = np.inf, -np.inf
     for v in range(len(vertices)):
         along = dot(direction, vec(vertices, v))
@@ -138,38 +144,41 @@ def span(vertices, direction):
 
 
 @leaf_kernel
-def take_if_shorter(way, direction, length):
-    """Writes a direction and a length into the way (4,) if that is longer."""
-    if length < way[3]:
-        way[0], way[1], way[2] = direction
-        way[3] = length
+def keep_shorter(shortest, direction, length):
+    """Write a direction and a length [m] to shortest (4,) if the length is smaller."""
+    if length < shortest[3]:
+        shortest[0], shortest[1], shortest[2] = direction
+        shortest[3] = length
 
 
 @leaf_kernel
-def shorter_way_along_axes(pair, way):
-    """Takes an axis of either surface for the way (4,) of the second one out of the first, direction and length, if it is
-    shorter."""
+def min_exit_along_axes(pair, shortest):
+    """Shorten shortest (4,) by the axes of both surfaces: direction and length of the second surface's translation out of the
+    first.
+    """
     for axis in range(6):
         k = axis % 3
         direction = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         if axis >= 3:
-            direction = pair.at.turn[0, k], pair.at.turn[1, k], pair.at.turn[2, k]
-        least, most = span(pair.first.vertices, direction)
-        low, high = span(pair.at.vertices, direction)
-        take_if_shorter(way, direction, most - low)
-        take_if_shorter(way, negative(direction), high - least)
+            direction = pair.query.turn[0, k], pair.query.turn[1, k], pair.query.turn[2, k]
+        least, most = projection_range(pair.first.vertices, direction)
+        low, high = projection_range(pair.query.vertices_second, direction)
+        keep_shorter(shortest, direction, most - low)
+        keep_shorter(shortest, negative(direction), high - least)
 
 
 @kernel_part
-def shorter_way_out_of_curve(pair, ends, keys, curve, which, normal, way):
-    """Takes the normal of a curve, from the first surface to the second, for the way (4,) out if it is shorter.
+def min_exit_of_curve(pair, ends, keys, curve, curve_id, normal, shortest):
+    """Shorten shortest (4,), the exit translation, by the normal of a curve.
 
-    The curve lies in a face of one body, and round about the other one, which has to come out of that face.
+    The curve lies in a face of one body and around the other body, which has to leave through that face.
+
+    normal: unit vector from the first surface to the second.
     """
     of_first = of_second = level = 0.0
     count = 0
     for row in range(len(ends)):
-        if curve[row] != which:
+        if curve[row] != curve_id:
             continue
         for end in range(2):
             level += dot(normal, vec(ends[row], end))
@@ -181,22 +190,22 @@ def shorter_way_out_of_curve(pair, ends, keys, curve, which, normal, way):
                 of_first = max(of_first, along)
     level /= count
     if of_first >= of_second:
-        low, _ = span(pair.at.vertices, normal)
-        take_if_shorter(way, normal, level - low)
+        low, _ = projection_range(pair.query.vertices_second, normal)
+        keep_shorter(shortest, normal, level - low)
     else:
-        _, high = span(pair.first.vertices, normal)
-        take_if_shorter(way, normal, high - level)
+        _, high = projection_range(pair.first.vertices, normal)
+        keep_shorter(shortest, normal, high - level)
 
 
 @leaf_kernel
-def passes(pair, ends, keys, row):
-    """Whether a crossing is more than a touch: it has a length, and its edges reach some way to both sides of the faces."""
+def pierces(pair, ends, keys, row):
+    """Return True if an intersection is more than a touch: it has a length, and its edges extend to both sides of the faces."""
     tolerance = max(pair.first.tolerance, pair.second.tolerance)
     is_segment = keys[row, 0, 2] == keys[row, 1, 2] and keys[row, 0, 1] == keys[row, 1, 1]
-    if not is_segment and distance2(vec(ends[row], OTHER), vec(ends[row], ONE)) <= tolerance * tolerance:
+    if not is_segment and distance2(vec(ends[row], SECOND_END), vec(ends[row], FIRST_END)) <= tolerance * tolerance:
         return False
     for end in range(2):
-        own = side_of(pair, keys[row, end, 0] == 1)
+        own = surface_of(pair, keys[row, end, 0] == 1)
         edge = own.surface.edges[keys[row, end, 1]]
         normal, point = face_normal(pair, keys[row, end]), vec(ends[row], end)
         for k in range(2):
@@ -206,12 +215,14 @@ def passes(pair, ends, keys, row):
 
 
 @kernel_part
-def shorter_way_out_of_face(pair, point, f, way):
-    """Takes the normal of a triangle of the first surface for the way (4,) of the second one out, which passes through it at
-    the point, if it is shorter; of a sheet's either way."""
+def min_exit_of_face(pair, point, f, shortest):
+    """Shorten shortest (4,), the exit translation of the second surface, by the normal of triangle f of the first one.
+
+    point: where the second surface passes through the triangle [m]. Both directions count for a sheet.
+    """
     normal = vec(pair.first.normals, f)
     level = dot(normal, point)
-    low, high = span(pair.at.vertices, normal)
-    take_if_shorter(way, normal, level - low)
+    low, high = projection_range(pair.query.vertices_second, normal)
+    keep_shorter(shortest, normal, level - low)
     if not pair.first.solid:
-        take_if_shorter(way, negative(normal), high - level)
+        keep_shorter(shortest, negative(normal), high - level)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Questions to one surface: the closest point, and the winding number around a point."""
+"""Queries of one surface: closest point, and winding number of a point."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, dot, norm, nor
 
 __all__ = [
     "SurfaceView",
+    "box_extent",
     "closest_on_surface",
-    "extent",
+    "has_point_within",
     "is_inside",
-    "is_nearer",
     "own_view",
     "surface_velocities",
     "surface_view",
@@ -29,15 +29,15 @@ __all__ = [
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# How many radii away a part of the surface counts as a dipole. The error in the winding number stays well below the half that
-# decides.
-FAR = 2.3
-# Winding number over which a point counts as inside.
-INSIDE = 0.5
+# Ratio of distance to radius from which a node is replaced by its dipole (beta of Barill et al. 2018). The error of the winding
+# number stays well below 0.5.
+DIPOLE_BETA = 2.3
+# A point with a larger winding number is inside.
+INSIDE_WINDING = 0.5
 
 
 class SurfaceView(NamedTuple):
-    """Views of one surface's rows of the table (see `SurfaceTable`)."""
+    """Views of the rows of one surface in a `SurfaceTable`. The fields are those of the table."""
 
     solid: bool
     tolerance: float
@@ -67,13 +67,13 @@ class SurfaceView(NamedTuple):
 
 @inlined_kernel
 def own_view(table, s):
-    """Surface s of the table, without a copy."""
+    """Return the view of surface s, without copies."""
     return surface_view(table, s, table.vertices[table.first_vertex[s] : table.first_vertex[s + 1]])
 
 
 @leaf_kernel
 def surface_view(table, s, vertices):
-    """Surface s of the table with vertices (v, 3) in place of its own, without a copy."""
+    """Return the view of surface s with other vertices (v, 3) [m], without copies."""
     vertex, next_vertex = table.first_vertex[s], table.first_vertex[s + 1]
     triangle, next_triangle = table.first_triangle[s], table.first_triangle[s + 1]
     edge, next_edge = table.first_edge[s], table.first_edge[s + 1]
@@ -108,31 +108,34 @@ def surface_view(table, s, vertices):
 
 @inlined_kernel
 def triangle_corners(vertices, triangle):
-    """The corners of a triangle, three rows of vertices."""
+    """Return the three corners of a triangle. vertices: (v, 3). triangle: (3,) rows of vertices."""
     return vec(vertices, triangle[0]), vec(vertices, triangle[1]), vec(vertices, triangle[2])
 
 
 @inlined_kernel
-def extent(box):
-    """The sum of a box's sides."""
+def box_extent(box):
+    """Return the sum of the side lengths of a box (6,)."""
     return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
 
 
 @leaf_kernel
 def closest_on_triangle(p, q, r, point):
-    """The point of a triangle, of any width, closest to another one: (squared distance, point)."""
+    """Find the point of a triangle p, q, r closest to a point. The triangle may be degenerate.
+
+    Returns the squared distance [m^2] and the closest point [m].
+    """
     normal = cross(sub(q, p), sub(r, p))
     square = norm2(normal)
     best, closest = np.inf, ZERO
     outside = square == 0.0
     for side in range(3):
         a, b = (p, q) if side == 0 else ((q, r) if side == 1 else (r, p))
-        edge, way = sub(b, a), sub(point, a)
-        if dot(cross(edge, normal), way) <= 0.0 and square > 0.0:
+        edge, offset = sub(b, a), sub(point, a)
+        if dot(cross(edge, normal), offset) <= 0.0 and square > 0.0:
             continue
         outside = True
         length2 = norm2(edge)
-        t = min(max(dot(edge, way) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
+        t = min(max(dot(edge, offset) / length2, 0.0), 1.0) if length2 > 0.0 else 0.0
         on_edge = advanced(a, t, edge)
         squared = distance2(point, on_edge)
         if squared < best:
@@ -145,7 +148,7 @@ def closest_on_triangle(p, q, r, point):
 
 @leaf_kernel
 def squared_distance_to_box(box, point):
-    """From a point to a box (6,), 0 inside."""
+    """Return the squared distance of a point to a box (6,) [m^2], 0 inside."""
     dx = max(box[0] - point[0], 0.0, point[0] - box[3])
     dy = max(box[1] - point[1], 0.0, point[1] - box[4])
     dz = max(box[2] - point[2], 0.0, point[2] - box[5])
@@ -153,10 +156,13 @@ def squared_distance_to_box(box, point):
 
 
 @leaf_kernel
-def closest_on_surface(surface, point, radius, enough, stack):
-    """Closest point within a radius: (squared distance, triangle, point); triangle -1 for none.
+def closest_on_surface(surface, point, radius, stop_distance, stack):
+    """Find the point of a surface closest to a point, within a radius [m].
 
-    The search ends early at a point nearer than `enough`. stack: (64,) work array.
+    stop_distance: the search ends at the first point nearer than this [m]. stack: (64,) work array.
+
+    Returns the squared distance [m^2], the triangle, and the closest point [m]. The triangle is -1 if none is within the
+    radius.
     """
     best, triangle, closest = radius * radius, -1, ZERO
     stack[0] = 0
@@ -180,14 +186,14 @@ def closest_on_surface(surface, point, radius, enough, stack):
             squared, candidate = closest_on_triangle(p, q, r, point)
             if squared < best:
                 best, triangle, closest = squared, f, candidate
-        if best < enough * enough:
+        if best < stop_distance * stop_distance:
             break
     return best, triangle, closest
 
 
 @leaf_kernel
-def is_nearer(surface, point, distance, stack):
-    """Whether some point of the surface is nearer to one than the distance, by more than the surface's tolerance."""
+def has_point_within(surface, point, distance, stack):
+    """Return True if a surface has a point within a distance [m] of a point, less the tolerance of the surface."""
     radius = distance * (1.0 - 1e-6) - surface.tolerance
     if radius <= 0.0:
         return False
@@ -197,9 +203,11 @@ def is_nearer(surface, point, distance, stack):
 
 @leaf_kernel
 def winding_number(surface, point, stack):
-    """How often the surface goes around the point: 1 inside of a closed one, 0 outside (Jacobson et al. 2013).
+    """Return the winding number of a surface around a point: 1 inside a closed surface, 0 outside (Jacobson et al. 2013).
 
-    Solid angles of triangles (van Oosterom, Strackee 1983), and of dipoles for what is far away. stack: (64,) work array.
+    It sums the solid angles of triangles (van Oosterom and Strackee 1983), and dipoles of distant nodes (Barill et al. 2018).
+
+    stack: (64,) work array.
     """
     total = 0.0
     stack[0] = 0
@@ -208,10 +216,10 @@ def winding_number(surface, point, stack):
         size -= 1
         node = stack[size]
         dipole = surface.dipoles[node]
-        way = dipole[3] - point[0], dipole[4] - point[1], dipole[5] - point[2]
-        square = norm2(way)
-        if square > (FAR * dipole[6]) ** 2:
-            total += dot(dipole, way) / (square * np.sqrt(square))
+        offset = dipole[3] - point[0], dipole[4] - point[1], dipole[5] - point[2]
+        square = norm2(offset)
+        if square > (DIPOLE_BETA * dipole[6]) ** 2:
+            total += dot(dipole, offset) / (square * np.sqrt(square))
             continue
         right = surface.right[node]
         if right > 0:
@@ -230,7 +238,10 @@ def winding_number(surface, point, stack):
 
 @leaf_kernel
 def closest_weights(table, s, point, stack):
-    """The triangle with the point of surface s closest to one, and the weights of its second and third corner there."""
+    """Find the point of surface s closest to a point.
+
+    Returns the triangle, and the barycentric weights of its second and third corner there.
+    """
     surface = own_view(table, s)
     _, f, closest = closest_on_surface(surface, point, np.inf, 0.0, stack)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
@@ -246,7 +257,7 @@ def closest_weights(table, s, point, stack):
 
 @leaf_kernel
 def velocity_at(table, s, point, velocity, stack):
-    """Velocity of surface s at its point closest to one, between those of the corners (v, 3) of its triangle."""
+    """Interpolate vertex velocities (v, 3) [m/s] at the point of surface s closest to a point."""
     f, second, third = closest_weights(table, s, point, stack)
     a, b, c = triangle_corners(velocity, own_view(table, s).triangles[f])
     return add(add(scaled(1.0 - second - third, a), scaled(second, b)), scaled(third, c))
@@ -254,7 +265,10 @@ def velocity_at(table, s, point, velocity, stack):
 
 @kernel
 def surface_velocities(table, s, points, velocity):
-    """(m, 3) velocities of surface s where it is closest to points (m, 3), from those of its vertices (v, 3); its own axes."""
+    """Interpolate vertex velocities (v, 3) [m/s] at the points of surface s closest to points (m, 3) [m]. Returns (m, 3) [m/s].
+
+    Points and velocities are in the frame of the surface.
+    """
     stack = np.empty(64, np.int64)
     out = np.empty((len(points), 3))
     for i in range(len(points)):
@@ -264,7 +278,10 @@ def surface_velocities(table, s, points, velocity):
 
 @kernel
 def surface_weights(table, s, points):
-    """Vertices (m, 3) of surface s, and their weights (m, 3) where it is closest to points (m, 3), in its own axes."""
+    """Find the points of surface s closest to points (m, 3) [m], in the frame of the surface.
+
+    Returns the vertices (m, 3) of the triangles, and their barycentric weights (m, 3).
+    """
     stack = np.empty(64, np.int64)
     corners, weights = np.empty((len(points), 3), np.int64), np.empty((len(points), 3))
     for i in range(len(points)):
@@ -276,9 +293,9 @@ def surface_weights(table, s, points):
 
 @leaf_kernel
 def is_inside(surface, point, stack):
-    """Whether a closed surface contains a point: its winding number there is over a half."""
+    """Return True if a closed surface contains a point: its winding number there exceeds INSIDE_WINDING."""
     x, y, z = point
     box = surface.boxes[0]
     if not (box[0] <= x <= box[3] and box[1] <= y <= box[4] and box[2] <= z <= box[5]):
         return False
-    return winding_number(surface, point, stack) > INSIDE
+    return winding_number(surface, point, stack) > INSIDE_WINDING

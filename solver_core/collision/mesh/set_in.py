@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solids that touch or hardly overlap, told by their surfaces set in: where edges, vertices or faces coincide.
+"""Inset surfaces: contacts of solids that touch or barely overlap at coincident features.
 
-Surfaces that coincide cross along curves that rounding tears, or that enclose nothing, or nowhere. As between hulls
-(`polyhedra/several_axes.py`) the normal is that of rounded edges: faces are set in by a margin, half of it in each solid, and
-features that were on each other have one closest direction, the middle of the wedge, that of a mirror image too. The contacts
-are those of the surfaces set in, with points and gaps of the surfaces as they are.
+Coincident surfaces intersect along curves that rounding breaks or that enclose no area, or do not intersect at all. As for
+hulls (`polyhedra/several_axes.py`) the normal is that of rounded edges. Each surface moves inward by half a margin, so
+coincident features have one closest direction, the center of the wedge of normals, which is invariant under reflection. The
+contacts are those of the inset surfaces, with points and gaps corrected to the original surfaces.
 
-A vertex is moved by the o with the least sum of w (n . o + 1)^2 over the normals n of the triangles around it, weighted by
-their angles w: each face of an edge or a corner is set in by the same, and how faces are cut into triangles does not count.
+A vertex moves by the offset o that minimizes the sum of w (n . o + 1)^2 over the normals n of its triangles, weighted by their
+angles w. So all faces at an edge or a corner move by the same distance, independently of the triangulation.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ import numpy as np
 from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import arctangent
 from ...linalg.vec3 import cross, divided, dot, norm, norm2, scaled, sub, vec
-from ..polyhedra.several_axes import AXIS_MARGIN, DEEPEST
+from ..polyhedra.several_axes import AXIS_MARGIN, MAX_DEPTH_RATIO
 from .queries import own_view
 
-__all__ = ["LARGER", "LARGEST_MARGIN", "set_in"]
+__all__ = ["MARGIN_GROWTH", "MAX_MARGIN_RATIO", "inset_vertices"]
 
-# Of the smaller body's size: the largest margin; and by how many times a margin grows while surfaces still cross.
-LARGEST_MARGIN = AXIS_MARGIN + 2.0 * DEEPEST
-LARGER = 14.0
-# Of all the weights around a vertex: what keeps the direction of a flat part from being any.
-FLAT_STIFFNESS = 1e-4
-# Of the shortest edge at a vertex, and of half the thickness behind it: no farther may it be moved.
-SHORT = 0.25
+# Relative to the size of the smaller body: the largest margin.
+MAX_MARGIN_RATIO = AXIS_MARGIN + 2.0 * MAX_DEPTH_RATIO
+# Factor by which the margin grows while the inset surfaces still intersect.
+MARGIN_GROWTH = 14.0
+# Relative to the sum of the weights of a vertex: makes the offset unique on a flat patch.
+REGULARIZATION = 1e-4
+# Relative to the shortest edge of a vertex and to half the thickness of the solid behind it: the largest offset.
+MAX_INSET_FRACTION = 0.25
 
 
 @leaf_kernel
-def mark(view, near, marked):
-    """Marks the corners of triangles (k,) with 2, and with 1 all others of the triangles around these corners."""
-    for f in near:
+def mark_vertices(view, seeds, marked):
+    """Mark the corners of triangles (k,) with 2, and the other vertices of all triangles at these corners with 1."""
+    for f in seeds:
         for k in range(3):
             marked[view.triangles[f, k]] = 2
     for f in range(len(view.triangles)):
@@ -45,7 +46,7 @@ def mark(view, near, marked):
 
 @kernel_part
 def add_around(view, marked, sums):
-    """Adds to sums (v, 10) of marked vertices what the triangles around them have: w n n^T, six numbers, w n and w."""
+    """Add the normal equations of the triangles at each marked vertex to sums (v, 10): w n n^T (six entries), w n, and w."""
     for f in range(len(view.triangles)):
         n = vec(view.normals, f)
         for corner in range(3):
@@ -71,54 +72,58 @@ def add_around(view, marked, sums):
 
 
 @leaf_kernel
-def inwards(row):
-    """The way of a vertex that sets the faces around it in by one, of its sums."""
-    stiff = FLAT_STIFFNESS * row[9]
-    x = row[0] + stiff, row[1], row[2]
-    y = row[1], row[3] + stiff, row[4]
-    z = row[2], row[4], row[5] + stiff
+def inset_direction(row):
+    """Return the offset of a vertex that moves its faces inward by one unit. row: (10,) sums of the vertex."""
+    regularization = REGULARIZATION * row[9]
+    x = row[0] + regularization, row[1], row[2]
+    y = row[1], row[3] + regularization, row[4]
+    z = row[2], row[4], row[5] + regularization
     yz, zx, xy = cross(y, z), cross(z, x), cross(x, y)
     volume = dot(x, yz)
     m = row[6], row[7], row[8]
-    # the inverse of a symmetric matrix has these three as its rows
-    way = dot(yz, m), dot(zx, m), dot(xy, m)
-    return divided(way, -volume)
+    # The rows of the adjugate of a symmetric matrix.
+    offset = dot(yz, m), dot(zx, m), dot(xy, m)
+    return divided(offset, -volume)
 
 
 @kernel_part
-def may_move(view, v, square):
-    """Whether a vertex may be moved by a distance, whose square is given, without the surface meeting itself."""
-    if square > (SHORT * view.depth[v]) ** 2 and view.depth[v] > 0.0:
+def may_inset(view, v, square):
+    """Return True if a vertex may move by a distance without self-intersection. square: squared distance [m^2]."""
+    if square > (MAX_INSET_FRACTION * view.depth[v]) ** 2 and view.depth[v] > 0.0:
         return False
     point = vec(view.vertices, v)
     shortest = np.inf
     for slot in range(view.ring_start[v], view.ring_start[v + 1]):
         shortest = min(shortest, norm2(sub(vec(view.vertices, view.ring[slot]), point)))
-    return square <= SHORT * SHORT * shortest
+    return square <= MAX_INSET_FRACTION * MAX_INSET_FRACTION * shortest
 
 
 @leaf_kernel
-def write_set_in(table, s, near, distance, marked, sums, out):
-    """Writes the vertices that are set in into out (v, 3), in the surface's axes: whether they all may be."""
+def write_inset(table, s, seeds, distance, marked, sums, out):
+    """Write the inset vertices of surface s to out (v, 3) [m], in its own frame, and return True if all of them may move that
+    far.
+    """
     view = own_view(table, s)
-    mark(view, near, marked)
+    mark_vertices(view, seeds, marked)
     add_around(view, marked, sums)
     allowed = True
     for v in range(len(view.vertices)):
-        way = scaled(0.0, vec(view.vertices, v))
+        offset = scaled(0.0, vec(view.vertices, v))
         if marked[v] > 0 and sums[v, 9] > 0.0:
-            way = scaled(distance, inwards(sums[v]))
-            allowed = allowed and may_move(view, v, norm2(way))
+            offset = scaled(distance, inset_direction(sums[v]))
+            allowed = allowed and may_inset(view, v, norm2(offset))
         for k in range(3):
-            out[v, k] = view.vertices[v, k] + way[k]
+            out[v, k] = view.vertices[v, k] + offset[k]
     return allowed
 
 
 @inner_kernel
-def set_in(table, s, near, distance):
-    """Whether surface s can be set in around its triangles `near` (k,) by a distance in m, and its vertices (v, 3) then, in its
-    own axes."""
+def inset_vertices(table, s, seeds, distance):
+    """Move the vertices of surface s near the triangles `seeds` (k,) inward by a distance [m].
+
+    Returns True if all of them may move that far, and the vertices (v, 3) [m] in the frame of the surface.
+    """
     count = table.first_vertex[s + 1] - table.first_vertex[s]
     out = np.empty((count, 3))
     marked, sums = np.zeros(count, np.int64), np.zeros((count, 10))
-    return write_set_in(table, s, near, distance, marked, sums, out), out
+    return write_inset(table, s, seeds, distance, marked, sums, out), out

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which triangles that a walk found near each other may have contacts where the surfaces are now.
+"""Reuse of a cached traversal: which of its triangle pairs may have contacts at the current pose.
 
-Heights over a plane are linear: where a corner has moved by u, its height over a plane with the normal n has changed by n . u.
-What slides along a surface, as a bolt does in its nut, keeps its heights however far it goes.
+Heights over a plane are linear. If a corner has moved by u, its height over a plane with normal n has changed by n . u. So a
+body that slides along a surface, such as a bolt in its nut, keeps its heights however far it slides.
 """
 
 from __future__ import annotations
@@ -12,95 +12,103 @@ import numpy as np
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, leaf_kernel
 from ...linalg.vec3 import add, distance2, dot, norm2, rotated, rotated_back, set_vec, sub, vec
 from .mesh_pair import pair_of
-from .near_triangles import are_farther, put_bounds
+from .near_triangles import bounds_apart, write_triangle_bounds
 from .queries import triangle_corners
 
-__all__ = ["covers", "still_near"]
+__all__ = ["cache_covers", "filtered_pairs"]
 
 
 @inlined_kernel
-def way_since(meeting, walk, point):
-    """How a point of the second surface has moved in the axes of the first since a walk."""
-    now, before = add(rotated(meeting.turn, point), meeting.shift), add(rotated(walk.turn, point), walk.shift)
+def displacement_since(query, walk, point):
+    """Return the displacement of a point of the second surface since a walk [m], in the frame of the first."""
+    now, before = add(rotated(query.turn, point), query.shift), add(rotated(walk.turn, point), walk.shift)
     return sub(now, before)
 
 
 @inlined_kernel
-def way_in_second(meeting, walk, point):
-    """How a point of the first surface has moved in the axes of the second since a walk."""
-    now, before = rotated_back(meeting.turn, sub(point, meeting.shift)), rotated_back(walk.turn, sub(point, walk.shift))
+def displacement_in_second(query, walk, point):
+    """Return the displacement of a point of the first surface since a walk [m], in the frame of the second."""
+    now, before = rotated_back(query.turn, sub(point, query.shift)), rotated_back(walk.turn, sub(point, walk.shift))
     return sub(now, before)
 
 
 @leaf_kernel
-def covers(table, meeting, walk):
-    """Whether all triangles whose boxes are within the limit were within the reach of a walk."""
-    if meeting.limit > walk.reach:
+def cache_covers(table, query, walk):
+    """Return True if the pairs of a `Walk` include all pairs of triangles whose boxes are within the limit of the query."""
+    if query.limit > walk.reach:
         return False
-    first, squared = table.first_vertex[meeting.second], 0.0
-    for v in range(len(meeting.vertices)):
+    first, squared = table.first_vertex[query.second], 0.0
+    for v in range(len(query.vertices_second)):
         before = add(rotated(walk.turn, vec(table.vertices, first + v)), walk.shift)
-        squared = max(squared, distance2(vec(meeting.vertices, v), before))
-    # the noise is for rounding
-    return meeting.limit + np.sqrt(squared) + (meeting.noise if squared > 0.0 else 0.0) <= walk.reach
+        squared = max(squared, distance2(vec(query.vertices_second, v), before))
+    # The noise covers rounding.
+    return query.limit + np.sqrt(squared) + (query.noise if squared > 0.0 else 0.0) <= walk.reach
 
 
 @leaf_kernel
-def put_ways(meeting, walk, vertices, of_first, ways):
-    """Writes how the vertices (v, 3) of a surface, in its own axes, have moved in the other one's axes since a walk into ways
-    (v, 3): the farthest."""
-    most = 0.0
+def write_displacements(query, walk, vertices, of_first, displacements):
+    """Write the displacements of vertices (v, 3) since a walk, and return the largest length [m].
+
+    vertices: of one surface, in its own frame [m]. of_first: True for the first surface.
+    displacements: (v, 3) output, in the frame of the other surface [m].
+    """
+    farthest = 0.0
     for v in range(len(vertices)):
         point = vec(vertices, v)
-        way = way_in_second(meeting, walk, point) if of_first else way_since(meeting, walk, point)
-        set_vec(ways, v, way)
-        most = max(most, norm2(way))
-    return np.sqrt(most)
+        displacement = displacement_in_second(query, walk, point) if of_first else displacement_since(query, walk, point)
+        set_vec(displacements, v, displacement)
+        farthest = max(farthest, norm2(displacement))
+    return np.sqrt(farthest)
 
 
 @inlined_kernel
-def farthest_along(normal, ways, triangle):
-    """How far the corners of a triangle have moved along a unit vector, either way, at most."""
-    p, q, r = triangle_corners(ways, triangle)
+def max_displacement_along(normal, displacements, triangle):
+    """Return the largest absolute displacement of the corners of a triangle along a unit vector [m]."""
+    p, q, r = triangle_corners(displacements, triangle)
     return max(abs(dot(normal, p)), abs(dot(normal, q)), abs(dot(normal, r)))
 
 
 @leaf_kernel
-def fill_still_near(table, meeting, walk, limit, ways, other_ways, boxes, out):
-    """Writes the rows of `still_near` into out (k, 2), and returns how many there are. ways, other_ways: (v, 3) of the two
-    surfaces, boxes: (2, 6), for work."""
-    pair = pair_of(table, meeting)
+def write_filtered_pairs(table, query, walk, limit, displacements, other_displacements, boxes, out):
+    """Write the pairs of `filtered_pairs` to out (k, 2), and return their number.
+
+    displacements, other_displacements: (u, 3) and (v, 3) work arrays of the two surfaces. boxes: (2, 6) work array.
+    """
+    pair = pair_of(table, query)
     a, b = pair.first, pair.second
-    most, sift = 0.0, limit < np.inf
+    farthest, sift = 0.0, limit < np.inf
     if sift:
-        most = put_ways(meeting, walk, a.vertices, TRUE, ways)
-        most = max(most, put_ways(meeting, walk, b.vertices, FALSE, other_ways))
+        farthest = write_displacements(query, walk, a.vertices, TRUE, displacements)
+        farthest = max(farthest, write_displacements(query, walk, b.vertices, FALSE, other_displacements))
     box, other, count = boxes[0], boxes[1], 0
     for row in range(len(walk.rows)):
-        # most rows are left out by this alone, without a look at where their triangles are
-        if walk.clear[row] - most > limit:
+        # This test rejects most rows and does not read the triangles.
+        if walk.clear[row] - farthest > limit:
             continue
         f, g = walk.rows[row, 0], walk.rows[row, 1]
         if sift:
-            over_f = farthest_along(vec(a.normals, f), other_ways, b.triangles[g])
-            over_g = farthest_along(vec(b.normals, g), ways, a.triangles[f])
+            over_f = max_displacement_along(vec(a.normals, f), other_displacements, b.triangles[g])
+            over_g = max_displacement_along(vec(b.normals, g), displacements, a.triangles[f])
             if walk.clear[row] - max(over_f, over_g) > limit:
                 continue
-        put_bounds(a.vertices, a.triangles[f], box)
-        put_bounds(meeting.vertices, b.triangles[g], other)
-        if not are_farther(box, other, meeting.limit):
+        write_triangle_bounds(a.vertices, a.triangles[f], box)
+        write_triangle_bounds(query.vertices_second, b.triangles[g], other)
+        if not bounds_apart(box, other, query.limit):
             out[count, 0], out[count, 1] = f, g
             count += 1
     return count
 
 
 @inner_kernel
-def still_near(table, meeting, walk, limit):
-    """Rows (k, 2) of triangles, in the order of a walk that `covers` a meeting, whose boxes come within its limit, without
-    those that surely have no contact up to a limit in m: none is left out for inf."""
-    ways, other_ways = np.empty((len(meeting.own), 3)), np.empty((len(meeting.vertices), 3))
+def filtered_pairs(table, query, walk, limit):
+    """Return the pairs (k, 2) of a `Walk` whose boxes are within the limit of the query, in the order of the walk.
+
+    limit: pairs that provably have no contact up to this gap are left out [m]; inf leaves out none. The walk must cover the
+        query.
+    """
+    displacements, other_displacements = np.empty((len(query.vertices_first), 3)), np.empty((len(query.vertices_second), 3))
     out = np.empty((len(walk.rows), 2), np.int64)
-    # to look at few pairs is quicker than at where all vertices have moved to
-    if len(walk.rows) < len(ways) + len(other_ways):
+    # For few pairs it is faster to test the boxes than to compute the displacements of all vertices.
+    if len(walk.rows) < len(displacements) + len(other_displacements):
         limit = np.inf
-    return out[: fill_still_near(table, meeting, walk, limit, ways, other_ways, np.empty((2, 6)), out)]
+    return out[: write_filtered_pairs(table, query, walk, limit, displacements, other_displacements, np.empty((2, 6)), out)]

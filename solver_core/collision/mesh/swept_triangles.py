@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Triangles of meshes that may meet something in a step, and the two colliders that stand for a pair of them.
+"""Pairs of triangles that may collide during a step, and the two scratch colliders that represent them.
 
-A triangle is a flat hull, so all that is known of two convex colliders in motion holds for it as well. It takes one of two
-slots, rows behind the colliders of a scene, for the time that it is looked at.
+A triangle is a flat convex hull, so all kernels for two moving convex colliders apply to it. While a pair of triangles is
+tested, it occupies two additional rows behind the colliders of the scene.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from ...geometry.surface_depth import triangle_depths
 from ...geometry.surface_table import LEAF, SurfaceTable
 from ...linalg.vec3 import cross, distance2, divided, dot, negative, norm, set_vec, sub, vec
 from ..half_space import HalfSpace, height_of_box, plane_of
-from .queries import extent
+from .queries import box_extent
 
-__all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "put_triangle", "swept_triangles", "take_scratch", "with_scratch"]
+__all__ = ["SCRATCH", "Sweep", "Triangles", "all_triangles", "bind_scratch", "load_triangle", "swept_triangles", "with_scratch"]
 
 SCRATCH = 2
 Vector = tuple[float, float, float]
 NONE_YET = np.int64(0)
-# Numbers on the stack as a walk of two trees begins.
+# Length of the stack at the start of a traversal: the two roots.
 ROOTS = np.int64(2)
 
 
 class Triangles(NamedTuple):
-    """The triangles of all surfaces, numbered through.
+    """The triangles of all surfaces.
 
-    corners: (t, 3) rows of vertices (v, 3) m and of drift (v, 3) m/s, how fast these move within their bodies, or (0, 3) where
-    nothing deforms. normals: (t, 3) unit, or zero. thickness: (t,) m of the solid behind a triangle, infinite for a sheet.
-    thinnest: (n,) the least thickness of the triangles of each node of the trees.
+    corners: (t, 3) rows of `vertices`. vertices: (v, 3) [m].
+    drift: (v, 3) velocity of the vertices within their bodies [m/s], or (0, 3) without deformation.
+    normals: (t, 3) unit vectors, or zero. thickness: (t,) of the solid behind a triangle [m], inf for a sheet.
+    thinnest: (n,) smallest thickness of the triangles of each node [m].
     """
 
     corners: NDArray[np.int64]
@@ -47,31 +48,36 @@ class Triangles(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A mesh, and another collider that moves and turns against it for a while; vectors are in the mesh's axes.
+    """The relative motion of a mesh and another collider during a step. Vectors are in the frame of the mesh at the start.
 
-    mesh, other: their numbers. turn (3, 3), shift (3,): from the other's axes to the mesh's. way: (3,) m, of the other's centre
-    of mass against the mesh's. grown: m, how near they are looked for beside it. spin, other_spin: (3,) rad, by which each
-    turns about its centre of mass, at centre, other_centre (3,) m. bent: m, by which turning at most bends the ways of points.
-    thick: m, a thickness with which triangles cannot pass each other. other_thickness: m, of a collider that is no mesh.
+    mesh, other: indices of the colliders.
+    turn, shift: (3, 3) rotation and (3,) translation [m] from the frame of the other collider to that of the mesh.
+    displacement: (3,) of the other body's center of mass relative to that of the mesh [m].
+    search_margin: distance within which triangles are reported [m].
+    rotation_vector, other_rotation_vector: (3,) rotation of each body about its center of mass [rad].
+    centre, other_centre: (3,) centers of mass [m].
+    max_arc_deviation: bound of the deviation of points from straight lines by rotation [m].
+    safe_thickness: triangles this thick cannot pass through each other in the step [m].
+    other_thickness: thickness of the other collider if it is not a mesh [m].
     """
 
     mesh: int
     other: int
     turn: NDArray[np.float64]
     shift: NDArray[np.float64]
-    way: Vector
-    grown: float
-    spin: Vector
-    other_spin: Vector
+    displacement: Vector
+    search_margin: float
+    rotation_vector: Vector
+    other_rotation_vector: Vector
     centre: Vector
     other_centre: Vector
-    bent: float
-    thick: float
+    max_arc_deviation: float
+    safe_thickness: float
     other_thickness: float
 
 
 class SweepWork(NamedTuple):
-    """Work arrays: pairs of nodes, and bounds (6,) of a triangle or a node of either."""
+    """Work arrays: pairs of nodes, and the bounds (6,) of a triangle or a node of either collider."""
 
     stack: NDArray[np.int64]
     own: NDArray[np.float64]
@@ -79,7 +85,7 @@ class SweepWork(NamedTuple):
 
 
 def all_triangles(table: SurfaceTable) -> Triangles:
-    """The triangles of a table; vertices and normals are the table's own."""
+    """Return the `Triangles` of a table. Vertices and normals are views of the table."""
     counts = np.diff(table.first_triangle)
     corners = table.triangles + np.repeat(table.first_vertex[:-1], counts)[:, None]
     thickness = np.concatenate([triangle_depths(table, s) for s in range(len(counts))])
@@ -91,7 +97,11 @@ def all_triangles(table: SurfaceTable) -> Triangles:
 
 
 def with_scratch(shapes: ShapeTable) -> ShapeTable:
-    """The table with `SCRATCH` colliders more, each a triangle; it shares what is per body, and no longer follows the rest."""
+    """Return a shape table with SCRATCH additional colliders, each a triangle.
+
+    It shares the arrays per body with the given table. The other arrays are copies, so later changes of the given table do not
+    reach it.
+    """
     hull = convex_hull(np.eye(3))
     more = np.arange(SCRATCH)
     corners, faces, loops, edges = len(hull.vertices), hull.face_count, len(hull.face_vertices), len(hull.edges)
@@ -122,8 +132,8 @@ def with_scratch(shapes: ShapeTable) -> ShapeTable:
 
 
 @leaf_kernel
-def take_scratch(shapes, slot, mesh):
-    """Gives a slot the body, the place in it and the margin of a mesh."""
+def bind_scratch(shapes, slot, mesh):
+    """Give a scratch collider the body, the pose in the body, and the margin of a mesh."""
     shapes.body[slot] = shapes.body[mesh]
     shapes.placed[slot] = shapes.placed[mesh]
     shapes.margin[slot] = shapes.margin[mesh]
@@ -134,8 +144,8 @@ def take_scratch(shapes, slot, mesh):
 
 
 @kernel_part
-def put_triangle(shapes, triangles, slot, f, time):
-    """Puts triangle f into a slot, where it is after some time in s."""
+def load_triangle(shapes, triangles, slot, f, time):
+    """Write triangle f to a scratch collider, as deformation places it after a time [s]."""
     vertex, face = shapes.first_vertex[slot], shapes.first_face[slot]
     drifts = len(triangles.drift) > 0
     for i in range(3):
@@ -162,10 +172,11 @@ def put_triangle(shapes, triangles, slot, f, time):
 
 
 @leaf_kernel
-def sweeps_past(box, other, turn, shift, way, grown):
-    """Whether a box (6,) surely stays farther than `grown` from another one that moves along a straight way (3,).
+def swept_boxes_miss(box, other, turn, shift, displacement, grown):
+    """Return True if a box surely stays farther than `grown` [m] from another box that moves along a straight line.
 
-    other: (6,) the one that moves, in its own axes, from which turn (3, 3) and shift (3,) lead to those of the first.
+    box: (6,) [m]. other: (6,) the moving box in its own frame [m]. turn, shift: (3, 3) and (3,) [m], from that frame to the
+        frame of the first. displacement: (3,) of the moving box [m].
     """
     enter, leave = 0.0, 1.0
     for i in range(3):
@@ -174,44 +185,52 @@ def sweeps_past(box, other, turn, shift, way, grown):
         for k in range(3):
             middle += 0.5 * turn[i, k] * (other[k] + other[3 + k])
             half += 0.5 * abs(turn[i, k]) * (other[3 + k] - other[k])
-        # along one axis, which most pairs of boxes are apart along, before there is a division
-        if middle + max(way[i], 0.0) < -half or middle + min(way[i], 0.0) > half:
+        # Most boxes are separated along this one axis, so test it before the divisions.
+        if middle + max(displacement[i], 0.0) < -half or middle + min(displacement[i], 0.0) > half:
             return True
-        if way[i] == 0.0:
+        if displacement[i] == 0.0:
             continue
-        one, two = (-half - middle) / way[i], (half - middle) / way[i]
+        one, two = (-half - middle) / displacement[i], (half - middle) / displacement[i]
         enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
     return enter > leave
 
 
 @leaf_kernel
-def put_box(vertices, triangle, box):
-    """The bounds of a triangle, into box (6,)."""
+def write_bounds(vertices, triangle, box):
+    """Write the bounds of a triangle to box (6,)."""
     for k in range(3):
         p, q, r = vertices[triangle[0], k], vertices[triangle[1], k], vertices[triangle[2], k]
         box[k], box[3 + k] = min(p, q, r), max(p, q, r)
 
 
 @leaf_kernel
-def is_passed(box, other, plane, sweep):
-    """Whether a box (6,) of the mesh stays farther than `grown` from one of the other collider, or from that half-space."""
+def box_is_missed(box, other, plane, sweep):
+    """Return True if a box (6,) of the mesh surely stays farther than the search margin from the other box or the half-space.
+
+    other: (6,) in the frame of the other collider [m]. plane: its `is_a` is True if the other collider is a half-space.
+    """
     if plane.is_a:
-        return height_of_box(plane, box) > sweep.grown
-    return sweeps_past(box, other, sweep.turn, sweep.shift, sweep.way, sweep.grown)
+        return height_of_box(plane, box) > sweep.search_margin
+    return swept_boxes_miss(box, other, sweep.turn, sweep.shift, sweep.displacement, sweep.search_margin)
 
 
 @leaf_kernel
-def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
-    """Goes on with the walk of `swept_triangles` from the pairs of nodes on the stack, so many numbers deep, and writes into
-    rows (., 2) from a count on, until there may be no room for those of two leaves: (size of the stack, count)."""
+def traverse_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
+    """Continue the traversal of `swept_triangles` from the pairs of nodes on the stack.
+
+    size: length of the stack. rows: (m, 2) output, filled from row `count` on. It stops if `rows` may be too small for two more
+        leaves.
+
+    Returns the new length of the stack and the new count.
+    """
     mesh, other, stack, own, others = sweep.mesh, sweep.other, work.stack, work.own, work.others
     s, t = shapes.surface[mesh], shapes.surface[other]
     node_a, node_b = surfaces.first_node[s], 0
     triangle_a, triangle_b = surfaces.first_triangle[s], 0
     is_mesh = shapes.kind[other] == MESH
     normal, offset, _ = plane_of(sweep.turn, sweep.shift, FALSE)
-    # as high as the half-space gets on its way
-    plane = HalfSpace(normal, offset + max(0.0, dot(normal, sweep.way)), shapes.kind[other] == PLANE)
+    # The highest position of the half-space during the step.
+    plane = HalfSpace(normal, offset + max(0.0, dot(normal, sweep.displacement)), shapes.kind[other] == PLANE)
     if is_mesh:
         node_b, triangle_b = surfaces.first_node[t], surfaces.first_triangle[t]
     else:
@@ -219,37 +238,37 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
             others[k], others[3 + k] = shapes.lower[other, k], shapes.upper[other, k]
     while size > 0 and count + LEAF * LEAF <= len(rows):
         size -= 2
-        node, beside = stack[size], stack[size + 1]
+        node, other_node = stack[size], stack[size + 1]
         box = surfaces.boxes[node_a + node]
-        second = surfaces.boxes[node_b + beside] if is_mesh else others
-        thin = triangles.thinnest[node_b + beside] if is_mesh else sweep.other_thickness
-        if min(thin, triangles.thinnest[node_a + node]) >= sweep.thick or is_passed(box, second, plane, sweep):
+        second = surfaces.boxes[node_b + other_node] if is_mesh else others
+        thin = triangles.thinnest[node_b + other_node] if is_mesh else sweep.other_thickness
+        if min(thin, triangles.thinnest[node_a + node]) >= sweep.safe_thickness or box_is_missed(box, second, plane, sweep):
             continue
         right = surfaces.right[node_a + node]
-        other_right = surfaces.right[node_b + beside] if is_mesh else 0
-        if right > 0 and (other_right == 0 or extent(box) >= extent(second)):
-            stack[size], stack[size + 1] = right, beside
-            stack[size + 2], stack[size + 3] = node + 1, beside
+        other_right = surfaces.right[node_b + other_node] if is_mesh else 0
+        if right > 0 and (other_right == 0 or box_extent(box) >= box_extent(second)):
+            stack[size], stack[size + 1] = right, other_node
+            stack[size + 2], stack[size + 3] = node + 1, other_node
             size += 4
             continue
         if other_right > 0:
             stack[size], stack[size + 1] = node, other_right
-            stack[size + 2], stack[size + 3] = node, beside + 1
+            stack[size + 2], stack[size + 3] = node, other_node + 1
             size += 4
             continue
-        first = surfaces.node_begin[node_b + beside] if is_mesh else 0
-        last = surfaces.node_end[node_b + beside] if is_mesh else 1
+        first = surfaces.node_begin[node_b + other_node] if is_mesh else 0
+        last = surfaces.node_end[node_b + other_node] if is_mesh else 1
         for place in range(surfaces.node_begin[node_a + node], surfaces.node_end[node_a + node]):
             f = triangle_a + surfaces.order[triangle_a + place]
-            put_box(triangles.vertices, triangles.corners[f], own)
-            if is_passed(own, second, plane, sweep):
+            write_bounds(triangles.vertices, triangles.corners[f], own)
+            if box_is_missed(own, second, plane, sweep):
                 continue
             for slot in range(first, last):
                 g = -1
                 if is_mesh:
                     g = triangle_b + surfaces.order[triangle_b + slot]
-                    put_box(triangles.vertices, triangles.corners[g], others)
-                    if is_passed(own, others, plane, sweep):
+                    write_bounds(triangles.vertices, triangles.corners[g], others)
+                    if box_is_missed(own, others, plane, sweep):
                         continue
                 rows[count, 0], rows[count, 1] = f, g
                 count += 1
@@ -258,15 +277,18 @@ def walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count):
 
 @kernel
 def swept_triangles(shapes, surfaces, triangles, sweep):
-    """(k, 2) the triangles of a mesh, and those of the other collider if it is a mesh, else -1, that may come nearer than
-    `grown` to each other while the other collider moves along a straight way, a `Sweep`, but those that are too thick."""
+    """Return the pairs (k, 2) of triangles that may come within the search margin of each other during a `Sweep`.
+
+    The second entry is -1 if the other collider is not a mesh. Pairs that are too thick to pass through each other are left
+    out.
+    """
     rows = np.empty((64, 2), np.int64)
     work = SweepWork(np.empty(512, np.int64), np.empty(6), np.empty(6))
     work.stack[0], work.stack[1] = 0, 0
-    size, count = walk_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
+    size, count = traverse_swept(shapes, surfaces, triangles, sweep, work, ROOTS, rows, NONE_YET)
     while size > 0:
         larger = np.empty((4 * len(rows), 2), np.int64)
         larger[:count] = rows[:count]
         rows = larger
-        size, count = walk_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
+        size, count = traverse_swept(shapes, surfaces, triangles, sweep, work, size, rows, count)
     return rows[:count]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a walk of two trees found, kept for the poses that the two surfaces take within a step.
+"""Cache of the triangle pairs found by simultaneous traversals of two trees ("walks"), for the other poses of the same step.
 
-A step looks for contacts several times: where it begins, once more for each part that it is cut into, and where each motion
-that is tried ends. Boxes within the limit at one of these poses are within the limit and the way between the two at another, so
-one walk serves them all, as far as it reached (`still_near.covers`). Pairs stay in the walk's order, so contacts are those of a
-walk of their own, to the last bit.
+A step queries contacts several times: at its start, after each cut, and at the end of each trial motion. Boxes within the limit
+at one pose are, at another pose, within the limit plus the displacement between the poses. So one traversal serves all poses
+that it covers (`still_near.cache_covers`). Pairs keep the order of the traversal, so the contacts are bitwise those of a new
+traversal.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# What is kept of a walk, for each triangle of the two surfaces: where far more come near, a walk for each pose is quicker.
+# Most pairs that are cached, per triangle of the two surfaces. With more pairs, a new traversal for each pose is faster.
 PAIRS_A_TRIANGLE = 32
 
 
 class Walk(NamedTuple):
-    """A walk of two surfaces.
+    """The triangle pairs of one traversal of two surfaces.
 
-    turn (3, 3), shift (3,): from the second's axes to the first's, where it was. reach: m, its limit. rows (k, 2): triangles
-    whose boxes came so near, in the order of the walk. clear (k,): m, up to which limit the two have no contact there
-    (`clearance`).
+    turn, shift: (3, 3) rotation and (3,) translation [m] from the frame of the second surface to that of the first, at the
+        traversal.
+    reach: limit of the traversal [m].
+    rows: (k, 2) triangles whose boxes were within the limit, in the order of the traversal.
+    clear: (k,) limit up to which each pair had no contact at that pose [m] (`clearance`).
     """
 
     turn: Floats
@@ -55,9 +57,10 @@ class Walk(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """Walks of pairs of colliders (p, 2): turn (p, 3, 3), shift (p, 3), reach (p,); rows (k, 2) and clear (k,) of the i-th are
-    those from start[i] to start[i + 1]. lasting: (n,) bodies whose surfaces never deform, of which walks are kept. used: (1,)
-    how many pairs there are.
+    """The walks of p pairs of colliders. They are concatenated, and walk i has the rows start[i] to start[i + 1].
+
+    lasting: (n,) bodies that never deform, whose walks are kept. colliders: (p, 2). start: (p + 1,).
+    turn: (p, 3, 3). shift: (p, 3) [m]. reach: (p,) [m]. rows: (k, 2). clear: (k,) [m]. used: (1,) number of pairs.
     """
 
     lasting: NDArray[np.bool_]
@@ -73,25 +76,25 @@ class Walks(NamedTuple):
 
 @dataclass
 class KeptWalks:
-    """The walks of the last look at a scene's contacts, for those that follow; None of a scene without meshes."""
+    """The walks of the last detection, for the next ones. walks: None for a scene without meshes."""
 
     walks: Walks | None
 
 
 def no_walks(lasting: NDArray[np.bool_]) -> Walks:
-    """None of bodies of which some last (n,)."""
+    """Return `Walks` of no pairs. lasting: (n,) bodies that never deform."""
     none = np.zeros((0, 2), np.int64)
     poses = np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros(0)
     return Walks(lasting, none, np.zeros(1, np.int64), *poses, none, np.zeros(0), np.zeros(1, np.int64))
 
 
 def kept_walks(shapes: ShapeTable, lasting: NDArray[np.bool_]) -> KeptWalks:
-    """None yet, of a scene's bodies, of which some last (n,)."""
+    """Return a `KeptWalks` without walks. lasting: (n,) bodies that never deform."""
     return KeptWalks(None if shapes.surfaces is None else no_walks(lasting))
 
 
 def joined_walks(parts: list[Walks]) -> Walks:
-    """Walks of several runs of pairs in one."""
+    """Concatenate the walks of several threads."""
     ends = np.cumsum([0, *(len(one.rows) for one in parts)])
     starts = [one.start[:-1] + before for one, before in zip(parts, ends, strict=False)]
     return Walks(
@@ -109,13 +112,13 @@ def joined_walks(parts: list[Walks]) -> Walks:
 
 @inner_kernel
 def no_walk():
-    """One that reaches nowhere."""
+    """Return a `Walk` that covers no query."""
     return Walk(np.zeros((3, 3)), np.zeros(3), -np.inf, np.empty((0, 2), np.int64), np.empty(0))
 
 
 @inner_kernel
 def walk_of(walks, a, b):
-    """The walk of two colliders, `no_walk` where there is none."""
+    """Return the cached walk of colliders a and b, or `no_walk`."""
     for i in range(walks.used[0]):
         if walks.colliders[i, 0] == a and walks.colliders[i, 1] == b:
             first, last = walks.start[i], walks.start[i + 1]
@@ -125,7 +128,7 @@ def walk_of(walks, a, b):
 
 @inner_kernel
 def room_for_walks(lasting, pairs):
-    """`Walks`, none yet, with room for so many pairs."""
+    """Return `Walks` of no pairs with capacity for `pairs` pairs."""
     return Walks(
         lasting,
         np.empty((pairs, 2), np.int64),
@@ -141,7 +144,7 @@ def room_for_walks(lasting, pairs):
 
 @inner_kernel
 def with_walk(walks, a, b, walk, triangles):
-    """Walks with one of two colliders, which have so many triangles, unless more come near than are worth keeping."""
+    """Add the walk of colliders a and b, unless it has too many pairs. triangles: number of triangles of both surfaces."""
     i, fresh = walks.used[0], len(walk.rows)
     if fresh > PAIRS_A_TRIANGLE * triangles:
         return walks
@@ -162,7 +165,7 @@ def with_walk(walks, a, b, walk, triangles):
 
 @inner_kernel
 def all_kept(walks):
-    """Walks without the room that is left."""
+    """Return the walks without unused capacity."""
     i = walks.used[0]
     k = walks.start[i]
     return Walks(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What convex polyhedra meet: each other, boxes, planes."""
+"""Contacts of convex polyhedra with each other, with boxes, and with half-spaces."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pair of boxes in the narrow phase: what is known of it, and what its contacts are worked out in."""
+"""A pair of boxes in the narrow phase: its geometry and work arrays."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, kernel_part
 from ..manifold import Manifold
 
-__all__ = ["B_IN_A", "CENTRE_A", "CENTRE_B", "HALF_A", "HALF_B", "OFFSET", "BoxPair", "box_work", "place_boxes"]
+__all__ = ["B_IN_A", "CENTRE_A", "CENTRE_B", "HALF_A", "HALF_B", "OFFSET", "BoxPair", "box_work", "write_layout"]
 
-# Where in the numbers about a pair what begins: the axes of b in the frame of a (9, row by row), the way from the centre of a
-# to that of b (3), half the sizes of a and of b (3 each), the centres of a and of b in their bodies' frames (3 each).
-B_IN_A, OFFSET, HALF_A, HALF_B, CENTRE_A, CENTRE_B, ABOUT_PAIR = 0, 9, 12, 15, 18, 21, 24
+# Positions in `BoxPair.layout`: the axes of b in the frame of a (9, row by row), the offset from the center of a to that of b
+# (3), the half sizes of a and of b (3 each), and the centers of a and of b in their own frames (3 each).
+B_IN_A, OFFSET, HALF_A, HALF_B, CENTRE_A, CENTRE_B, LAYOUT_SIZE = 0, 9, 12, 15, 18, 21, 24
 
 
 class BoxPair(NamedTuple):
-    """Boxes a and b, with what their contacts are worked out in.
+    """Boxes a and b.
 
-    about: (ABOUT_PAIR,) from `place_boxes`. lean: (3, 6) room for the other box's half edges over a face (see `box_face`).
-    limit, scale, noise and manifold: as in `HullPair`.
+    layout: (LAYOUT_SIZE,) from `write_layout`. half_edges: (3, 6) half edges of the other box over a face (see `box_face`).
+    limit, scale, noise, manifold: as in `HullPair`.
     """
 
-    about: NDArray[np.float64]
-    lean: NDArray[np.float64]
+    layout: NDArray[np.float64]
+    half_edges: NDArray[np.float64]
     limit: float
     scale: float
     noise: float
@@ -35,20 +35,20 @@ class BoxPair(NamedTuple):
 
 @kernel_part
 def box_work():
-    """Room for `BoxPair.about` and `BoxPair.lean`."""
-    return np.empty(ABOUT_PAIR), np.empty((3, 6))
+    """Allocate `BoxPair.layout` and `BoxPair.half_edges`."""
+    return np.empty(LAYOUT_SIZE), np.empty((3, 6))
 
 
 @inlined_kernel
-def place_boxes(shapes, a, b, turn, shift, about):
-    """Writes what is known of a pair of boxes from the pose of b in the frame of a: turn (3, 3) and shift (3,)."""
+def write_layout(shapes, a, b, turn, shift, layout):
+    """Write the geometry of a pair of boxes. turn, shift: (3, 3) rotation and (3,) translation [m] of b in the frame of a."""
     for i in range(3):
-        about[HALF_A + i] = 0.5 * (shapes.upper[a, i] - shapes.lower[a, i])
-        about[HALF_B + i] = 0.5 * (shapes.upper[b, i] - shapes.lower[b, i])
-        about[CENTRE_A + i] = 0.5 * (shapes.lower[a, i] + shapes.upper[a, i])
-        about[CENTRE_B + i] = 0.5 * (shapes.lower[b, i] + shapes.upper[b, i])
+        layout[HALF_A + i] = 0.5 * (shapes.upper[a, i] - shapes.lower[a, i])
+        layout[HALF_B + i] = 0.5 * (shapes.upper[b, i] - shapes.lower[b, i])
+        layout[CENTRE_A + i] = 0.5 * (shapes.lower[a, i] + shapes.upper[a, i])
+        layout[CENTRE_B + i] = 0.5 * (shapes.lower[b, i] + shapes.upper[b, i])
     for i in range(3):
-        about[OFFSET + i] = shift[i] - about[CENTRE_A + i]
+        layout[OFFSET + i] = shift[i] - layout[CENTRE_A + i]
         for j in range(3):
-            about[B_IN_A + 3 * i + j] = turn[i, j]
-            about[OFFSET + i] += turn[i, j] * about[CENTRE_B + j]
+            layout[B_IN_A + 3 * i + j] = turn[i, j]
+            layout[OFFSET + i] += turn[i, j] * layout[CENTRE_B + j]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Face contacts: the faces of one body that look at a reference face of the other, clipped to it, with a gap per vertex.
+"""Face contacts: the faces of one body that face a reference face of the other, clipped to it, with one gap per vertex.
 
-Clipping is Sutherland and Hodgman's, along the reference face's normal. Each edge of the clipped polygon remembers on which
-edge of either face it lies, and a vertex between two of them is thereby a vertex of one body or a crossing of two edges.
+The clipping is that of Sutherland and Hodgman, along the normal of the reference face. Each edge of the clipped polygon has a
+tag, the edge of either face on which it lies. So a vertex between two edges is known to be a vertex of one body or a crossing
+of two edges.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import numpy as np
 from ...compile.kernel import inlined_kernel, kernel_part
 from ...linalg.vec3 import advanced, cross, dot, norm, scaled, set_vec, sub, vec
 from ..manifold import EDGE_EDGE, FACE_VERTEX, VERTEX_FACE, add_contact, feature_id
-from .hull_pair import CLIP_TOLERANCE, MERGE
+from .hull_pair import CLIP_TOLERANCE, MERGE_RATIO
 
 __all__ = ["FACING", "face_contacts", "incident_face", "vertex_heights"]
 
-# A face looks at the reference face if it leans from the vertical by this cosine: walls add no contacts that floors lack.
+# Largest cosine between the normals of the reference face and of a face that faces it, one degree beyond perpendicular. Steeper
+# faces add no contacts.
 FACING = -0.0175
 
 
 @inlined_kernel
 def vertex_heights(body, axis, heights):
-    """Writes the components of the body's vertices along an axis into heights and returns the lowest."""
+    """Write the components of the vertices of a body along an axis to `heights`, and return the smallest [m]."""
     lowest = np.inf
     for i in range(len(body.vertices)):
         heights[i] = dot(axis, vec(body.vertices, i))
@@ -32,7 +34,7 @@ def vertex_heights(body, axis, heights):
 
 @inlined_kernel
 def lowest_of_face(body, face, heights):
-    """The lowest of the heights of a face's vertices."""
+    """Return the smallest height of the vertices of a face [m]."""
     lowest = np.inf
     for slot in range(body.loop_start[face], body.loop_start[face + 1]):
         lowest = min(lowest, heights[body.loop_vertices[slot]])
@@ -41,7 +43,9 @@ def lowest_of_face(body, face, heights):
 
 @inlined_kernel
 def incident_face(body, axis, heights, level):
-    """Of the faces with a vertex up to the level along an axis the one that looks down most, -1 for a body without faces."""
+    """Return the face that points most against an axis, among the faces with a vertex up to a level [m]; -1 for a body without
+    faces.
+    """
     best = -1
     best_cosine = np.inf
     for f in range(len(body.planes)):
@@ -54,7 +58,11 @@ def incident_face(body, axis, heights, level):
 
 @inlined_kernel
 def prism_sides(reference, face, tolerance, sides):
-    """Writes the sides of the prism over a face, (., 5): outward normal, of any length, offset, and what counts as inside."""
+    """Write the sides of the prism over a face, and return their number.
+
+    tolerance: points outside by no more count as inside [m].
+    sides: (s, 5) output: outward normal of any length, offset, and the tolerance times that length.
+    """
     normal = vec(reference.planes, face)
     begin = reference.loop_start[face]
     size = reference.loop_start[face + 1] - begin
@@ -71,18 +79,20 @@ def prism_sides(reference, face, tolerance, sides):
 
 @inlined_kernel
 def clip_face(body, incident, size, work):
-    """Clips a face of body to a prism of so many sides, those in the work space: (count, polygon, tags).
+    """Clip a face of a body to a prism with `size` sides in the work arrays.
 
-    polygon: (., 3) vertices, counter-clockwise seen against the reference face's normal. tags: (.,) what the edge that follows
-    the vertex lies on: slot >= 0 of the incident face's loop, or -1 - slot of the reference face's. incident -1 stands for
-    the segment or point that a body without faces is. A vertex within the tolerance outside counts as inside.
+    A vertex within the tolerance outside counts as inside. incident: the face, or -1 for the segment or point of a body without
+    faces.
+
+    Returns the number of vertices, the polygon (n, 3), counterclockwise seen against the normal of the reference face, and tags
+    (n,) of the edge after each vertex: the slot in the loop of the incident face, or -1 - slot for the reference face.
     """
     polygon, tags, spare, spare_tags = work.polygon, work.tags, work.spare, work.spare_tags
     sides, levels = work.sides, work.levels
     first = body.loop_start[incident] if incident >= 0 else 0
     count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
     for i in range(count):
-        # The faces look at each other, so the incident loop is walked backwards.
+        # The faces face each other, so the incident loop is traversed backward.
         slot = count - 1 - i
         vertex = body.loop_vertices[first + slot] if incident >= 0 else slot
         set_vec(polygon, i, vec(body.vertices, vertex))
@@ -110,7 +120,7 @@ def clip_face(body, incident, size, work):
                 set_vec(spare, written, corner)
                 spare_tags[written] = tags[i]
                 written += 1
-            # A convex polygon gains one vertex a plane; only a face merged from noise could fill the array, and loses a corner.
+            # A convex polygon gains one vertex per plane. Only a face that is not quite convex could fill the array.
             if (level <= outside) != (next_level <= outside) and written < len(spare) - 1:
                 fraction = min(max(level / (level - next_level), 0.0), 1.0)
                 set_vec(spare, written, advanced(corner, fraction, sub(vec(polygon, j), corner)))
@@ -124,7 +134,7 @@ def clip_face(body, incident, size, work):
 
 @kernel_part
 def clipped_feature(reference, face, body, incident, before, after, reference_is_a):
-    """Feature id of the clipped polygon's vertex between edges with the tags before and after."""
+    """Return the id of a clipped polygon's vertex between edges with the tags `before` and `after`."""
     begin = reference.loop_start[face]
     first = body.loop_start[incident] if incident >= 0 else 0
     count = body.loop_start[incident + 1] - first if incident >= 0 else len(body.vertices)
@@ -143,9 +153,12 @@ def clipped_feature(reference, face, body, incident, before, after, reference_is
 
 @kernel_part
 def facing_faces(body, axis, level, merge, work):
-    """Writes the body's faces that look down along an axis and have a vertex up to the level into the marks: how many.
+    """Write the faces of a body that point against an axis and have a vertex up to a level [m] to `work.marks`.
 
-    The one at the lowest vertex, up to merge, that looks down most is always among them; for a body without faces it is -1.
+    Among the faces at the lowest vertex, up to the merge distance [m], the one that points most against the axis is always
+    included. It is -1 for a body without faces.
+
+    Returns their number.
     """
     heights, found = work.heights, work.marks
     lowest = vertex_heights(body, axis, heights)
@@ -172,14 +185,16 @@ def facing_faces(body, axis, level, merge, work):
 
 @inlined_kernel
 def face_contacts(pair, face, reference_is_a):
-    """Contacts with a face of a or of b, along that face's normal: (count, smallest gap found, even over the limit).
+    """Find the contacts with a face of a or of b along its normal.
 
-    Clipped are all faces of the other body that look at the reference face and reach below the limit, so that no support edge
-    or vertex is missed however the faces around it lie.
+    All faces of the other body that face the reference face and reach below the limit are clipped, so no supporting edge or
+    vertex is missed.
+
+    Returns the number of contacts, and the smallest gap [m], which may exceed the limit.
     """
     reference = pair.a if reference_is_a else pair.b
     body = pair.b if reference_is_a else pair.a
-    limit, merge, work = pair.limit, MERGE * pair.scale, pair.work
+    limit, merge, work = pair.limit, MERGE_RATIO * pair.scale, pair.work
     normal, offset = vec(reference.planes, face), reference.planes[face, 3]
     faces = facing_faces(body, normal, offset + limit, merge, work)
     size = prism_sides(reference, face, CLIP_TOLERANCE * pair.scale, work.sides)

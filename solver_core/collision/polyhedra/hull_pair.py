@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A pair of convex cores in the narrow phase: what its contacts are worked out in, and the tolerances that its parts share."""
+"""A pair of convex cores in the narrow phase: its work arrays and the tolerances that several files share."""
 
 from __future__ import annotations
 
@@ -13,50 +13,52 @@ from ..manifold import Manifold
 from .polyhedron import Polyhedron
 
 __all__ = [
-    "ABOUT",
     "CLIP_TOLERANCE",
-    "CORNER",
+    "EDGE_DATA",
+    "EDGE_START",
+    "EDGE_VECTOR",
     "FACE_PREFERENCE",
-    "LEFT",
-    "MERGE",
-    "MOST_AXES",
-    "NEAR_FACE",
-    "RESTING",
-    "RIGHT",
-    "TIE",
-    "WAY",
+    "LEFT_NORMAL",
+    "MAX_AXES",
+    "MERGE_RATIO",
+    "NEAR_FACE_COSINE",
+    "RESTING_GAP_RATIO",
+    "RIGHT_NORMAL",
+    "TIE_RATIO",
     "HullPair",
     "HullWork",
-    "exchanged",
     "hull_work",
+    "swapped_pair",
 ]
 
-# Cosine of one degree: a closest direction that is as near to the normal of a face counts as that.
-NEAR_FACE = 0.99984769515639
-# Of the smaller body's size: up to this distance, as of bodies at rest, the face alone serves.
-RESTING = 3e-4
-# In units of the smaller body's size: a choice between reference faces, the edge of a face, and one contact or two.
-TIE = 1e-8
+# Cosine of one degree. A closest direction this near the normal of a face is replaced by that normal.
+NEAR_FACE_COSINE = 0.99984769515639
+# Relative to the size of the smaller body. Up to this distance, typical of resting bodies, the face manifold is used alone;
+# beyond it the closest points are added.
+RESTING_GAP_RATIO = 3e-4
+# Relative to the size of the smaller body: for ties between reference faces, for points at the border of a face, and for two
+# contacts that count as one.
+TIE_RATIO = 1e-8
 CLIP_TOLERANCE = 1e-8
-MERGE = 1e-6
-# An edge axis must be better than a face's by this fraction of the depth when bodies overlap.
+MERGE_RATIO = 1e-6
+# Relative to the depth of an overlap: an edge axis must be better than a face axis by this much.
 FACE_PREFERENCE = 0.05
 
-# Of those that separate touching bodies about equally: enough for all but needles of many faces.
-MOST_AXES = 12
+# Most axes that separate touching bodies about equally. Only needles with many faces have more.
+MAX_AXES = 12
 
-# What is kept of an edge in `HullWork.edges`: its first vertex, the way to its second one, the normals of the faces beside it,
-# and its number, how deep it lies, and 1 if it has faces.
-CORNER, WAY, LEFT, RIGHT, ABOUT = map(np.int64, range(5))
+# Rows of an edge in `HullWork.edges`: its first vertex, the vector to its second vertex, the normals of its two faces, and a
+# row with its index, its depth, and 1.0 if it has faces.
+EDGE_START, EDGE_VECTOR, LEFT_NORMAL, RIGHT_NORMAL, EDGE_DATA = map(np.int64, range(5))
 
 
 class HullWork(NamedTuple):
-    """Work arrays of the narrow phase, large enough for every body of a shape table.
+    """Work arrays of the narrow phase, large enough for all bodies of a shape table.
 
-    polygon (., 3) and tags (.,), a face that is being clipped, and spare_*, where it is clipped to; levels: (.,) of its
-    vertices over one side; sides: (., 5) of the prism over the reference face. heights: of all vertices, and marks: of all
-    faces of a body. edges: (., 5, 3), a selection of a body's edges. axes: (MOST_AXES, 4), see `several_axes`; moved: room for
-    the vertices, planes and bounds of a body that is moved.
+    polygon (., 3), tags (.,): a face while it is clipped. spare, spare_tags: output of the clipping.
+    levels: (.,) heights of its vertices over one side. sides: (., 5) of the prism over the reference face.
+    heights: (v,) of the vertices of a body [m]. marks: (f,) of its faces. edges: (., 5, 3) a selection of its edges.
+    axes: (MAX_AXES, 4) see `several_axes`. moved: arrays for the vertices, planes and bounds of a translated body.
     """
 
     polygon: NDArray[np.float64]
@@ -75,8 +77,9 @@ class HullWork(NamedTuple):
 class HullPair(NamedTuple):
     """Cores a and b in one frame.
 
-    limit: m, the largest gap of a contact. scale: size of the smaller body in m, against which ties are judged. noise: m, up to
-    which the closest direction is lost to rounding, so that the cores count as touching. What is found is in the manifold.
+    limit: largest gap of a contact [m]. scale: size of the smaller body, to which tolerances are relative [m].
+    noise: distance below which the closest direction is lost to rounding, so that the cores count as touching [m].
+    manifold: output for the contacts. work: work arrays.
     """
 
     a: Polyhedron
@@ -90,7 +93,9 @@ class HullPair(NamedTuple):
 
 @kernel_part
 def hull_work(longest_loop, most_edges, most_faces, most_vertices):
-    """For bodies with so many edges, faces and vertices, and so many edges around a face."""
+    """Allocate `HullWork`. The arguments are the largest numbers of vertices of a face, and of edges, faces and vertices of a
+    body.
+    """
     rows = 4 * longest_loop + 16
     return HullWork(
         np.empty((rows, 3)),
@@ -102,12 +107,12 @@ def hull_work(longest_loop, most_edges, most_faces, most_vertices):
         np.empty(most_faces, dtype=np.int64),
         np.empty((longest_loop, 5)),
         np.empty(rows),
-        np.empty((MOST_AXES, 4)),
+        np.empty((MAX_AXES, 4)),
         (np.empty((most_vertices, 3)), np.empty((most_faces, 4)), np.empty((3, 3))),
     )
 
 
 @inlined_kernel
-def exchanged(pair):
-    """The same pair with the other core first."""
+def swapped_pair(pair):
+    """Return the same pair with the other core first."""
     return HullPair(pair.b, pair.a, pair.limit, pair.scale, pair.noise, pair.manifold, pair.work)

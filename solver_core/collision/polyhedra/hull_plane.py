@@ -14,7 +14,10 @@ __all__ = ["plane_contacts"]
 
 @leaf_kernel
 def plane_contacts(body, plane, limit, merge, manifold, heights):
-    """Contacts at the vertices of the faces that look at the half-space: the count. heights: (>= vertices,) work array."""
+    """Find the contacts at the vertices of the faces that face a half-space, and return their number.
+
+    limit: largest gap [m]. merge: merge distance [m]. heights: (>= vertices,) work array.
+    """
     normal = plane.normal
     from_a = scaled(1.0 if plane.is_a else -1.0, normal)
     lowest = vertex_heights(body, normal, heights)

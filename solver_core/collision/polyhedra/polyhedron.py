@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A body's core as the narrow phase sees it: both bodies of a pair in the frame of the first.
+"""The core of a body in the narrow phase, in the frame of its pair, which is the frame of the first body.
 
-Relative coordinates keep full precision far from the world's origin, and the first body's arrays are used in place.
+Relative coordinates keep full precision far from the world's origin, and the arrays of the first body need no copy.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import add, dot, set_vec, vec
 
-__all__ = ["Polyhedron", "in_own_frame", "moved", "shifted"]
+__all__ = ["Polyhedron", "core_of", "transformed", "translated"]
 
 
 class Polyhedron(NamedTuple):
-    """Views of one body's rows of the shape table (see `ShapeTable`); lower, upper and centre are (3,)."""
+    """Views of the rows of one body in a `ShapeTable`. lower, upper, centre: (3,) [m]."""
 
     vertices: NDArray[np.float64]
     planes: NDArray[np.float64]
@@ -33,8 +33,8 @@ class Polyhedron(NamedTuple):
 
 
 @inlined_kernel
-def in_own_frame(shapes, i):
-    """The core of body i in its own axes, without a copy."""
+def core_of(shapes, i):
+    """Return the core of collider i in its own frame, without copies."""
     vertex = shapes.first_vertex[i]
     face = shapes.first_face[i]
     loop = shapes.first_loop[i]
@@ -54,10 +54,10 @@ def in_own_frame(shapes, i):
 
 
 @inlined_kernel
-def moved(core, rotation, translation, vertices, planes, bounds):
-    """The core turned by rotation (3, 3) and moved by translation (3,), written into the work arrays given.
+def transformed(core, rotation, translation, vertices, planes, bounds):
+    """Return the core after a rotation (3, 3) and a translation (3,) [m], written to the given arrays.
 
-    vertices: (>= v, 3), planes: (>= f, 4), bounds: (3, 3) for the lower and upper corners and the centre.
+    vertices: (>= v, 3). planes: (>= f, 4). bounds: (3, 3) for the lower corner, the upper corner and the center.
     """
     r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
     r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
@@ -106,17 +106,23 @@ def moved(core, rotation, translation, vertices, planes, bounds):
 
 
 @leaf_kernel
-def shifted(core, way, room):
-    """The core moved by a vector, written into room: arrays as `moved` takes them."""
-    vertices, planes, bounds = room
+def translated(core, vector, buffers):
+    """Return the core after a translation by a vector [m], written to `buffers`: vertices, planes and bounds as in
+    `transformed`.
+    """
+    vertices, planes, bounds = buffers
     for i in range(len(core.vertices)):
-        set_vec(vertices, i, add(vec(core.vertices, i), way))
+        set_vec(vertices, i, add(vec(core.vertices, i), vector))
     for i in range(len(core.planes)):
         normal = vec(core.planes, i)
         set_vec(planes, i, normal)
-        planes[i, 3] = core.planes[i, 3] + dot(normal, way)
+        planes[i, 3] = core.planes[i, 3] + dot(normal, vector)
     for k in range(3):
-        bounds[0, k], bounds[1, k], bounds[2, k] = core.lower[k] + way[k], core.upper[k] + way[k], core.centre[k] + way[k]
+        bounds[0, k], bounds[1, k], bounds[2, k] = (
+            core.lower[k] + vector[k],
+            core.upper[k] + vector[k],
+            core.centre[k] + vector[k],
+        )
     return Polyhedron(
         vertices[: len(core.vertices)],
         planes[: len(core.planes)],

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Separating axes of two convex polyhedra: the best face normal and the best pair of edges.
 
-The separation along a unit axis n from a to b is min over b of n . x less max over a of n . x. Every separation is a lower
-bound of the distance, and the largest one over all axes is the distance itself when a face or two crossing edges are closest,
-and minus the depth of penetration when the bodies overlap. Only face normals of either body and cross products of edges whose
-arcs on the Gauss map intersect (those that make a face of the Minkowski difference) can be the largest.
+The separation along a unit axis n from a to b is the minimum of n . x over b minus the maximum of n . x over a. Each separation
+is a lower bound of the distance. The largest one is the distance if a face or two crossing edges are closest, and minus the
+penetration depth if the bodies overlap. Only two kinds of axes can be largest: face normals of either body, and cross products
+of edges whose arcs on the Gauss map intersect, that is, those that form a face of the Minkowski difference.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import ZERO, cross, dot, norm2, scaled, set_vec, sub, vec
-from .hull_pair import ABOUT, CORNER, LEFT, RIGHT, WAY
+from .hull_pair import EDGE_DATA, EDGE_START, EDGE_VECTOR, LEFT_NORMAL, RIGHT_NORMAL
 
 __all__ = ["PARALLEL", "EdgeAxis", "FaceAxis", "axis_separation", "edge_separation", "face_separation", "lowest_vertex"]
 
-# Squared sine below which two edges count as parallel and give no axis: their cross product has lost ten digits.
+# Squared sine below which two edges count as parallel and have no axis. Their cross product has lost six digits.
 PARALLEL = 1e-12
 
 
 class FaceAxis(NamedTuple):
-    """The separation in m along the normal of a face, and the vertex of the other body that is lowest over it.
+    """The separation along the normal of a face [m], and the lowest vertex of the other body over that face.
 
-    (-inf, -1, 0) for a body without faces.
+    It is (-inf, -1, 0) for a body without faces.
     """
 
     separation: float
@@ -35,9 +35,9 @@ class FaceAxis(NamedTuple):
 
 
 class EdgeAxis(NamedTuple):
-    """The separation in m along the cross product of an edge of a and one of b, and that unit normal from a to b.
+    """The separation along the cross product of an edge of a and an edge of b [m], and that unit normal from a to b.
 
-    The edges are -1 where no two have one.
+    The edges are -1 if there is no such pair.
     """
 
     separation: float
@@ -48,7 +48,7 @@ class EdgeAxis(NamedTuple):
 
 @inlined_kernel
 def lowest_vertex(vertices, axis):
-    """The vertex with the smallest component along an axis, and that component."""
+    """Return the vertex with the smallest component along an axis, and that component."""
     best = 0
     lowest = np.inf
     for i in range(len(vertices)):
@@ -61,7 +61,7 @@ def lowest_vertex(vertices, axis):
 
 @leaf_kernel
 def axis_separation(a, b, axis):
-    """The separation along a unit axis from a to b, by all vertices."""
+    """Return the separation along a unit axis from a to b [m], from all vertices."""
     highest = -np.inf
     for i in range(len(a.vertices)):
         highest = max(highest, dot(axis, vec(a.vertices, i)))
@@ -70,7 +70,9 @@ def axis_separation(a, b, axis):
 
 @inlined_kernel
 def face_separation(a, b, limit):
-    """The `FaceAxis` with the largest separation along a's face normals; stops early at one over the limit."""
+    """Return the `FaceAxis` with the largest separation along the face normals of a. The search ends at one above the limit
+    [m].
+    """
     planes = a.planes
     vertices = b.vertices
     centre = b.centre[0], b.centre[1], b.centre[2]
@@ -90,7 +92,7 @@ def face_separation(a, b, limit):
         if separation > limit:
             break
         normal, offset = vec(planes, f), planes[f, 3]
-        # Any vertex bounds the separation from above, and the one found last mostly settles it.
+        # Any vertex bounds the separation from above. The vertex found last is usually enough.
         if f == first or dot(normal, vec(vertices, vertex)) - offset <= separation:
             continue
         candidate, lowest = lowest_vertex(vertices, normal)
@@ -103,7 +105,7 @@ def face_separation(a, b, limit):
 
 @kernel_part
 def is_near_box(core, edge, lower, upper, radius):
-    """Whether the bounding box of an edge comes within the radius of a box along every axis."""
+    """Return True if the bounding box of an edge is within a radius [m] of a box along each axis."""
     i = core.edges[edge, 0]
     j = core.edges[edge, 1]
     for k in range(3):
@@ -116,8 +118,11 @@ def is_near_box(core, edge, lower, upper, radius):
 
 @inlined_kernel
 def mark_faces(core, other, vertex, bound, marks):
-    """For each face of the core: 1 where a vertex of the other core is no higher over it than the bound, plus 2 where its
-    centre is not, into marks (>= faces,)."""
+    """Write a mark of each face of a core to marks (>= faces,).
+
+    Add 1 if a vertex of the other core is no higher over the face than a bound [m], and 2 if the center of the other core is
+    not.
+    """
     lowest, centre = vec(other.vertices, vertex), (other.centre[0], other.centre[1], other.centre[2])
     for f in range(len(core.planes)):
         normal, offset = vec(core.planes, f), core.planes[f, 3]
@@ -127,12 +132,14 @@ def mark_faces(core, other, vertex, bound, marks):
 
 @inlined_kernel
 def may_separate(core, edge, marks, other, face, radius):
-    """Whether an edge may be one of the two whose axis decides; face: the best one of the other core, -1 for none.
+    """Return True if an edge may be one of the two edges of the best axis.
 
-    An axis n in the cone of the unit normals l and r of the edge's faces is alpha l + beta r with alpha + beta >= 1: it
-    separates a point w of the other core by n . w, over the edge, and n . w <= bound <= 0 follows from l . w <= bound and
-    r . w <= bound, that is from marks that both faces bear. Nor does an edge decide that is farther than the radius from the
-    other core's bounds or from its best face.
+    An axis n in the cone of the unit normals l and r of the edge's faces is alpha l + beta r with alpha + beta >= 1. Let w be a
+    point of the other core relative to the edge. If l . w <= bound and r . w <= bound, then n . w <= bound <= 0. So the edge is
+    rejected if both faces have a common mark. It is also rejected if it is farther than the radius from the bounds of the other
+    core or from the best face of the other core.
+
+    marks: from `mark_faces`. face: best face of the other core, or -1.
     """
     left = core.edge_faces[edge, 0]
     right = core.edge_faces[edge, 1]
@@ -149,43 +156,49 @@ def may_separate(core, edge, marks, other, face, radius):
 
 
 @kernel_part
-def select_edges(pair, over_a, over_b, bound, radius):
-    """Writes the edges of b that may separate into the work space, and returns how many; marks the faces of a for its own."""
+def select_edges(pair, face_axis_a, face_axis_b, bound, radius):
+    """Write the edges of b that may separate to the work arrays, mark the faces of a, and return the number of edges.
+
+    bound: as in `mark_faces` [m]. radius: as in `may_separate` [m].
+    """
     a, b, edges, marks = pair.a, pair.b, pair.work.edges, pair.work.marks
-    mark_faces(b, a, over_b.vertex, bound, marks)
+    mark_faces(b, a, face_axis_b.vertex, bound, marks)
     count = 0
     for j in range(len(b.edges)):
-        if not may_separate(b, j, marks, a, over_a.face, radius):
+        if not may_separate(b, j, marks, a, face_axis_a.face, radius):
             continue
         start = vec(b.vertices, b.edges[j, 0])
         left, right = b.edge_faces[j, 0], b.edge_faces[j, 1]
         edge = edges[count]
-        set_vec(edge, CORNER, start)
-        set_vec(edge, WAY, sub(vec(b.vertices, b.edges[j, 1]), start))
-        set_vec(edge, LEFT, vec(b.planes, left) if left >= 0 else ZERO)
-        set_vec(edge, RIGHT, vec(b.planes, right) if right >= 0 else ZERO)
-        edges[count, ABOUT, 0], edges[count, ABOUT, 2] = j, 1.0 if left >= 0 else 0.0
+        set_vec(edge, EDGE_START, start)
+        set_vec(edge, EDGE_VECTOR, sub(vec(b.vertices, b.edges[j, 1]), start))
+        set_vec(edge, LEFT_NORMAL, vec(b.planes, left) if left >= 0 else ZERO)
+        set_vec(edge, RIGHT_NORMAL, vec(b.planes, right) if right >= 0 else ZERO)
+        edges[count, EDGE_DATA, 0], edges[count, EDGE_DATA, 2] = j, 1.0 if left >= 0 else 0.0
         count += 1
     if count > 0:
-        mark_faces(a, b, over_a.vertex, bound, marks)
+        mark_faces(a, b, face_axis_a.vertex, bound, marks)
     return count
 
 
 @kernel_part
-def side_of_crossing(left, right, has_faces, way, edge):
-    """On which side of d x e the arcs of the normals of two edges cross on the Gauss map, the second one's mirrored.
+def arc_crossing_sign(left, right, has_faces, direction, edge):
+    """Return the side of d x e on which the normal arcs of two edges intersect on the Gauss map, the second arc reversed.
 
-    Positive for the cross product's own, 0 where they do not cross; an edge without faces has a full circle. left, right: of
-    the faces beside the first edge, if it has them. edge: the second, as in `HullWork.edges`.
+    The result is positive for d x e, negative for its opposite, and 0 if the arcs do not intersect. The arc of an edge without
+    faces is a full circle.
+
+    left, right, has_faces, direction: normals of the faces of the first edge, if it has any, and the edge vector d.
+    edge: the second edge as in `HullWork.edges`.
     """
-    other_way = vec(edge, WAY)
-    side = dot(left, other_way)
-    if has_faces and side * dot(right, other_way) >= 0.0:
+    other_direction = vec(edge, EDGE_VECTOR)
+    side = dot(left, other_direction)
+    if has_faces and side * dot(right, other_direction) >= 0.0:
         return 0.0
-    if edge[ABOUT, 2] == 0.0:
+    if edge[EDGE_DATA, 2] == 0.0:
         return side
-    other_side = dot(vec(edge, LEFT), way)
-    if other_side * dot(vec(edge, RIGHT), way) >= 0.0:
+    other_side = dot(vec(edge, LEFT_NORMAL), direction)
+    if other_side * dot(vec(edge, RIGHT_NORMAL), direction) >= 0.0:
         return 0.0
     if not has_faces:
         return other_side
@@ -193,50 +206,49 @@ def side_of_crossing(left, right, has_faces, way, edge):
 
 
 @inlined_kernel
-def edge_separation(pair, over_a, over_b, floor, radius):
-    """The `EdgeAxis` with the largest separation over the floor along cross products of edges.
+def edge_separation(pair, face_axis_a, face_axis_b, floor, radius):
+    """Return the `EdgeAxis` with the largest separation above `floor` [m].
 
-    over_a, over_b: the `FaceAxis` of either core. Edges farther than the radius from the other body are left out: an axis that
-    decides has its two edges no farther apart than max(limit, -floor). Up to the noise the edges' own separation stands for
-    that of the bodies.
+    Edges farther than a radius [m] from the other body are left out: the two edges of the best axis are no farther apart than
+    max(limit, -floor). The separation of the edges replaces that of the bodies if they agree up to the noise.
     """
     a, b = pair.a, pair.b
-    count = select_edges(pair, over_a, over_b, min(floor, 0.0), radius)
+    count = select_edges(pair, face_axis_a, face_axis_b, min(floor, 0.0), radius)
     separation = floor
     best_a = -1
     best_b = -1
     best = ZERO
     for i in range(len(a.edges) if count > 0 else 0):
-        if not may_separate(a, i, pair.work.marks, b, over_b.face, radius):
+        if not may_separate(a, i, pair.work.marks, b, face_axis_b.face, radius):
             continue
         start = vec(a.vertices, a.edges[i, 0])
-        way = sub(vec(a.vertices, a.edges[i, 1]), start)
-        length2 = norm2(way)
+        direction = sub(vec(a.vertices, a.edges[i, 1]), start)
+        length2 = norm2(direction)
         left = right = ZERO
         has_faces = a.edge_faces[i, 0] >= 0
         if has_faces:
             left, right = vec(a.planes, a.edge_faces[i, 0]), vec(a.planes, a.edge_faces[i, 1])
         for slot in range(count):
             edge = pair.work.edges[slot]
-            side = side_of_crossing(left, right, has_faces, way, edge)
+            side = arc_crossing_sign(left, right, has_faces, direction, edge)
             if side == 0.0:
                 continue
-            other_way = vec(edge, WAY)
-            normal = cross(way, other_way)
+            other_direction = vec(edge, EDGE_VECTOR)
+            normal = cross(direction, other_direction)
             square = norm2(normal)
-            if square <= PARALLEL * length2 * norm2(other_way):
+            if square <= PARALLEL * length2 * norm2(other_direction):
                 continue
             scale = 1.0 / np.sqrt(square) if side > 0.0 else -1.0 / np.sqrt(square)
-            along = scale * dot(normal, sub(vec(edge, CORNER), start))
+            along = scale * dot(normal, sub(vec(edge, EDGE_START), start))
             if along <= separation:
                 continue
-            # Normals of slivers, and of faces that are flat to a tolerance only, lead to edges that do not support the bodies.
+            # Normals of slivers, and of faces that are flat only to a tolerance, select edges that do not support the bodies.
             supported = axis_separation(a, b, scaled(scale, normal))
             if supported < along - pair.noise:
                 along = supported
             if along > separation:
                 separation = along
                 best_a = i
-                best_b = int(edge[ABOUT, 0])
+                best_b = int(edge[EDGE_DATA, 0])
                 best = scaled(scale, normal)
     return EdgeAxis(separation, best_a, best_b, best)

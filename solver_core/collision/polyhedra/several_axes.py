@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The normal where several axes separate two cores about equally: edges and vertices that coincide.
+"""The normal of two cores that several axes separate about equally, as at coincident edges and vertices.
 
-What b may be moved by while it overlaps a is the convex C = {t : n . t <= -separation(n) for all unit n}, and its faces are
-the separating axes. Where features coincide the origin lies on an edge or a vertex of C, up to rounding and the rest offset,
-and the axis of the nearest face is one end of a wedge of normals: which one, rounding decides. Rounded edges have one normal
-there, and so has C with its faces set in by a margin: the direction from its nearest point to the origin. It is the middle of
-the wedge where the features coincide, a smooth function of the poses, that of a mirror image too, and the face's normal where
-one face alone is near.
+The translations t of b for which b overlaps a form the convex set C = {t : n . t <= -separation(n) for all unit n}, whose faces
+are the separating axes. If features coincide, the origin lies on an edge or a vertex of C, up to rounding and the rest offset.
+The nearest face is then one end of a wedge of valid normals, picked by rounding. Bodies with rounded edges would have one
+normal. So C is shrunk by a margin, and the normal is the direction from the nearest point of the shrunk set to the origin. It
+is the center of the wedge if features coincide, a smooth function of the poses, invariant under reflection, and the normal of
+the face if one face alone is near.
 
-The way x from that point is the shortest one with n . x >= margin + separation(n). An axis that it misses is found as the one
-that separates the cores most when b is moved by -x, and is added, until there is none.
+The vector x from that point to the origin is the shortest one with n . x >= margin + separation(n) for all n. If x violates the
+condition of an axis, that axis is the one with the largest separation after a translation of b by -x. It is added, until no
+axis is violated.
 """
 
 from __future__ import annotations
@@ -18,64 +19,68 @@ import numpy as np
 
 from ...compile.kernel import inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, cross, divided, dot, negative, norm, norm2, scaled, set_vec, vec
-from .hull_pair import MOST_AXES, HullPair
-from .polyhedron import shifted
+from .hull_pair import MAX_AXES, HullPair
+from .polyhedron import translated
 from .separation import edge_separation, face_separation
 
 __all__ = [
-    "ANOTHER",
     "AXIS_MARGIN",
-    "DEEPEST",
-    "FARTHEST",
-    "LONGEST",
-    "another_way",
-    "first_way",
-    "is_near_touching",
-    "margin_of",
-    "normal_between",
-    "shortest_way",
+    "MAX_DEPTH_RATIO",
+    "MAX_GAP_RATIO",
+    "MAX_TRANSLATION_IN_MARGINS",
+    "SECOND_AXIS_TOLERANCE",
+    "add_axis",
+    "inset_margin",
+    "may_have_tied_axes",
+    "min_norm_translation",
+    "start_axes",
+    "wedge_normal",
 ]
 
-# Of the smaller body's size: the least margin by which faces are set in, a hundred times the rounding of single precision;
-# up to which gap, that rounding, and to which depth several axes count.
+# Relative to the size of the smaller body: the smallest margin, a hundred times the rounding of single precision; and the
+# largest gap, which is that rounding, and the largest depth at which tied axes are searched for.
 AXIS_MARGIN = 1e-5
-FARTHEST = 1e-7
-DEEPEST = 1e-3
-# Of the margin: by how little a way may miss an axis. A second axis that the first one's way misses by less is about the same.
-ANOTHER = 1e-3
-MISSED = 1e-9
-# Squared sine, or squared volume of three unit normals, below which they have no point in common that rounding leaves.
-NO_COMMON_POINT = 1e-12
-# In margins: a way as long as this goes around the body.
-LONGEST = 20.0
+MAX_GAP_RATIO = 1e-7
+MAX_DEPTH_RATIO = 1e-3
+# Relative to the margin: a second axis violated by less counts as the first one; and the tolerance of the conditions.
+SECOND_AXIS_TOLERANCE = 1e-3
+CONSTRAINT_TOLERANCE = 1e-9
+# Squared sine of two unit normals, or squared volume of three, below which rounding dominates the intersection of their planes.
+MIN_SQUARED_VOLUME = 1e-12
+# In margins: a longer translation does not belong to one wedge of normals.
+MAX_TRANSLATION_IN_MARGINS = 20.0
 
 
 @inlined_kernel
-def is_near_touching(separation, scale):
-    """Whether bodies of a size are so near, or overlap so little, that another axis may separate them as well."""
-    return -DEEPEST * scale <= separation <= FARTHEST * scale
+def may_have_tied_axes(separation, scale):
+    """Return True if bodies are so near, or overlap so little, that several axes may separate them. scale: size of the smaller
+    one [m].
+    """
+    return -MAX_DEPTH_RATIO * scale <= separation <= MAX_GAP_RATIO * scale
 
 
 @inlined_kernel
-def margin_of(separation, scale):
-    """By how much in m the faces of the difference are set in: it holds the origin only if it is that far from them."""
+def inset_margin(separation, scale):
+    """Return the margin by which the faces of the Minkowski difference move inward [m]. It exceeds twice the depth of an
+    overlap.
+    """
     return AXIS_MARGIN * scale + 2.0 * max(0.0, -separation)
 
 
 @kernel_part
-def satisfies(axes, count, way, slack):
-    """Whether a way is long enough along each axis, up to the slack in m."""
+def satisfies(axes, count, translation, slack):
+    """Return True if a vector satisfies the conditions of the first `count` axes up to a slack [m]."""
     least = np.inf
     for row in range(count):
-        least = min(least, dot(vec(axes, row), way) - axes[row, 3])
+        least = min(least, dot(vec(axes, row), translation) - axes[row, 3])
     return least >= -slack
 
 
 @kernel_part
-def meeting_point(axes, i, j, k):
-    """The point nearest to the origin that planes n . x = d have in common, of rows i, j and k: (whether they meet, the point).
+def plane_intersection(axes, i, j, k):
+    """Find the point common to the planes n . x = d of rows i, j and k that is nearest to the origin.
 
-    A row of -1 is none.
+    j and k may be -1 for none. Returns whether the planes intersect, and the point [m].
     """
     p, d = vec(axes, i), axes[i, 3]
     if j < 0:
@@ -83,76 +88,84 @@ def meeting_point(axes, i, j, k):
     q, e = vec(axes, j), axes[j, 3]
     r, f = (vec(axes, k), axes[k, 3]) if k >= 0 else (cross(p, q), 0.0)
     volume = dot(cross(p, q), r)
-    if volume * volume <= NO_COMMON_POINT * norm2(r):
+    if volume * volume <= MIN_SQUARED_VOLUME * norm2(r):
         return False, p
     point = add(add(scaled(d, cross(q, r)), scaled(e, cross(r, p))), scaled(f, cross(p, q)))
     return True, divided(point, volume)
 
 
 @kernel_part
-def shortest_way(axes, count, slack):
-    """The shortest x with n . x >= d for all rows (n, d) of axes (count, 4), the last of them with equality.
+def min_norm_translation(axes, count, slack):
+    """Find the shortest x with n . x >= d for all rows (n, d) of axes (count, 4), with equality for the last row.
 
-    Returns (whether there is one, x). It is the nearest to the origin of the points that one, two or three of the planes have
-    in common and that satisfy the others.
+    It is the nearest to the origin of the common points of one, two or three planes that satisfy all other conditions.
+
+    Returns whether it exists, and x [m].
     """
     last = count - 1
-    best, way = np.inf, vec(axes, last)
+    best, translation = np.inf, vec(axes, last)
     for j in range(-1, last):
         for k in range(-1, max(j, 0)):
-            meets, point = meeting_point(axes, last, j, k)
+            meets, point = plane_intersection(axes, last, j, k)
             square = norm2(point)
             if meets and square < best and satisfies(axes, count, point, slack):
-                best, way = square, point
-    return best < np.inf, way
+                best, translation = square, point
+    return best < np.inf, translation
 
 
 @inlined_kernel
-def first_way(axes, axis, separation, margin):
-    """Writes the first of the axes, with its separation, and returns the way along it."""
+def start_axes(axes, axis, separation, margin):
+    """Write the first axis, with its separation [m] plus the margin [m], to the rows, and return the shortest translation
+    [m].
+    """
     set_vec(axes, 0, axis)
     axes[0, 3] = margin + separation
     return scaled(axes[0, 3], axis)
 
 
 @leaf_kernel
-def another_way(axes, count, axis, missing, way, margin):
-    """Adds an axis to the first rows, which a way misses by so much in m: (whether a way leads out along all, that way)."""
+def add_axis(axes, count, axis, missing, translation, margin):
+    """Add an axis to the first `count` rows, and find the shortest translation that satisfies all of them.
+
+    missing: by how much the translation violates the condition of the axis [m].
+
+    Returns whether there is one that is not too long, and that translation [m].
+    """
     set_vec(axes, count, axis)
-    axes[count, 3] = missing + dot(axis, way)
-    found, way = shortest_way(axes, count + 1, 0.5 * MISSED * margin)
-    return found and norm2(way) <= (LONGEST * margin) ** 2, way
+    axes[count, 3] = missing + dot(axis, translation)
+    found, translation = min_norm_translation(axes, count + 1, 0.5 * CONSTRAINT_TOLERANCE * margin)
+    return found and norm2(translation) <= (MAX_TRANSLATION_IN_MARGINS * margin) ** 2, translation
 
 
 @kernel_part
 def best_axis(pair):
-    """The axis from a to b that separates the cores most, or along which they overlap least: (separation in m, unit axis)."""
-    over_a = face_separation(pair.a, pair.b, np.inf)
-    over_b = face_separation(pair.b, pair.a, np.inf)
-    if over_a.separation >= over_b.separation:
-        separation, axis = over_a.separation, vec(pair.a.planes, over_a.face)
+    """Return the largest separation of the cores [m], and its unit axis from a to b."""
+    face_axis_a = face_separation(pair.a, pair.b, np.inf)
+    face_axis_b = face_separation(pair.b, pair.a, np.inf)
+    if face_axis_a.separation >= face_axis_b.separation:
+        separation, axis = face_axis_a.separation, vec(pair.a.planes, face_axis_a.face)
     else:
-        separation, axis = over_b.separation, negative(vec(pair.b.planes, over_b.face))
-    crossing = edge_separation(pair, over_a, over_b, separation, abs(separation))
-    return (crossing.separation, crossing.normal) if crossing.edge_a >= 0 else (separation, axis)
+        separation, axis = face_axis_b.separation, negative(vec(pair.b.planes, face_axis_b.face))
+    edge_axis = edge_separation(pair, face_axis_a, face_axis_b, separation, abs(separation))
+    return (edge_axis.separation, edge_axis.normal) if edge_axis.edge_a >= 0 else (separation, axis)
 
 
 @leaf_kernel
-def normal_between(pair, axis, separation):
-    """The normal from a to b where several axes separate cores that touch: (whether several do, the normal).
+def wedge_normal(pair, axis, separation):
+    """Return whether several axes separate touching cores, and the normal between these axes from a to b.
 
-    axis: the best one, with its separation.
+    axis, separation: the best axis and the separation along it [m].
     """
     work = pair.work
-    margin = margin_of(separation, pair.scale)
-    way = first_way(work.axes, axis, separation, margin)
-    for count in range(1, MOST_AXES):
-        moved = shifted(pair.b, negative(way), work.moved)
+    margin = inset_margin(separation, pair.scale)
+    translation = start_axes(work.axes, axis, separation, margin)
+    for count in range(1, MAX_AXES):
+        moved = translated(pair.b, negative(translation), work.moved)
         deepest, another = best_axis(HullPair(pair.a, moved, pair.limit, pair.scale, pair.noise, pair.manifold, work))
         missing = deepest + margin
-        if missing <= (ANOTHER if count == 1 else MISSED) * margin:
-            return count > 1, divided(way, norm(way))
-        found, way = another_way(work.axes, count, another, missing, way, margin)
+        if missing <= (SECOND_AXIS_TOLERANCE if count == 1 else CONSTRAINT_TOLERANCE) * margin:
+            return count > 1, divided(translation, norm(translation))
+        found, translation = add_axis(work.axes, count, another, missing, translation, margin)
         if not found:
             break
     return False, axis

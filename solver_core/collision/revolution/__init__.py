@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cylinders and cones meet: polyhedra, each other, meshes."""
+"""Contacts of cylinders and cones ("round shapes") with polyhedra, with each other, and with meshes."""

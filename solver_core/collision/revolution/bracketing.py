@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Roots of increasing functions in a bracket s < t, low and high being the values at its ends, low < 0 <= high.
+"""Roots of increasing functions in a bracket s < t, where `low` < 0 and `high` >= 0 are the values at its ends.
 
-The Illinois variant of regula falsi: an end that stays for the second time counts half; and a bisection where a step has not
-halved the bracket. Kernels take no functions, so the loop stands where the function does.
+The method is the Illinois variant of regula falsi: the value at an end that stays for the second time is halved. A step that
+has not halved the bracket is followed by a bisection. Kernels cannot take functions as arguments, so the callers have the loop.
 """
 
 from __future__ import annotations
 
 from ...compile.kernel import leaf_kernel
 
-__all__ = ["MAX_BISECTIONS", "NO_SLOPE", "guess", "narrowed"]
+__all__ = ["MAX_BISECTIONS", "NO_SLOPE", "narrow_bracket", "next_guess"]
 
 MAX_BISECTIONS = 120
-# Of a slope, which is at most one: it has come down to rounding.
+# A slope, which is at most one, is zero up to rounding below this.
 NO_SLOPE = 1e-16
 
 
 @leaf_kernel
-def guess(s, low, t, high, bisect):
-    """Where to look for the root next."""
+def next_guess(s, low, t, high, bisect):
+    """Return the next point at which to evaluate the function. bisect: True for a bisection."""
     return 0.5 * (s + t) if bisect else (s * high - t * low) / (high - low)
 
 
 @leaf_kernel
-def narrowed(s, low, t, high, side, m, value):
-    """The bracket with the value at m in place of an end: (s, low, t, high, side, whether to bisect it next).
+def narrow_bracket(s, low, t, high, side, m, value):
+    """Replace one end of the bracket by m.
 
-    side: the end replaced before, 1 for t and -1 for s; 0 at first.
+    side: the end that was replaced before: 1 for t, -1 for s, 0 at the start. value: of the function at m.
+
+    Returns s, low, t, high, side, and whether the next step is a bisection.
     """
     width = t - s
     if value > 0.0:

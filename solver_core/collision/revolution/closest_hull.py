@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Closest points of a cylinder or cone and another convex body, exact while they are apart.
+"""Closest points of a cylinder or cone and a polyhedron, exact if they are separated.
 
-Against a polyhedron: the distance from the round body is a convex function of a point, known in closed form, and the polyhedron
-is the hull of its vertices. The search keeps at most three of these, minimises over their hull, and adds the vertex that
-lies lowest along the normal found, until none lies lower. Each minimum is exact, so the search ends after finitely many.
-
-Against another round body: the algorithm of Gilbert, Johnson and Keerthi (1988) comes close, and the pair of features that it
-points at is then solved by itself: apex, cap and rim of either body against the other, or two sides.
-
-In both cases the separation along the normal bounds the distance from below, and the search ends where that bound is met.
+The distance from the round shape is a convex function of a point, known in closed form, and the polyhedron is the convex hull
+of its vertices. The search keeps up to three vertices, minimizes the distance over their hull, and adds the vertex that is
+lowest along the normal found, until none is lower. Each minimum is exact, so the search ends after finitely many steps. The
+separation along the normal is a lower bound of the distance, and the search ends where the two meet.
 """
 
 from __future__ import annotations
@@ -20,8 +16,8 @@ import numpy as np
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import advanced, cross, divided, dot, norm, scaled, sub, vec
 from ..polyhedra.separation import lowest_vertex
-from .bracketing import MAX_BISECTIONS, NO_SLOPE, guess, narrowed
-from .solid import centre_of, signed_distance, support
+from .bracketing import MAX_BISECTIONS, NO_SLOPE, narrow_bracket, next_guess
+from .solid import inner_point, signed_distance, support
 
 __all__ = ["APART", "NO_VERTICES", "OUT_OF_REACH", "OVERLAPPING", "Closest", "closest_to_hull", "separation_of_hull"]
 
@@ -29,18 +25,18 @@ OUT_OF_REACH = 0
 APART = 1
 OVERLAPPING = 2
 
-# The bound is met within this fraction of the bodies' coordinates.
-EPSILONS = 4e-16
+# Relative to the coordinates: the bound is met up to this.
+BOUND_TOLERANCE = 4e-16
 MAX_HULL_STEPS = 60
 NO_VERTICES = (-1, -1, -1)
 
 
 class Closest(NamedTuple):
-    """The closest points of a round body and another one.
+    """The closest points of a round shape and another shape.
 
-    state: OUT_OF_REACH when the bodies are farther apart than the limit, OVERLAPPING when they are not farther than the noise,
-    else APART. distance: m. normal: unit, from the round body to the point of the other one, which lies in the hull of the
-    vertices; these are -1 where fewer do or the body is no hull.
+    state: OUT_OF_REACH if the distance exceeds the limit, OVERLAPPING if it does not exceed the noise, else APART.
+    distance: [m]. normal: unit vector from the round shape to the other one. point: of the other shape [m].
+    vertices: the vertices whose hull contains the point; -1 for fewer than three, or if the other shape is not a polyhedron.
     """
 
     state: int
@@ -51,8 +47,8 @@ class Closest(NamedTuple):
 
 
 @kernel_part
-def lowest_on_segment(r, a, b, noise):
-    """The parameter in [0, 1] of the point of a segment closest to the round body: the root of a monotone slope."""
+def closest_on_segment(r, a, b, noise):
+    """Return the parameter in [0, 1] of the point of a segment closest to the round shape, the root of an increasing slope."""
     way = sub(b, a)
     distance, normal, _ = signed_distance(r, a)
     low = dot(normal, way)
@@ -66,20 +62,20 @@ def lowest_on_segment(r, a, b, noise):
     small = NO_SLOPE * norm(way)
     side, bisect = 0, False
     for _ in range(MAX_BISECTIONS):
-        m = guess(s, low, t, high, bisect)
+        m = next_guess(s, low, t, high, bisect)
         if not s < m < t:
             return min(max(m, s), t)
         distance, normal, _ = signed_distance(r, advanced(a, m, way))
         slope = dot(normal, way)
         if abs(slope) <= small or distance <= noise:
             return m
-        s, low, t, high, side, bisect = narrowed(s, low, t, high, side, m, slope)
+        s, low, t, high, side, bisect = narrow_bracket(s, low, t, high, side, m, slope)
     return 0.5 * (s + t)
 
 
 @kernel_part
 def inside_triangle(point, a, b, c, normal):
-    """Whether a point of the plane of a triangle, whose corners and normal are given, lies in it."""
+    """Return True if a point in the plane of a triangle is inside it."""
     for k in range(3):
         p = a if k == 0 else (b if k == 1 else c)
         q = b if k == 0 else (c if k == 1 else a)
@@ -89,8 +85,8 @@ def inside_triangle(point, a, b, c, normal):
 
 
 @kernel_part
-def over_triangle(r, a, b, c):
-    """The point of a triangle's inside that is closest to the round body: (found, point)."""
+def closest_in_triangle(r, a, b, c):
+    """Find the point inside a triangle closest to the round shape. Returns whether there is one, and the point [m]."""
     normal = cross(sub(b, a), sub(c, a))
     length = norm(normal)
     if length == 0.0:
@@ -107,8 +103,8 @@ def over_triangle(r, a, b, c):
 
 
 @kernel_part
-def encloses(vertices, i, j, k, m, point):
-    """Whether a tetrahedron of four vertices contains a point."""
+def tetrahedron_contains(vertices, i, j, k, m, point):
+    """Return True if the tetrahedron of four vertices contains a point."""
     for face in range(4):
         a = vec(vertices, j if face == 0 else i)
         b = vec(vertices, k if face <= 1 else j)
@@ -121,10 +117,12 @@ def encloses(vertices, i, j, k, m, point):
 
 
 @kernel_part
-def lowest_with(r, vertices, simplex, new, noise):
-    """The minimum over the hull of a simplex, up to three vertices, and a new one: (distance, point, three vertices).
+def closest_with_vertex(r, vertices, simplex, new, noise):
+    """Minimize the distance over the hull of up to three vertices and a new one.
 
-    Of the parts that have the new one in them: over that itself, the edges to it, and the triangles with it.
+    Only parts with the new vertex are searched: the vertex, the edges to it, and the triangles with it.
+
+    Returns the distance [m], the point [m], and up to three vertices whose hull contains it.
     """
     i, j, k = simplex
     best, at, with_new_one = np.inf, vec(vertices, new), NO_VERTICES
@@ -134,7 +132,7 @@ def lowest_with(r, vertices, simplex, new, noise):
         if old < 0:
             continue
         start = vec(vertices, old)
-        t = lowest_on_segment(r, start, corner, noise)
+        t = closest_on_segment(r, start, corner, noise)
         point = advanced(start, t, sub(corner, start))
         candidate, _, _ = signed_distance(r, point)
         if candidate < best:
@@ -145,7 +143,7 @@ def lowest_with(r, vertices, simplex, new, noise):
         second = j if face == 0 else k
         if first < 0 or second < 0:
             continue
-        found, point = over_triangle(r, corner, vec(vertices, first), vec(vertices, second))
+        found, point = closest_in_triangle(r, corner, vec(vertices, first), vec(vertices, second))
         if found:
             candidate, _, _ = signed_distance(r, point)
             if candidate < best:
@@ -155,9 +153,9 @@ def lowest_with(r, vertices, simplex, new, noise):
 
 @leaf_kernel
 def closest_to_hull(r, hull, limit, noise):
-    """The `Closest` points of a round body and a polyhedron."""
+    """Return the `Closest` points of a round shape and a polyhedron. limit, noise: see `Closest` [m]."""
     vertices = hull.vertices
-    centre = centre_of(r)
+    centre = inner_point(r)
     new, _ = lowest_vertex(vertices, sub(hull.centre, centre))
     simplex = new, -1, -1
     point = vec(vertices, new)
@@ -169,16 +167,16 @@ def closest_to_hull(r, hull, limit, noise):
         at = dot(normal, point)
         if lowest - at + distance > limit:
             return Closest(OUT_OF_REACH, distance, normal, point, simplex)
-        if new in simplex or at - lowest <= EPSILONS * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
+        if new in simplex or at - lowest <= BOUND_TOLERANCE * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
             break
-        best, lowest_point, with_new = lowest_with(r, vertices, simplex, new, noise)
-        if simplex[2] >= 0 and encloses(vertices, simplex[0], simplex[1], simplex[2], new, centre):
+        best, lowest_point, with_new = closest_with_vertex(r, vertices, simplex, new, noise)
+        if simplex[2] >= 0 and tetrahedron_contains(vertices, simplex[0], simplex[1], simplex[2], new, centre):
             return Closest(OVERLAPPING, 0.0, normal, point, simplex)
         if best >= distance:
             break
         simplex, point = with_new, lowest_point
         distance, normal, _ = signed_distance(r, point)
-    # A body that pierces the hull of the vertices has no closest point there, and no axis either.
+    # If the round shape pierces the hull of the vertices, there is neither a closest point nor a separating axis.
     if separation_of_hull(r, hull, normal) <= 0.0:
         return Closest(OVERLAPPING, 0.0, normal, point, simplex)
     return Closest(OUT_OF_REACH if distance > limit else APART, distance, normal, point, simplex)
@@ -186,7 +184,7 @@ def closest_to_hull(r, hull, limit, noise):
 
 @leaf_kernel
 def separation_of_hull(r, hull, axis):
-    """Separation along a unit axis from a round body to a polyhedron."""
+    """Return the separation along a unit axis from a round shape to a polyhedron [m]."""
     point = support(r, axis)
     _, lowest = lowest_vertex(hull.vertices, axis)
     return lowest - axis[0] * point[0] - axis[1] * point[1] - axis[2] * point[2]

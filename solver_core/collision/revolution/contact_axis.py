@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The axis along which a cylinder or cone and another convex body touch: closest points apart, least penetration in overlap.
+"""The axis along which a cylinder or cone touches another convex shape: the closest direction, or that of least penetration.
 
-An axis of overlap is made exact by the closest points of bodies apart. Moved apart along it by a little more than the depth,
-the bodies are closest along an axis on which their depth is no greater, for the normal n' between the closest points has
+An axis of overlap is refined by the closest points after a separation. If the shapes are moved apart along the axis n by
+slightly more than the depth, they are closest along an axis n' whose depth is no larger:
 
-    depth(n') = move n . n' - distance <= move - (move - depth(n)) = depth(n).
+    depth(n') = move n . n' - distance <= move - (move - depth(n)) = depth(n)
 
-Repeated, this ends at the axis of least penetration nearby. The angle to that shrinks each time by (depth + gap) / (rho + gap),
-rho being the radius of curvature there, which is more than the depth; at a face it ends in one step.
+Repeated, this converges to the axis of least penetration nearby. Each step reduces the angle to it by the factor (depth + gap)
+/ (rho + gap), where the radius of curvature rho there exceeds the depth. At a face one step is enough.
 """
 
 from __future__ import annotations
@@ -18,31 +18,33 @@ import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, distance2, divided, norm, scaled, sub
-from ..polyhedra.hull_pair import MOST_AXES
-from ..polyhedra.several_axes import ANOTHER, another_way, first_way, is_near_touching, margin_of
+from ..polyhedra.hull_pair import MAX_AXES
+from ..polyhedra.several_axes import SECOND_AXIS_TOLERANCE, add_axis, inset_margin, may_have_tied_axes, start_axes
 from .closest_hull import APART, OUT_OF_REACH, OVERLAPPING, closest_to_hull, separation_of_hull
 from .closest_revolution import closest_to_round, separation_of_round
-from .expanding_polytope import least_penetration
-from .solid import Round
+from .expanding_polytope import penetration_axis
+from .solid import RoundShape
 
 __all__ = ["ContactAxis", "contact_axis"]
 
-# Of the size of the round body: the gap to which overlapping bodies are moved apart, and that below which the direction
-# between closest points is lost to rounding.
-GAP = 1e-3
-CLOSE = 1e-5
+# Relative to the size of the round shape: the gap after the separation of overlapping shapes, and the distance below which the
+# direction between closest points is lost to rounding.
+REFINE_GAP_RATIO = 1e-3
+MIN_DISTANCE_RATIO = 1e-5
 MAX_AXIS_STEPS = 200
-# Of the same: a step by which the separation grows by no more has found nothing, one by which it falls by more went astray.
-GAINED = 1e-15
-LOST = 1e-13
+# Relative to the same size: a step that increases the separation by no more is the last one, and a step that decreases it by
+# more is discarded.
+MIN_GAIN_RATIO = 1e-15
+MAX_LOSS_RATIO = 1e-13
 
 
 class ContactAxis(NamedTuple):
-    """The axis along which a round body and another one touch.
+    """The axis along which a round shape and another shape touch.
 
-    distance: m, or minus the depth; touches is False where it exceeds the limit. normal: unit, from the round body to the other
-    one. point: of the other one, where the bodies touch when they are moved along the normal until they only do; it lies in the
-    hull of the vertices, -1 where fewer do or the body is no hull.
+    touches: False if the distance exceeds the limit. distance: [m], minus the depth for an overlap.
+    normal: unit vector from the round shape to the other one.
+    point: of the other shape, where the shapes touch after a translation along the normal that leaves them just touching [m].
+    vertices: the vertices whose hull contains the point; -1 for fewer than three, or if the other shape is not a polyhedron.
     """
 
     touches: bool
@@ -53,26 +55,26 @@ class ContactAxis(NamedTuple):
 
 
 @leaf_kernel
-def shifted(r, way):
-    """The round body, moved."""
-    return Round(r.is_cone, r.radius, r.height, add(r.base, way), r.axis, r.across)
+def translated(r, translation):
+    """Return the round shape after a translation [m]."""
+    return RoundShape(r.is_cone, r.radius, r.height, add(r.base, translation), r.axis, r.across)
 
 
 @leaf_kernel
-def closest(r, other, limit, noise):
-    """The `Closest` points of the two bodies."""
+def closest_points(r, other, limit, noise):
+    """Return the `Closest` points of the two shapes."""
     return closest_to_hull(r, other.hull, limit, noise) if other.is_hull else closest_to_round(r, other.round, limit, noise)
 
 
 @leaf_kernel
 def separation(r, other, axis):
-    """Along a unit axis from the round body to the other one."""
+    """Return the separation along a unit axis from the round shape to the other one [m]."""
     return separation_of_hull(r, other.hull, axis) if other.is_hull else separation_of_round(r, other.round, axis)
 
 
 @kernel_part
 def smaller_size(r, other):
-    """Of the round body and the other one, in m; 0 for one that is flat, of which any border looks like an edge."""
+    """Return the size of the smaller shape [m]; 0 for a flat polygon, whose entire border looks like an edge."""
     size = r.radius + r.height
     if not other.is_hull:
         return min(size, other.round.radius + other.round.height)
@@ -85,21 +87,23 @@ def smaller_size(r, other):
 
 
 @leaf_kernel
-def normal_between(r, other, work, normal, distance):
-    """The normal where several axes separate bodies that touch, see `several_axes`: (whether several do, the normal).
+def tied_normal(r, other, work, normal, distance):
+    """Return whether several axes separate touching shapes, and the normal between these axes (see `several_axes`).
 
-    normal: the best one, along which the distance is. Axes of overlap are as good as `least_penetration` finds them.
+    Axes of overlap are as accurate as `penetration_axis`.
+
+    normal, distance: the best axis and the separation along it [m].
     """
     size = smaller_size(r, other)
-    if size == 0.0 or not is_near_touching(distance, size):
+    if size == 0.0 or not may_have_tied_axes(distance, size):
         return False, normal
-    margin = margin_of(distance, size)
-    way = first_way(work.axes, normal, distance, margin)
-    for count in range(1, MOST_AXES):
-        depth, another = least_penetration(shifted(r, way), other, work)
-        if margin - depth <= ANOTHER * margin:
-            return count > 1, divided(way, norm(way))
-        found, way = another_way(work.axes, count, another, margin - depth, way, margin)
+    margin = inset_margin(distance, size)
+    translation = start_axes(work.axes, normal, distance, margin)
+    for count in range(1, MAX_AXES):
+        depth, next_axis = penetration_axis(translated(r, translation), other, work)
+        if margin - depth <= SECOND_AXIS_TOLERANCE * margin:
+            return count > 1, divided(translation, norm(translation))
+        found, translation = add_axis(work.axes, count, next_axis, margin - depth, translation, margin)
         if not found:
             break
     return False, normal
@@ -107,39 +111,42 @@ def normal_between(r, other, work, normal, distance):
 
 @leaf_kernel
 def contact_axis(r, other, limit, noise, work):
-    """The `ContactAxis` of a round body and an `Other`. noise: m, up to this distance the bodies count as touching."""
-    state, distance, normal, point, vertices = closest(r, other, limit, noise)
+    """Return the `ContactAxis` of a round shape and an `OtherShape`.
+
+    limit: largest distance of a contact [m]. noise: distance up to which the shapes count as touching [m].
+    """
+    state, distance, normal, point, vertices = closest_points(r, other, limit, noise)
     size = r.radius + r.height
     if state == OUT_OF_REACH:
         return ContactAxis(False, distance, normal, point, vertices)
     if state == OVERLAPPING:
-        depth, normal = least_penetration(r, other, work)
+        depth, normal = penetration_axis(r, other, work)
         distance = -depth
-    elif distance > CLOSE * size:
+    elif distance > MIN_DISTANCE_RATIO * size:
         return ContactAxis(True, distance, normal, point, vertices)
     for _ in range(MAX_AXIS_STEPS):
-        moved = shifted(r, scaled(-(GAP * size - distance), normal))
-        found = closest(moved, other, np.inf, noise)
+        moved = translated(r, scaled(-(REFINE_GAP_RATIO * size - distance), normal))
+        found = closest_points(moved, other, np.inf, noise)
         along = separation(r, other, found.normal)
-        if found.state != APART or along < distance - LOST * size:
+        if found.state != APART or along < distance - MAX_LOSS_RATIO * size:
             break
-        better = along > distance + GAINED * size
+        better = along > distance + MIN_GAIN_RATIO * size
         change = sub(found.normal, normal)
         distance, normal, point, vertices = along, found.normal, found.point, found.vertices
         if not better:
             break
-        # Where the radius of curvature is little more than the depth, steps are short: a step is doubled as long as it pays.
+        # If the radius of curvature barely exceeds the depth, steps are short. So a step is doubled while the separation grows.
         for _ in range(MAX_AXIS_STEPS):
             candidate = add(normal, change)
             candidate = divided(candidate, norm(candidate))
             along = separation(r, other, candidate)
-            if along <= distance + GAINED * size:
+            if along <= distance + MIN_GAIN_RATIO * size:
                 break
             distance, normal = along, candidate
             change = scaled(2.0, change)
-    several, between = normal_between(r, other, work, normal, distance)
+    several, between = tied_normal(r, other, work, normal, distance)
     if several:
-        moved = shifted(r, scaled(separation(r, other, between) - GAP * size, between))
-        found = closest(moved, other, np.inf, noise)
+        moved = translated(r, scaled(separation(r, other, between) - REFINE_GAP_RATIO * size, between))
+        found = closest_points(moved, other, np.inf, noise)
         normal, point, vertices = between, found.point, found.vertices
     return ContactAxis(distance <= limit, distance, normal, point, vertices)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The axis of least penetration of a cylinder or cone and another convex body that overlap.
+"""The axis of least penetration of a cylinder or cone and another convex shape that overlap.
 
-The difference of the bodies, all q - p of points q of the other and p of the round one, holds the origin, and the nearest point
-of its boundary is the shortest way to part them. A polytope inside grows towards it: its face nearest to the origin is pushed
-out to the difference's own boundary, until that is no farther (the expanding polytope of van den Bergen, 2001). A face's
-distance bounds the depth from below and the support along its normal bounds it from above. What is found is close to the axis;
-`contact_axis` makes it exact."""
+The Minkowski difference, all q - p for points q of the other shape and p of the round one, contains the origin, and the nearest
+point of its boundary is the shortest translation that separates the shapes. A polytope inside it expands toward that point: the
+face nearest to the origin is replaced by faces to the support point along its normal, until that point is no farther than the
+face (the expanding polytope algorithm; van den Bergen 2001). The distance of a face is a lower bound of the depth, and the
+support along its normal an upper bound. The result is approximate; `contact_axis` makes it exact.
+"""
 
 from __future__ import annotations
 
@@ -13,42 +14,42 @@ import numpy as np
 
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import X, Z, advanced, cross, divided, dot, negative, norm, scaled, set_vec, sub, vec
-from .other import other_support
-from .solid import across, support
+from .other import support_of_other
+from .solid import perpendicular_unit, support
 from .work import MAX_POLYTOPE_POINTS
 
-__all__ = ["least_penetration"]
+__all__ = ["penetration_axis"]
 
-# Of the size of the difference: the bounds have met.
-DEPTH_KNOWN = 3e-9
-# A point this little outside of a face lies in it.
+# Relative to the size of the Minkowski difference: the bounds are equal up to this.
+DEPTH_TOLERANCE = 3e-9
+# Relative to the same size: a point outside a face by no more is in its plane.
 COPLANAR = 1e-13
-# The turn in rad that decides between points equally far out.
-ASIDE = 1e-10
-SLANT = (0.53, 0.29, 0.79)
-# The corners and the faces of the first tetrahedron.
+# Angle [rad] by which a direction is perturbed, to choose one of several support points.
+PERTURBATION = 1e-10
+PERTURBATION_AXIS = (0.53, 0.29, 0.79)
+# Indices of the corners and of the faces of the first tetrahedron.
 FIRST, SECOND, THIRD, FOURTH = map(np.int64, range(4))
 
 
 @leaf_kernel
-def outermost(r, other, direction):
-    """The point farthest along a direction of the difference of the other body and the round one."""
-    return sub(other_support(other, direction), support(r, negative(direction)))
+def minkowski_support(r, other, direction):
+    """Return the support point of the Minkowski difference, other shape minus round shape, along a direction [m]."""
+    return sub(support_of_other(other, direction), support(r, negative(direction)))
 
 
 @leaf_kernel
-def corner(r, other, direction):
-    """As `outermost`, but always a point that no two others have between them: the direction is turned a little.
+def perturbed_support(r, other, direction):
+    """Return the support point along a slightly rotated direction, which is always an extreme point.
 
-    Of a cap, a face or an edge that lies across the direction it takes the same end each time, so that no three points are
-    in a line.
+    On a cap, a face or an edge perpendicular to the direction, it is the same point each time. So no three such points are
+    collinear.
     """
-    return outermost(r, other, advanced(direction, ASIDE, SLANT))
+    return minkowski_support(r, other, advanced(direction, PERTURBATION, PERTURBATION_AXIS))
 
 
 @leaf_kernel
 def set_face(work, face, i, j, k):
-    """Writes a face and its outward plane for corners counter-clockwise; False when they span none."""
+    """Write a face with counterclockwise corners i, j, k and its outward plane. Returns False if the corners are collinear."""
     p = vec(work.points, i)
     normal = cross(sub(vec(work.points, j), p), sub(vec(work.points, k), p))
     length = norm(normal)
@@ -63,19 +64,19 @@ def set_face(work, face, i, j, k):
 
 @kernel_part
 def first_tetrahedron(r, other, work):
-    """Four points of the difference that span space, with their faces; False when it is too flat for that."""
+    """Write four points of the Minkowski difference and their faces. Returns False if the difference is too flat."""
     points = work.points
-    set_vec(points, FIRST, corner(r, other, X))
-    set_vec(points, SECOND, corner(r, other, negative(X)))
+    set_vec(points, FIRST, perturbed_support(r, other, X))
+    set_vec(points, SECOND, perturbed_support(r, other, negative(X)))
     start = vec(points, FIRST)
     edge = sub(vec(points, SECOND), start)
     length = norm(edge)
     if length == 0.0:
         return False
-    beside = across(divided(edge, length))
+    beside = perpendicular_unit(divided(edge, length))
     best = 0.0
     for sign in (1.0, -1.0):
-        point = corner(r, other, scaled(sign, beside))
+        point = perturbed_support(r, other, scaled(sign, beside))
         height = sign * dot(beside, sub(point, start))
         if height > best:
             best = height
@@ -86,7 +87,7 @@ def first_tetrahedron(r, other, work):
     best = 0.0
     outward = True
     for sign in (1.0, -1.0):
-        point = corner(r, other, scaled(sign, normal))
+        point = perturbed_support(r, other, scaled(sign, normal))
         height = sign * (dot(normal, point) - offset)
         if height > best:
             best = height
@@ -104,9 +105,12 @@ def first_tetrahedron(r, other, work):
 
 
 @kernel_part
-def take_visible(work, count, point, tolerance):
-    """Takes out the faces that see a point and collects their border: (faces left, removed, edges)."""
-    faces, planes, rim = work.faces, work.planes, work.rim
+def remove_visible_faces(work, count, point, tolerance):
+    """Remove the faces visible from a point and write the edges of their horizon.
+
+    Returns the number of faces left, of removed faces, and of edges.
+    """
+    faces, planes, horizon = work.faces, work.planes, work.horizon
     edges = 0
     removed = 0
     face = 0
@@ -119,14 +123,14 @@ def take_visible(work, count, point, tolerance):
             j = faces[face, (side + 1) % 3]
             shared = -1
             for row in range(edges):
-                if rim[row, 0] == j and rim[row, 1] == i:
+                if horizon[row, 0] == j and horizon[row, 1] == i:
                     shared = row
                     break
             if shared >= 0:
                 edges -= 1
-                rim[shared, 0], rim[shared, 1] = rim[edges, 0], rim[edges, 1]
+                horizon[shared, 0], horizon[shared, 1] = horizon[edges, 0], horizon[edges, 1]
             else:
-                rim[edges, 0], rim[edges, 1] = i, j
+                horizon[edges, 0], horizon[edges, 1] = i, j
                 edges += 1
         removed += 1
         count -= 1
@@ -138,10 +142,11 @@ def take_visible(work, count, point, tolerance):
 
 
 @leaf_kernel
-def least_penetration(r, other, work):
-    """The depth along about the axis of least penetration: (depth, unit normal from the round body to the other).
+def penetration_axis(r, other, work):
+    """Find the approximate axis of least penetration.
 
-    A negative depth is a distance: the axis separates the bodies after all.
+    Returns the depth along it [m] and the unit normal from the round shape to the other one. A negative depth is a distance:
+    the axis separates the shapes.
     """
     best, normal = np.inf, Z
     if not first_tetrahedron(r, other, work):
@@ -159,24 +164,24 @@ def least_penetration(r, other, work):
             if planes[face, 3] < planes[nearest, 3]:
                 nearest = face
         outward, offset = vec(planes, nearest), planes[nearest, 3]
-        height = dot(outward, outermost(r, other, outward))
+        height = dot(outward, minkowski_support(r, other, outward))
         if height < best:
             best, normal = height, negative(outward)
-        if best < 0.0 or height - offset <= DEPTH_KNOWN * size or best <= offset + DEPTH_KNOWN * size:
+        if best < 0.0 or height - offset <= DEPTH_TOLERANCE * size or best <= offset + DEPTH_TOLERANCE * size:
             break
-        point = corner(r, other, outward)
-        if dot(outward, point) - offset <= DEPTH_KNOWN * size:
+        point = perturbed_support(r, other, outward)
+        if dot(outward, point) - offset <= DEPTH_TOLERANCE * size:
             break
         set_vec(points, used, point)
         used += 1
-        count, removed, edges = take_visible(work, count, point, COPLANAR * size)
-        # The faces that see a point make a disk. Where rounding tore it, the axis is as good as it gets here.
+        count, removed, edges = remove_visible_faces(work, count, point, COPLANAR * size)
+        # The visible faces form a disk. If rounding breaks it, the search ends with the best axis so far.
         if edges < 3 or edges > removed + 2:
             break
-        whole = True
+        is_closed = True
         for row in range(edges):
-            whole = whole and set_face(work, count, work.rim[row, 0], work.rim[row, 1], used - 1)
+            is_closed = is_closed and set_face(work, count, work.horizon[row, 0], work.horizon[row, 1], used - 1)
             count += 1
-        if not whole:
+        if not is_closed:
             break
     return best, normal

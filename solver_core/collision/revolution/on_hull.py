@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of a cylinder or a cone with a polyhedron.
 
-Points of a cap's rim, of which eight are fixed in the body and one is the lowest; the lowest points of both rims of a side, or
-the apex; vertices of the polyhedron under a cap; and crossings of its edges with the rim or with the line of the side.
+Candidates are points of the rim of a cap, eight fixed ones and the lowest one; the lowest points of both rims of a lateral
+surface, or the apex; vertices of the polyhedron under a cap; and crossings of its edges with a rim or a generatrix.
 """
 
 from __future__ import annotations
@@ -10,42 +10,42 @@ from __future__ import annotations
 from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, dot, norm, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
-from ..polyhedra.edge_contacts import along_edge
+from ..polyhedra.edge_contacts import edge_vector
 from ..polyhedra.face_contacts import FACING
 from .candidates import (
-    AT_END,
     CROSSING,
-    END,
-    LOWEST,
-    NEAR,
+    END_TOLERANCE,
+    LOWEST_RIM_POINT,
     ON_EDGE,
     ON_FACE,
+    ON_GENERATRIX,
     ON_VERTEX,
+    ONE_DEGREE_COSINE,
+    OVERLAP_END,
     PARALLEL_TO_SIDE,
-    SIDE_INNER,
     add_closest,
     add_point,
-    candidates,
-    cap_looks_along,
+    candidate_points,
+    cap_faces,
     rim_crossings,
-    side_looks_along,
+    side_faces,
 )
-from .closest_revolution import generator
+from .closest_revolution import generatrix
 from .contact_axis import contact_axis
-from .other import Other
+from .other import OtherShape
 from .solid import SIDE, cap_middle, signed_distance
 
-__all__ = ["SAME_WAY", "border_contacts", "in_face", "round_hull_contacts"]
+__all__ = ["SAME_DIRECTION_COSINE", "append_edge_contacts", "in_face", "round_hull_contacts"]
 
-# Cosine of ten degrees: so near, a face is looked at for points.
-NEAR_FACES = 0.985
-# Cosine between the normal of a pair and the closest direction at a point of it.
-SAME_WAY = 0.9
+# Cosine of ten degrees. Candidate points are tested against faces this near the normal.
+FACE_COSINE = 0.985
+# Smallest cosine between the normal of a pair and the closest direction at a contact.
+SAME_DIRECTION_COSINE = 0.9
 
 
 @leaf_kernel
 def in_face(hull, face, point, tolerance):
-    """Whether a point of a face's plane lies in the face."""
+    """Return True if a point in the plane of a face is inside the face, up to a tolerance [m]."""
     normal = vec(hull.planes, face)
     begin, end = hull.loop_start[face], hull.loop_start[face + 1]
     for slot in range(begin, end):
@@ -58,26 +58,26 @@ def in_face(hull, face, point, tolerance):
 
 
 @kernel_part
-def points_on_faces(found, r, hull, normal, count):
-    """Adds the points of the round body that lie over faces near the normal: the count."""
-    total = candidates(r, normal, found.work)
+def append_points_on_faces(sink, r, hull, normal, count):
+    """Append the points of the round shape over faces that are near the normal, and return the new count."""
+    total = candidate_points(r, normal, sink.work)
     for face in range(len(hull.planes)):
         outward, offset = vec(hull.planes, face), hull.planes[face, 3]
         cosine = dot(outward, normal)
-        if cosine > -NEAR_FACES:
+        if cosine > -FACE_COSINE:
             continue
         for row in range(total):
-            point = vec(found.work.candidates, row)
+            point = vec(sink.work.candidates, row)
             gap = (offset - outward[0] * point[0] - outward[1] * point[1] - outward[2] * point[2]) / cosine
-            if gap <= found.limit and in_face(hull, face, advanced(point, gap, normal), 0.01 * found.merge):
-                of_round = int(found.work.candidate_ids[row])
-                count = add_point(found, count, point, normal, gap, of_round, 4 * face + ON_FACE)
+            if gap <= sink.limit and in_face(hull, face, advanced(point, gap, normal), 0.01 * sink.merge):
+                of_round = int(sink.work.candidate_ids[row])
+                count = add_point(sink, count, point, normal, gap, of_round, 4 * face + ON_FACE)
     return count
 
 
 @leaf_kernel
-def edge_looks(hull, edge, normal):
-    """Whether a face beside the edge looks against the normal; an edge without faces looks everywhere."""
+def edge_faces_shape(hull, edge, normal):
+    """Return True if a face of the edge faces the round shape along the normal; also for an edge without faces."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
         if face < 0:
@@ -88,27 +88,30 @@ def edge_looks(hull, edge, normal):
 
 
 @kernel_part
-def edges_under_cap(found, r, top, hull, normal, count):
-    """Adds the vertices within a cap, seen along the normal, and the crossings of edges with its rim: the count."""
+def append_points_under_cap(sink, r, top, hull, normal, count):
+    """Append the vertices under a cap along the normal, and the crossings of edges with its rim. Returns the new count.
+
+    top: True for the top cap, False for the base.
+    """
     middle = cap_middle(r, top)
     outward = scaled(1.0 if top else -1.0, r.axis)
     cosine = dot(outward, normal)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, normal):
+        if not edge_faces_shape(hull, edge, normal):
             continue
         i, j = hull.edges[edge, 0], hull.edges[edge, 1]
         a, b = vec(hull.vertices, i), vec(hull.vertices, j)
         gap_a = dot(outward, sub(a, middle)) / cosine
         gap_b = dot(outward, sub(b, middle)) / cosine
-        if min(gap_a, gap_b) > found.limit:
+        if min(gap_a, gap_b) > sink.limit:
             continue
-        # Both ends along the normal onto the cap, as seen from its middle.
+        # Project both ends along the normal onto the cap. The origin is its center.
         a, b = sub(advanced(a, -gap_a, normal), middle), sub(advanced(b, -gap_b, normal), middle)
         for end in range(2):
             on_cap, gap, vertex = (a, gap_a, i) if end == 0 else (b, gap_b, j)
-            if norm2(on_cap) <= r.radius * r.radius * (1.0 + AT_END):
-                of_round, of_other = LOWEST + 1 if top else LOWEST, 4 * int(vertex) + ON_VERTEX
-                count = add_point(found, count, add(middle, on_cap), normal, gap, of_round, of_other)
+            if norm2(on_cap) <= r.radius * r.radius * (1.0 + END_TOLERANCE):
+                of_round, of_other = LOWEST_RIM_POINT + 1 if top else LOWEST_RIM_POINT, 4 * int(vertex) + ON_VERTEX
+                count = add_point(sink, count, add(middle, on_cap), normal, gap, of_round, of_other)
         way = sub(b, a)
         crosses, first, second = rim_crossings(a, way, r.radius)
         for which in range(2 if crosses else 0):
@@ -116,71 +119,74 @@ def edges_under_cap(found, r, top, hull, normal, count):
             if 0.0 < t < 1.0:
                 of_round, of_other = CROSSING + (2 if top else 0) + which, 4 * edge + ON_EDGE
                 gap = gap_a + t * (gap_b - gap_a)
-                count = add_point(found, count, advanced(add(middle, a), t, way), normal, gap, of_round, of_other)
+                count = add_point(sink, count, advanced(add(middle, a), t, way), normal, gap, of_round, of_other)
     return count
 
 
 @kernel_part
-def edge_along_line(found, r, hull, edge, line, normal, count):
-    """Adds the ends of the overlap of an edge with a line of the side, (start, way), each with its own closest direction."""
+def append_overlap_ends(sink, r, hull, edge, line, normal, count):
+    """Append the ends of the overlap of an edge with a generatrix, each with its own closest direction. Returns the new count.
+
+    line: start [m] and vector [m] of the generatrix.
+    """
     start, way = line
     i, j = hull.edges[edge, 0], hull.edges[edge, 1]
-    corner, along = vec(hull.vertices, i), along_edge(hull, edge)
+    corner, along = vec(hull.vertices, i), edge_vector(hull, edge)
     length2, product = norm2(way), dot(along, way)
     offset = dot(sub(corner, start), way) / product
     for end in range(4):
-        # The ends of the edge, then the points of it beside the ends of the line.
+        # The ends of the edge, then the points of the edge next to the ends of the line.
         t = float(end) if end < 2 else (end - 2) * length2 / product - offset
         if not 0.0 <= t <= 1.0:
             continue
         point = advanced(corner, t, along)
         s = dot(sub(point, start), way) / length2
-        if s < -AT_END or s > 1.0 + AT_END:
+        if s < -END_TOLERANCE or s > 1.0 + END_TOLERANCE:
             continue
         gap, outwards, part = signed_distance(r, point)
-        if gap > found.limit or part != SIDE or dot(outwards, normal) < SAME_WAY:
+        if gap > sink.limit or part != SIDE or dot(outwards, normal) < SAME_DIRECTION_COSINE:
             continue
-        of_round, of_other = END, 4 * int(i if end == 0 else j) + ON_VERTEX
+        of_round, of_other = OVERLAP_END, 4 * int(i if end == 0 else j) + ON_VERTEX
         if end >= 2:
-            of_round, of_other = END + end - 2, 4 * edge + ON_EDGE
-        count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, of_round, of_other)
+            of_round, of_other = OVERLAP_END + end - 2, 4 * edge + ON_EDGE
+        count = add_point(sink, count, advanced(point, -gap, outwards), outwards, gap, of_round, of_other)
     return count
 
 
 @kernel_part
 def is_beside_face(hull, edge, normal):
-    """Whether a face beside the edge looks straight against the normal."""
+    """Return True if the normal of a face of the edge is opposite to the given normal, within one degree."""
     for side in range(2):
         face = hull.edge_faces[edge, side]
-        if face >= 0 and dot(vec(hull.planes, face), normal) < -NEAR:
+        if face >= 0 and dot(vec(hull.planes, face), normal) < -ONE_DEGREE_COSINE:
             return True
     return False
 
 
 @kernel_part
-def edges_along_side(found, r, hull, normal, count):
-    """Adds contacts of edges with the line of the side that lies farthest along the normal: the count.
+def append_side_edges(sink, r, hull, normal, count):
+    """Append the contacts of edges with the generatrix that is farthest along the normal, and return the new count.
 
-    An edge along the line touches at the ends of their overlap; one that crosses it while a face near the normal lies beside it
-    touches at the crossing.
+    An edge parallel to the generatrix touches at the ends of their overlap. Another edge touches at the crossing if a face near
+    the normal is next to it.
     """
-    start, way = generator(r, normal)
+    start, way = generatrix(r, normal)
     way = sub(way, start)
     length2 = norm2(way)
     for edge in range(len(hull.edges)):
-        if not edge_looks(hull, edge, normal):
+        if not edge_faces_shape(hull, edge, normal):
             continue
-        corner, along = vec(hull.vertices, hull.edges[edge, 0]), along_edge(hull, edge)
+        corner, along = vec(hull.vertices, hull.edges[edge, 0]), edge_vector(hull, edge)
         square = norm2(along)
         if square == 0.0:
             continue
         product = dot(along, way)
         if square * length2 - product * product <= PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square * length2:
-            count = edge_along_line(found, r, hull, edge, (start, way), normal, count)
+            count = append_overlap_ends(sink, r, hull, edge, (start, way), normal, count)
             continue
         if not is_beside_face(hull, edge, normal):
             continue
-        # Where the line crosses the edge, seen along the normal: t = [r, h, n] / [e, h, n] and s from the same.
+        # The crossing of line and edge, projected along the normal: t = [r, h, n] / [e, h, n], and s likewise.
         across = cross(way, normal)
         bottom = dot(along, across)
         if bottom == 0.0:
@@ -192,24 +198,24 @@ def edges_along_side(found, r, hull, normal, count):
         s = (dot(offset, way) - on * lean) / flat2 if flat2 > 0.0 else -1.0
         if 0.0 <= t <= 1.0 and 0.0 <= s <= 1.0:
             point = advanced(start, s, way)
-            count = add_point(found, count, point, normal, on - s * lean, SIDE_INNER, 4 * edge + ON_EDGE)
+            count = add_point(sink, count, point, normal, on - s * lean, ON_GENERATRIX, 4 * edge + ON_EDGE)
     return count
 
 
 @leaf_kernel
-def border_contacts(found, r, hull, normal, count):
-    """Adds contacts of edges and vertices with a cap or a side that looks along the normal: the count."""
+def append_edge_contacts(sink, r, hull, normal, count):
+    """Append the contacts of the edges and vertices of the polyhedron, and return the new count."""
     along = dot(normal, r.axis)
-    if cap_looks_along(r, along):
-        count = edges_under_cap(found, r, along > 0.0, hull, normal, count)
-    if side_looks_along(r, along):
-        count = edges_along_side(found, r, hull, normal, count)
+    if cap_faces(r, along):
+        count = append_points_under_cap(sink, r, along > 0.0, hull, normal, count)
+    if side_faces(r, along):
+        count = append_side_edges(sink, r, hull, normal, count)
     return count
 
 
 @kernel_part
 def hull_feature(hull, vertices):
-    """Feature of the part of a polyhedron that up to three of its vertices span."""
+    """Return the feature of a polyhedron that up to three of its vertices span: a vertex, an edge or a face."""
     i, j, _ = vertices
     if j < 0:
         return 4 * i + ON_VERTEX
@@ -221,16 +227,16 @@ def hull_feature(hull, vertices):
 
 
 @leaf_kernel
-def round_hull_contacts(found, r, hull):
-    """Contacts of a round body with a polyhedron in its frame: the count.
+def round_hull_contacts(sink, r, hull):
+    """Find the contacts of a round shape with a polyhedron, from the first row of the manifold on, and return their number.
 
-    hull: `Polyhedron`; flat polygons, single triangles, segments and points too, of which vertices, planes, loops and edges are
-    used, and `centre` as any point inside. Contacts are added from the manifold's first row on.
+    hull: a `Polyhedron` in the frame of the pair. It may be a flat polygon, a triangle, a segment or a point. Only its
+        vertices, planes, loops and edges are used, and `centre` as any inner point.
     """
-    axis = contact_axis(r, Other(hull, r, True), found.limit, found.noise, found.work)
+    axis = contact_axis(r, OtherShape(hull, r, True), sink.limit, sink.noise, sink.work)
     if not axis.touches:
         return 0
-    count = points_on_faces(found, r, hull, axis.normal, NONE_FOUND)
+    count = append_points_on_faces(sink, r, hull, axis.normal, NONE_FOUND)
     if len(hull.vertices) > 1:
-        count = border_contacts(found, r, hull, axis.normal, count)
-    return add_closest(found, count, axis.point, axis.normal, axis.distance, hull_feature(hull, axis.vertices))
+        count = append_edge_contacts(sink, r, hull, axis.normal, count)
+    return add_closest(sink, count, axis.point, axis.normal, axis.distance, hull_feature(hull, axis.vertices))

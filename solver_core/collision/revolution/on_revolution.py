@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contacts of two cylinders or cones.
 
-Points of one body's rim, or its apex, over a cap of the other; crossings of two rims, or of a rim with the line of a side; and
-the ends of the overlap of two sides.
+Candidates are points of the rim or the apex of one shape over a cap of the other, crossings of two rims or of a rim with a
+generatrix, and the ends of the overlap of two generatrices.
 """
 
 from __future__ import annotations
@@ -13,58 +13,58 @@ from ...compile.kernel import kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, cross, divided, dot, negative, norm2, scaled, sub, vec
 from ..manifold import NONE_FOUND
 from .candidates import (
-    AT_END,
-    CLOSEST,
+    CLOSEST_POINT,
     CROSSING,
-    END,
+    END_TOLERANCE,
     ON_FACE,
+    ON_GENERATRIX,
+    OVERLAP_END,
     PARALLEL_TO_SIDE,
-    SIDE_INNER,
-    Collection,
+    ContactSink,
     add_closest,
     add_point,
-    candidates,
-    cap_looks_along,
+    candidate_points,
+    cap_faces,
     rim_crossings,
-    side_looks_along,
+    side_faces,
 )
-from .closest_revolution import generator
+from .closest_revolution import generatrix
 from .contact_axis import contact_axis
-from .on_hull import SAME_WAY
-from .other import Other
+from .on_hull import SAME_DIRECTION_COSINE
+from .other import OtherShape
 from .solid import SIDE, cap_middle, signed_distance
 
 __all__ = ["round_round_contacts"]
 
-# Of a feature id: what of the other body is a round one's cap or side, and no point of it.
-NO_POINT = 32
+# Added to the index of a cap or lateral surface in a feature id, to distinguish it from the points of a round shape.
+SURFACE_FEATURE_OFFSET = 32
 
 
 @leaf_kernel
-def points_on_cap(found, r, o, normal, count):
-    """Adds the points of body o that lie over the cap of r that faces it, seen along the normal from r to o: the count."""
+def append_points_on_cap(sink, r, o, normal, count):
+    """Append the points of o over the cap of r that faces it, along the normal from r to o, and return the new count."""
     along = dot(normal, r.axis)
-    if not cap_looks_along(r, along):
+    if not cap_faces(r, along):
         return count
     middle = cap_middle(r, along > 0.0)
-    for row in range(candidates(o, negative(normal), found.work)):
-        point = sub(vec(found.work.candidates, row), middle)
+    for row in range(candidate_points(o, negative(normal), sink.work)):
+        point = sub(vec(sink.work.candidates, row), middle)
         gap = dot(r.axis, point) / along
         point = advanced(point, -gap, normal)
-        if gap <= found.limit and norm2(point) <= r.radius * r.radius * (1.0 + AT_END):
-            of_other = int(found.work.candidate_ids[row])
-            count = add_point(found, count, add(point, middle), normal, gap, ON_FACE + NO_POINT, of_other)
+        if gap <= sink.limit and norm2(point) <= r.radius * r.radius * (1.0 + END_TOLERANCE):
+            of_other = int(sink.work.candidate_ids[row])
+            count = add_point(sink, count, add(point, middle), normal, gap, ON_FACE + SURFACE_FEATURE_OFFSET, of_other)
     return count
 
 
 @leaf_kernel
-def line_on_cap(found, r, o, normal, count):
-    """Adds where the line of o's side that lies lowest crosses the rim of the cap of r under it: the count."""
+def append_line_on_cap(sink, r, o, normal, count):
+    """Append the crossings of the lowest generatrix of o with the rim of the cap of r under it, and return the new count."""
     along = dot(normal, r.axis)
-    if not cap_looks_along(r, along) or not side_looks_along(o, -dot(normal, o.axis)):
+    if not cap_faces(r, along) or not side_faces(o, -dot(normal, o.axis)):
         return count
     middle = cap_middle(r, along > 0.0)
-    a, b = generator(o, negative(normal))
+    a, b = generatrix(o, negative(normal))
     a, b = sub(a, middle), sub(b, middle)
     gap_a, gap_b = dot(r.axis, a) / along, dot(r.axis, b) / along
     a = advanced(a, -gap_a, normal)
@@ -75,15 +75,15 @@ def line_on_cap(found, r, o, normal, count):
         if 0.0 < t < 1.0:
             gap = gap_a + t * (gap_b - gap_a)
             point = advanced(add(middle, a), t, way)
-            count = add_point(found, count, point, normal, gap, CROSSING + which, SIDE_INNER)
+            count = add_point(sink, count, point, normal, gap, CROSSING + which, ON_GENERATRIX)
     return count
 
 
 @kernel_part
-def rims_crossing(found, a, b, normal, count):
-    """Adds where the rims of two caps that face each other cross, seen along the normal: the count."""
+def append_rim_crossings(sink, a, b, normal, count):
+    """Append the crossings of the rims of two facing caps, projected along the normal, and return the new count."""
     along_a, along_b = dot(normal, a.axis), -dot(normal, b.axis)
-    if not cap_looks_along(a, along_a) or not cap_looks_along(b, along_b):
+    if not cap_faces(a, along_a) or not cap_faces(b, along_b):
         return count
     middle = cap_middle(a, along_a > 0.0)
     outward = scaled(1.0 if along_a > 0.0 else -1.0, a.axis)
@@ -101,18 +101,21 @@ def rims_crossing(found, a, b, normal, count):
     for which in range(2):
         point = add(scaled(nearest, way), scaled(half if which == 0 else -half, across))
         gap = dot(b.axis, sub(other, point)) / bottom
-        count = add_point(found, count, add(point, middle), normal, gap, CROSSING + which, CROSSING)
+        count = add_point(sink, count, add(point, middle), normal, gap, CROSSING + which, CROSSING)
     return count
 
 
 @leaf_kernel
-def ends_along_side(found, r, o, normal, count):
-    """Adds the ends of the line of o's side over the side of r, each with its own closest direction: the count."""
-    if not side_looks_along(r, dot(normal, r.axis)) or not side_looks_along(o, -dot(normal, o.axis)):
+def append_side_ends(sink, r, o, normal, count):
+    """Append the ends of the generatrix of o over the lateral surface of r, each with its own closest direction.
+
+    Returns the new count.
+    """
+    if not side_faces(r, dot(normal, r.axis)) or not side_faces(o, -dot(normal, o.axis)):
         return count
-    start, way = generator(r, normal)
+    start, way = generatrix(r, normal)
     way = sub(way, start)
-    p, q = generator(o, negative(normal))
+    p, q = generatrix(o, negative(normal))
     length2, other_way = norm2(way), sub(q, p)
     square, product = length2 * norm2(other_way), dot(way, other_way)
     if square - product * product > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square:
@@ -121,25 +124,36 @@ def ends_along_side(found, r, o, normal, count):
         point = p if end == 0 else q
         gap, outwards, part = signed_distance(r, point)
         s = dot(sub(point, start), way) / length2
-        if part != SIDE or gap > found.limit or dot(outwards, normal) < SAME_WAY or s < -AT_END or s > 1.0 + AT_END:
+        if (
+            part != SIDE
+            or gap > sink.limit
+            or dot(outwards, normal) < SAME_DIRECTION_COSINE
+            or s < -END_TOLERANCE
+            or s > 1.0 + END_TOLERANCE
+        ):
             continue
-        count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, SIDE + NO_POINT, END + end)
+        count = add_point(
+            sink, count, advanced(point, -gap, outwards), outwards, gap, SIDE + SURFACE_FEATURE_OFFSET, OVERLAP_END + end
+        )
     return count
 
 
 @kernel_part
-def round_round_contacts(found, a, b, hull):
-    """Contacts of two round bodies in one frame: the count. found: with a as the round body; hull: any, not looked at."""
-    axis = contact_axis(a, Other(hull, b, False), found.limit, found.noise, found.work)
+def round_round_contacts(sink, a, b, hull):
+    """Find the contacts of two round shapes in one frame, and return their number.
+
+    sink: a `ContactSink` for a as the round shape. hull: any `Polyhedron`; it is not used.
+    """
+    axis = contact_axis(a, OtherShape(hull, b, False), sink.limit, sink.noise, sink.work)
     if not axis.touches:
         return 0
     normal, opposite = axis.normal, negative(axis.normal)
-    of_b = Collection(False, found.limit, found.merge, found.noise, found.manifold, found.work)
-    count = points_on_cap(found, a, b, normal, NONE_FOUND)
-    count = points_on_cap(of_b, b, a, opposite, count)
-    count = rims_crossing(found, a, b, normal, count)
-    count = line_on_cap(found, a, b, normal, count)
-    count = line_on_cap(of_b, b, a, opposite, count)
-    count = ends_along_side(found, a, b, normal, count)
-    count = ends_along_side(of_b, b, a, opposite, count)
-    return add_closest(found, count, axis.point, normal, axis.distance, CLOSEST)
+    of_b = ContactSink(False, sink.limit, sink.merge, sink.noise, sink.manifold, sink.work)
+    count = append_points_on_cap(sink, a, b, normal, NONE_FOUND)
+    count = append_points_on_cap(of_b, b, a, opposite, count)
+    count = append_rim_crossings(sink, a, b, normal, count)
+    count = append_line_on_cap(sink, a, b, normal, count)
+    count = append_line_on_cap(of_b, b, a, opposite, count)
+    count = append_side_ends(sink, a, b, normal, count)
+    count = append_side_ends(of_b, b, a, opposite, count)
+    return add_closest(sink, count, axis.point, normal, axis.distance, CLOSEST_POINT)

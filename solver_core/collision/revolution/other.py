@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The body that a cylinder or a cone meets: a polyhedron, or another cylinder or cone."""
+"""The other shape of a pair with a cylinder or a cone: a polyhedron, or another cylinder or cone."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from ...compile.kernel import kernel_part
 from ...linalg.vec3 import negative, vec
 from ..polyhedra.polyhedron import Polyhedron
 from ..polyhedra.separation import lowest_vertex
-from .solid import Round, support
+from .solid import RoundShape, support
 
-__all__ = ["Other", "other_support"]
+__all__ = ["OtherShape", "support_of_other"]
 
 
-class Other(NamedTuple):
-    """`hull` if is_hull and else `round`; the one that it is not can be anything of its type."""
+class OtherShape(NamedTuple):
+    """The polyhedron `hull` if is_hull, else the round shape `round`. The other field may be any value of its type."""
 
     hull: Polyhedron
-    round: Round
+    round: RoundShape
     is_hull: bool
 
 
 @kernel_part
-def hull_support(hull, direction):
-    """The vertex that is farthest along a direction."""
+def support_of_hull(hull, direction):
+    """Return the vertex of a polyhedron that is farthest along a direction [m]."""
     vertex, _ = lowest_vertex(hull.vertices, negative(direction))
     return vec(hull.vertices, vertex)
 
 
 @kernel_part
-def other_support(other, direction):
-    """The point that is farthest along a direction."""
-    return hull_support(other.hull, direction) if other.is_hull else support(other.round, direction)
+def support_of_other(other, direction):
+    """Return the point of the other shape that is farthest along a direction [m]."""
+    return support_of_hull(other.hull, direction) if other.is_hull else support(other.round, direction)

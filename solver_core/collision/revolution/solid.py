@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cylinders and cones as exact surfaces: distance, support and the points of theirs that can touch.
+"""Cylinders and cones as exact surfaces: distance, support and candidate points.
 
-Both are solids of revolution of a convex polygon: in the half plane of the distance rho from the axis and the height z over the
+Both are solids of revolution of a convex polygon. In the half plane of the distance rho from the axis and the height z over the
 base, a cylinder is a rectangle and a cone a triangle. The signed distance of a point is that of (rho, z) from the polygon.
 """
 
@@ -21,36 +21,36 @@ __all__ = [
     "RIM",
     "SIDE",
     "TOP",
-    "Round",
-    "across",
+    "RoundShape",
     "cap_middle",
-    "centre_of",
-    "part_across",
+    "inner_point",
+    "perpendicular_unit",
+    "radial_direction",
+    "radial_part",
     "rim_axes",
     "rim_point",
-    "round_at",
+    "round_shape_at",
     "side_normal",
     "signed_distance",
     "support",
-    "unit_across",
 ]
 
-# The part of the surface that is closest to a point.
+# Parts of the surface.
 BASE = 0
 TOP = 1
 SIDE = 2
 RIM = 3
 APEX = 4
 
-# Of a vector: a part across the axis that is nothing but rounding.
-NO_PART = 1e-14
+# Relative to the length of a vector: a smaller radial part is rounding.
+NO_RADIAL_PART = 1e-14
 
 
-class Round(NamedTuple):
-    """A cylinder or a cone in the frame of its pair, in m.
+class RoundShape(NamedTuple):
+    """A cylinder or a cone in the frame of its pair.
 
-    base: centre of the base; axis: unit, from there to the top's centre or the apex; across: a unit vector across the axis that
-    turns with the body.
+    radius, height: [m]. base: center of the base [m]. axis: unit vector from the base to the top or the apex.
+    across: unit vector perpendicular to the axis, fixed in the body.
     """
 
     is_cone: bool
@@ -62,58 +62,58 @@ class Round(NamedTuple):
 
 
 @leaf_kernel
-def across(axis):
-    """A unit vector perpendicular to a unit vector."""
+def perpendicular_unit(axis):
+    """Return a unit vector perpendicular to a unit vector."""
     vector = perpendicular(axis, 1.0)
     return divided(vector, norm(vector))
 
 
 @leaf_kernel
-def round_at(shapes, i, turn, shift):
-    """The cylinder or cone in row i of the shape table, turned by (3, 3) and moved by (3,)."""
+def round_shape_at(shapes, i, turn, shift):
+    """Return the cylinder or cone in row i of the shape table, after a rotation (3, 3) and a translation (3,) [m]."""
     first = shapes.first_vertex[i]
     base = vec(shapes.vertices, first)
     axis = sub(vec(shapes.vertices, first + 1), base)
     height = norm(axis)
     axis = divided(axis, height)
-    return Round(
+    return RoundShape(
         shapes.kind[i] == CONE,
         shapes.round_radius[i],
         height,
         add(rotated(turn, base), shift),
         rotated(turn, axis),
-        rotated(turn, across(axis)),
+        rotated(turn, perpendicular_unit(axis)),
     )
 
 
 @leaf_kernel
-def centre_of(r):
-    """A point well inside."""
+def inner_point(r):
+    """Return a point well inside the shape [m]."""
     return advanced(r.base, 0.25 * r.height if r.is_cone else 0.5 * r.height, r.axis)
 
 
 @inlined_kernel
 def cap_middle(r, top):
-    """The middle of the base, or of the top; the apex of a cone."""
+    """Return the center of the base or of the top [m]; for a cone the top is the apex."""
     return advanced(r.base, r.height if top else 0.0, r.axis)
 
 
 @inlined_kernel
 def rim_axes(r):
-    """Two unit vectors across the axis and each other, that turn with the body."""
+    """Return two perpendicular unit vectors, both perpendicular to the axis and fixed in the body."""
     return r.across, cross(r.axis, r.across)
 
 
 @inlined_kernel
 def rim_point(r, lift, cosine, sine):
-    """The point of the rim at `lift` over the base and at an angle from `across`."""
+    """Return the point of a rim, `lift` above the base [m], at the angle from `across` with the given cosine and sine."""
     e, h = rim_axes(r)
     return advanced(advanced(r.base, lift, r.axis), r.radius, add(scaled(cosine, e), scaled(sine, h)))
 
 
 @leaf_kernel
 def side_normal(r):
-    """Components of the side's outward unit normal (across the axis, along it)."""
+    """Return the radial and the axial component of the unit normal of the lateral surface."""
     if not r.is_cone:
         return 1.0, 0.0
     slant = np.sqrt(r.height * r.height + r.radius * r.radius)
@@ -122,12 +122,12 @@ def side_normal(r):
 
 @leaf_kernel
 def signed_distance(r, point):
-    """Distance of a point from the surface, negative inside: (distance, unit normal there, part of the surface)."""
+    """Return the signed distance of a point from the surface, negative inside [m], the unit normal, and the closest part."""
     away = sub(point, r.base)
     height = dot(away, r.axis)
-    outwards = part_across(r, away, height)
+    outwards = radial_part(r, away, height)
     rho = norm(outwards)
-    outwards = divided(outwards, rho) if rho > NO_PART * r.radius else r.across
+    outwards = divided(outwards, rho) if rho > NO_RADIAL_PART * r.radius else r.across
     out = rho - r.radius
     if r.is_cone:
         slant = np.sqrt(r.height * r.height + r.radius * r.radius)
@@ -164,32 +164,35 @@ def signed_distance(r, point):
 
 
 @leaf_kernel
-def part_across(r, vector, along):
-    """The part of a vector across the axis; `along` is that along it.
+def radial_part(r, vector, along):
+    """Return the part of a vector perpendicular to the axis. along: component on the axis.
 
-    Taken twice: the first difference's rounding is along the axis, and large against what is left of a nearly axial vector.
+    The projection is done twice. The rounding error of the first one is axial, and large compared with the rest of a nearly
+    axial vector.
     """
     part = advanced(vector, -along, r.axis)
     return advanced(part, -dot(part, r.axis), r.axis)
 
 
 @leaf_kernel
-def unit_across(r, direction):
-    """The direction of a unit vector's part across the axis, any where it has none but rounding, and that part's length."""
-    part = part_across(r, direction, dot(direction, r.axis))
+def radial_direction(r, direction):
+    """Return the unit radial direction of a unit vector and the length of its radial part; any direction and 0 for an axial
+    vector.
+    """
+    part = radial_part(r, direction, dot(direction, r.axis))
     length = norm(part)
-    if length <= NO_PART:
+    if length <= NO_RADIAL_PART:
         return r.across, 0.0
     return divided(part, length), length
 
 
 @leaf_kernel
 def support(r, direction):
-    """The farthest point along a vector of any length; the middle of a cap that looks straight there."""
+    """Return the point farthest along a vector of any length [m]; the center of a cap for an axial vector."""
     along = dot(direction, r.axis)
-    part = part_across(r, direction, along)
+    part = radial_part(r, direction, along)
     length = norm(part)
-    # Where nothing but rounding is left across the axis, it must not choose a point of the rim.
+    # A radial part that is only rounding must not choose a point of the rim.
     scale = r.radius / length if length > 1e-15 * abs(along) else 0.0
     if r.is_cone:
         if along * r.height > r.radius * length:

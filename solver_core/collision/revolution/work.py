@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the contacts of cylinders and cones are worked out in."""
+"""Work arrays for the contacts of cylinders and cones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..polyhedra.hull_pair import MOST_AXES
+from ..polyhedra.hull_pair import MAX_AXES
 
 __all__ = ["MAX_POLYTOPE_POINTS", "RoundWork", "round_work"]
 
@@ -16,23 +16,23 @@ MAX_POLYTOPE_POINTS = 160
 
 
 class RoundWork(NamedTuple):
-    """Work arrays for pairs with a round body.
+    """Work arrays for pairs with a round shape.
 
-    points (., 3), faces (., 3), planes (., 4), rim (., 2): of the polytope in `expanding_polytope`. candidates: (., 3) points
-    that can touch, and candidate_ids: (.,) their features. axes: (MOST_AXES, 4), see `several_axes`.
+    points (., 3), faces (., 3), planes (., 4), horizon (., 2): the polytope of `expanding_polytope`.
+    candidates: (., 3) candidate points [m]. candidate_ids: (.,) their indices. axes: (MAX_AXES, 4) see `several_axes`.
     """
 
     points: NDArray[np.float64]
     faces: NDArray[np.int64]
     planes: NDArray[np.float64]
-    rim: NDArray[np.int64]
+    horizon: NDArray[np.int64]
     candidates: NDArray[np.float64]
     candidate_ids: NDArray[np.int64]
     axes: NDArray[np.float64]
 
 
 def round_work() -> RoundWork:
-    """For any pair."""
+    """Allocate `RoundWork` for any pair."""
     return RoundWork(
         np.empty((MAX_POLYTOPE_POINTS, 3)),
         np.empty((2 * MAX_POLYTOPE_POINTS, 3), dtype=np.int64),
@@ -40,5 +40,5 @@ def round_work() -> RoundWork:
         np.empty((6 * MAX_POLYTOPE_POINTS, 2), dtype=np.int64),
         np.empty((16, 3)),
         np.empty(16, dtype=np.int64),
-        np.empty((MOST_AXES, 4)),
+        np.empty((MAX_AXES, 4)),
     )

@@ -14,7 +14,7 @@ from solver_core.collision.reduction import FEW_CONTACTS, MOST_CONTACTS
 
 from ..kernels import callable_from_python
 
-reduced_group = callable_from_python(grouping.reduced_group)
+reduced_group = callable_from_python(grouping.reduce_pair)
 UP, ALONG = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 LIMIT = 0.01
 

@@ -17,9 +17,9 @@ from ..kernels import callable_from_python, own_leaf_kernel
 from ..meshes import CUBE, CUBE_TRIANGLES, distances, sheet, torus
 
 closest_on_triangle = callable_from_python(queries.closest_on_triangle)
-piercing = callable_from_python(crossings.piercing)
-curves = callable_from_python(intersection_curves.curves)
-sweeps_past = callable_from_python(swept_triangles.sweeps_past)
+piercing = callable_from_python(crossings.first_piercing_edge)
+curves = callable_from_python(intersection_curves.label_curves)
+sweeps_past = callable_from_python(swept_triangles.swept_boxes_miss)
 
 
 @callable_from_python
@@ -28,13 +28,13 @@ def winding_number(table, s, point, stack):
     return queries.winding_number(queries.own_view(table, s), point, stack)
 
 
-edge_ends = callable_from_python(pass_through.edge_ends)
+edge_ends = callable_from_python(pass_through.ends_by_edge)
 
 
 @callable_from_python
 @own_leaf_kernel
 def end_inside(table, meeting, ends, keys, on_edges, row, end):
-    return pass_through.inner_end(mesh_pair.pair_of(table, meeting), ends, keys, on_edges, row, end)
+    return pass_through.inner_edge_end(mesh_pair.pair_of(table, meeting), ends, keys, on_edges, row, end)
 
 
 def inner_end(table, meeting, ends, keys, row, end):
@@ -191,7 +191,7 @@ def cube_and_rod(low, high):
     table = build_surfaces(surfaces)
     vertices, edges = surfaces[1].vertices, surfaces[1].edges
     both, pose = (surfaces[0].vertices, vertices), (np.eye(3), np.zeros(3))
-    meeting = mesh_pair.Meeting(0, 1, *both, *both, *pose, 1.0, 1e-9, 1.0, np.bool_(False), np.empty(64, np.int64))
+    meeting = mesh_pair.MeshQuery(0, 1, *both, *both, *pose, 1.0, 1e-9, 1.0, np.bool_(False), np.empty(64, np.int64))
     normals = table.normals[: len(surfaces[0].triangles)]
     ends, keys = [], []
     for number, (i, j) in enumerate(edges):

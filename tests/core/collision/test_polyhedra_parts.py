@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from solver_core.collision.manifold import empty_manifold
 from solver_core.collision.polyhedra import closest_edges, face_contacts
 from solver_core.collision.polyhedra.hull_pair import HullPair, hull_work
-from solver_core.collision.polyhedra.polyhedron import in_own_frame
+from solver_core.collision.polyhedra.polyhedron import core_of
 from solver_core.geometry import build_shapes
 
 from ..kernels import callable_from_python, own_leaf_kernel
@@ -39,7 +39,7 @@ def clip(reference, face, body, incident, work, polygon, tags):
 
 def polyhedron(points):
     """The core of a hull, in its own axes."""
-    return in_own_frame.py_func(build_shapes([hull(points)]), 0)
+    return core_of.py_func(build_shapes([hull(points)]), 0)
 
 
 def distance_from_segment(point, start, way):

@@ -17,7 +17,7 @@ from ..shapes import ball, box, find, hull, turn
 
 FLIP = np.diag([-1.0, 1.0, 1.0])
 PLANE = ShapeSpec(ShapeKind.PLANE)
-reduced_group = callable_from_python(grouping.reduced_group)
+reduced_group = callable_from_python(grouping.reduce_pair)
 
 
 def prism(sides, radius=0.5, height=0.4, first=0.0):

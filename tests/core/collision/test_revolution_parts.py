@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.collision.polyhedra.polyhedron import in_own_frame
+from solver_core.collision.polyhedra.polyhedron import core_of
 from solver_core.collision.revolution import closest_hull, expanding_polytope
-from solver_core.collision.revolution.other import Other
-from solver_core.collision.revolution.solid import Round
+from solver_core.collision.revolution.other import OtherShape
+from solver_core.collision.revolution.solid import RoundShape
 from solver_core.collision.revolution.work import round_work
 from solver_core.geometry import build_shapes
 
@@ -20,17 +20,17 @@ from ..kernels import callable_from_python
 from ..shapes import hull
 
 closest_to_hull = callable_from_python(closest_hull.closest_to_hull)
-least_penetration = callable_from_python(expanding_polytope.least_penetration)
+least_penetration = callable_from_python(expanding_polytope.penetration_axis)
 
 
 def solid(kind, radius, height, rotation=None, base=(0.0, 0.0, 0.0)):
     """A cylinder or a cone; its axis is that of z, turned."""
     turn = np.eye(3) if rotation is None else rotation.as_matrix()
-    return Round(np.bool_(kind == "cone"), radius, height, *(tuple(map(float, v)) for v in (base, turn[:, 2], turn[:, 0])))
+    return RoundShape(np.bool_(kind == "cone"), radius, height, *(tuple(map(float, v)) for v in (base, turn[:, 2], turn[:, 0])))
 
 
 def polyhedron(points):
-    return in_own_frame.py_func(build_shapes([hull(points)]), 0)
+    return core_of.py_func(build_shapes([hull(points)]), 0)
 
 
 def top(r, directions):
@@ -107,7 +107,7 @@ def test_no_direction_parts_them_sooner_than_the_axis_of_least_penetration(kind)
     for _ in range(60):
         r = solid(kind, random.uniform(0.1, 1.0), random.uniform(0.1, 2.0), Rotation.random(random_state=random))
         body = polyhedron(random.normal(size=(15, 3)) * random.uniform(0.1, 0.8, 3) + random.normal(size=3) * 0.2)
-        depth, normal = least_penetration(r, Other(body, r, np.bool_(True)), work)
+        depth, normal = least_penetration(r, OtherShape(body, r, np.bool_(True)), work)
         size = r.radius + r.height + np.abs(body.vertices).max()
         beside = np.array(normal) + np.vstack([10.0**e * everywhere[:500] for e in (-4, -3, -2, -1)])
         directions = np.vstack([everywhere, beside])
@@ -125,6 +125,6 @@ def test_a_box_in_a_face_or_a_side_leaves_the_way_that_it_came(offset, normal, d
     box = np.array([[x, y, z] for x in (-0.3, 0.3) for y in (-0.3, 0.3) for z in (-0.3, 0.3)])
     work = round_work()
     r = solid("cylinder", 0.5, 1.0)
-    found, along = least_penetration(r, Other(polyhedron(box + offset), r, np.bool_(True)), work)
+    found, along = least_penetration(r, OtherShape(polyhedron(box + offset), r, np.bool_(True)), work)
     assert found == pytest.approx(depth, abs=1e-9)
     np.testing.assert_allclose(along, normal, atol=1e-6)

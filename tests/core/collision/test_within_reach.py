@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from solver_core.collision.mesh import keeping_clear, near_triangles, within_reach
-from solver_core.collision.mesh.mesh_pair import Meeting
+from solver_core.collision.mesh.mesh_pair import MeshQuery
 from solver_core.collision.mesh.swept_triangles import Sweep, Triangles
 from solver_core.geometry.shapes import MESH
 from solver_core.geometry.surface_table import build_surfaces
@@ -18,9 +18,9 @@ from ..kernels import callable_from_python
 from ..meshes import bolt, nut
 
 features_in_reach = callable_from_python(within_reach.features_in_reach)
-found_near = callable_from_python(near_triangles.near_triangles)
-within = callable_from_python(near_triangles.within)
-keeps_clear = callable_from_python(keeping_clear.keeps_clear)
+found_near = callable_from_python(near_triangles.nearby_pairs)
+within = callable_from_python(near_triangles.pairs_within)
+keeps_clear = callable_from_python(keeping_clear.stays_separated)
 LIMIT = 0.2
 
 
@@ -54,11 +54,11 @@ def test_what_is_nearer_than_the_limit_is_never_out_of_reach():
 
 
 def bolt_and_nut(turn, shift, distance):
-    """A table of the nut and the bolt, and their `Meeting` where the bolt is turned (3, 3) and shifted (3,)."""
+    """A table of the nut and the bolt, and their `MeshQuery` where the bolt is turned (3, 3) and shifted (3,)."""
     table = build_surfaces([mesh_surface(*nut()), mesh_surface(*bolt())])
     own, vertices = table.vertices[: table.first_vertex[1]], table.vertices[table.first_vertex[1] :] @ turn.T + shift
     both, stack = (own, vertices), np.empty(512, np.int64)
-    return table, Meeting(0, 1, *both, *both, turn, shift, distance, 1e-12, 1.0, False, stack)
+    return table, MeshQuery(0, 1, *both, *both, turn, shift, distance, 1e-12, 1.0, False, stack)
 
 
 def corners_of(table, meeting):
@@ -104,7 +104,7 @@ def test_planes_keep_apart_only_what_is_farther_than_the_limit():
 
 
 class Hulls(NamedTuple):
-    """Of a `ShapeTable` what `keeps_clear` asks for."""
+    """Of a `ShapeTable` what `stays_separated` asks for."""
 
     kind: np.ndarray
     round_radius: np.ndarray

@@ -168,7 +168,7 @@ def test_a_compound_comes_back_from_its_snapshot(tmp_path):
         (compound(child(box(1, 1, 1), (np.inf, 0, 0))), "children.0.position", "finite"),
         (compound(ChildSpec(box(1, 1, 1), orientation=np.zeros(4))), "children.0.orientation", "length 1"),
         (compound(child(PLANE)), "children.0.shape", "Passive"),
-        (compound(child(box(1, 1, 1)), child(box(1, 1, 0))), "mass", "part 1 of the compound"),
+        (compound(child(box(1, 1, 1)), child(box(1, 1, 0))), "mass", "child shape 1 of the compound"),
     ],
 )
 def test_what_is_wrong_with_a_part_is_named(shape, field, words):

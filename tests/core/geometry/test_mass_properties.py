@@ -319,11 +319,11 @@ def test_a_long_capsule_is_a_rod_and_a_short_one_a_ball():
 @pytest.mark.parametrize(
     ("vertices", "keywords", "reason"),
     [
-        ([[0, 0, 0]], {"mass": 1.0}, "in one place"),
+        ([[0, 0, 0]], {"mass": 1.0}, "at one point"),
         ([[0, 0, 0], [1, 1, 1], [2, 2, 2]], {"mass": 1.0}, "on one line"),
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], {"density": 1.0}, "in one plane"),
         (np.zeros((0, 3)), {"mass": 1.0}, "no vertices"),
-        ([[0, 0, np.nan], [1, 0, 0], [0, 1, 0]], {"mass": 1.0}, "not finite"),
+        ([[0, 0, np.nan], [1, 0, 0], [0, 1, 0]], {"mass": 1.0}, "vertex 0"),
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], {}, "exactly one"),
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], {"mass": 1.0, "density": 1.0}, "exactly one"),
         ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], {"mass": 1.0, "margin": -0.1}, "margin"),
