@@ -190,11 +190,8 @@ LEFT = {
     "dynamics/solve/law_check.py",
     "dynamics/solve/separation.py",
     "linalg/rows_of_six.py",
-    "problem/coulomb.py",
     "scenes/plain.py",
     "scenes/published.py",
-    "solvers/coulomb/subdomains.py",
-    "solvers/kaufman_2008/projection.py",
 }
 
 

@@ -128,10 +128,10 @@ def solve_subdomains(
 def _solve_each(system, pieces, which, criteria, effort, before, after):
     """Solve some subdomains of a system whose velocities are those of the impulses before, (m, 3); of the impulses after,
     (m, 3), each writes what it answers for. Returns the factorisations."""
-    start, contacts, owner = pieces
+    owner = pieces.owner
     number, factorisations = np.full(system.offset.size - 1, -1, np.int64), 0
     for i in which:
-        chosen = contacts[start[i] : start[i + 1]]
+        chosen = pieces.contacts[pieces.start[i] : pieces.start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         some = before[chosen]
         _without(part, some)
