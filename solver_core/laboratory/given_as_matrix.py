@@ -119,7 +119,7 @@ def solve_matrix_island(island: Island, impulse: Floats, tolerance: float, faste
 
 @dataclass
 class _Equation:
-    """An island, as the functions of `OF_MATRIX` know it.
+    """An island, as the functions of `ADMM_WITH_MATRIX` know it.
 
     rho: (k, 1) penalties [kg]. acceptable: bound on the natural map [m/s]. effort: its deadline ends the solve.
     solve: solves with G + 1/rho. factorisations: their number so far.
@@ -181,7 +181,7 @@ def _extrapolate(x: Floats, before: Floats, times: float) -> None:
     x += times * (x - before)
 
 
-OF_MATRIX = AdmmOperator(_factorise, _advance, _measure, _is_done, _change_penalty, _copy, _extrapolate)
+ADMM_WITH_MATRIX = AdmmOperator(_factorise, _advance, _measure, _is_done, _change_penalty, _copy, _extrapolate)
 
 
 def _admm(island: Island, impulse: Floats, acceptable: float, effort: Indices) -> tuple[Floats, float, int]:
@@ -201,7 +201,7 @@ def _admm(island: Island, impulse: Floats, acceptable: float, effort: Indices) -
     equation = _Equation(island, rho, acceptable, effort)
     criteria = StoppingCriteria(acceptable, acceptable, np.inf, acceptable, 0, MAX_MATRIX_CHECKS)
     error = float(natural_map(island, impulse).max())
-    least = admm_iteration.py_func(OF_MATRIX, equation, arrays, criteria, error)
+    least = admm_iteration.py_func(ADMM_WITH_MATRIX, equation, arrays, criteria, error)
     return arrays.best, least, equation.factorisations
 
 

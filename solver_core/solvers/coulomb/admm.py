@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
 
 
 class _Equation(NamedTuple):
-    """The problem of bodies, as the functions of `OF_BODIES` know it.
+    """The problem of bodies, as the functions of `ADMM_WITH_BODIES` know it.
 
     work: arrays of the iterations. right: (n,) work array. state: impulses and velocities to measure.
     acceptable: bound on the natural map [m/s]. effort: counts and bounds the work.
@@ -154,7 +154,7 @@ def _change_penalty(equation, arrays, change):
     change_penalty(arrays.impulse, equation.work.rho, arrays.x, change)
 
 
-OF_BODIES = AdmmOperator(_factorise, _advance, _measure, _is_done, _change_penalty, copy_rows, extrapolate)
+ADMM_WITH_BODIES = AdmmOperator(_factorise, _advance, _measure, _is_done, _change_penalty, copy_rows, extrapolate)
 
 
 @inner_kernel
@@ -171,7 +171,7 @@ def admm(operator, criteria, effort, state):
     error, _ = measure(operator, criteria.acceptable, state)
     start(operator.system, operator.kappa, ADMM_PENALTY, impulse, state.v, work.rho, work.x)
     equation = _Equation(work, np.empty(state.v.size), state, criteria.acceptable, effort)
-    least = admm_iteration(OF_BODIES, equation, arrays, criteria, error)
+    least = admm_iteration(ADMM_WITH_BODIES, equation, arrays, criteria, error)
     copy_rows(arrays.best, impulse)
     measure(operator, criteria.acceptable, state)
     return least

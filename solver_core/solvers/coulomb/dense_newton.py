@@ -27,7 +27,7 @@ from scipy.sparse.linalg import splu
 from ...linalg.in_order import length
 from ...linalg.small_dense import times
 from ...problem.coulomb import natural_maps, responses
-from ..criteria import INNER, ROUGHLY
+from ..criteria import INNER
 from ..effort import LEAST, OVERDUE
 from .newton_in_impulses import RULES, DenseLaw, newton_in_impulses
 from .newton_iteration import NewtonOperator, newton_iteration
@@ -54,6 +54,9 @@ SOFTEST = 1.0  # first and largest compliance; from here Newton's method converg
 STIFFER = 0.3  # factor of the compliance after a solution, at first; smaller ones fail more often
 SOFTER = 10.0  # factor of the last compliance with a solution, after repeated failures
 TRIES_BELOW = 2  # consecutive failures until the compliance increases
+# Error of an intermediate solution, relative to the velocity scale times the compliance. A larger one disturbs the next
+# proximal step, a smaller one costs Newton steps.
+ROUGHLY = 1e-4
 MAX_COMPLIANCES = 200  # limit of compliances, for problems whose steps need no factorization
 FACTORISATIONS_A_CONTACT = 30  # limit of factorizations per contact; a larger one lets failures take longer
 MAX_FACTORISATIONS = 3000  # limit of factorizations in all
@@ -174,7 +177,7 @@ def _find_step(equation: _Equation, trial: _Trial, _fresh: bool, step: Floats) -
     return bool(np.isfinite(step).all())
 
 
-OF_MATRIX = NewtonOperator(_evaluate, _is_solved, _find_step)
+NEWTON_WITH_MATRIX = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
 def _of_blocks(blocks: Floats) -> Any:
@@ -197,7 +200,7 @@ def _proximal_step(island: Island, compliance: float, impulse: Floats, target: f
     else:
         trial = _Trial(np.empty(impulse.shape), np.empty((len(impulse), 3, 3)))
         equation = _Equation(island, compliance, impulse)
-        steps, is_solved = newton_iteration.py_func(OF_MATRIX, equation, RULES, target, x, trial)
+        steps, is_solved = newton_iteration.py_func(NEWTON_WITH_MATRIX, equation, RULES, target, x, trial)
     return x.reshape(-1, 3), bool(is_solved), int(steps)
 
 

@@ -145,7 +145,7 @@ def _find_step(equation, trial, fresh, step):
     return True
 
 
-OF_BODIES = NewtonOperator(_evaluate, _is_solved, _find_step)
+NEWTON_WITH_BODIES = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
 @inner_kernel
@@ -189,7 +189,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         for k in range(m):
             rho[k] = (penalty if k < system.mu.size else PENALTY_OF_JOINTS) * operator.kappa[k]
         equation = _Equation(operator, sides, rho, now.impulse, effort)
-        steps, converged = newton_iteration(OF_BODIES, equation, rules, inner, trial_v, trial)
+        steps, converged = newton_iteration(NEWTON_WITH_BODIES, equation, rules, inner, trial_v, trial)
         if not converged:
             falls += 1
             if least <= criteria.acceptable or falls > MAX_FALLS:

@@ -221,7 +221,7 @@ def _find_step(equation, trial, _fresh, step):
     return True
 
 
-IN_IMPULSES = NewtonOperator(_evaluate, _is_solved, _find_step)
+NEWTON_IN_IMPULSES = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
 @kernel
@@ -242,6 +242,6 @@ def newton_in_impulses(law, compliances, target, lam):
     for compliance in compliances:
         copy_vector(lam, center)
         equation = _Equation(law, compliance, center, matrix, active, w, y)
-        done, is_solved = newton_iteration(IN_IMPULSES, equation, RULES, target, lam, trial)
+        done, is_solved = newton_iteration(NEWTON_IN_IMPULSES, equation, RULES, target, lam, trial)
         steps += done
     return steps, is_solved

@@ -18,9 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compile.kernel import kernel_part
-from ..criteria import DESCENT, SHORTEST_STEP
 
 __all__ = ["NewtonOperator", "NewtonRules", "newton_iteration"]
+
+# Line search: the shortest step, relative to a Newton step, and the required relative decrease of the residual per unit of step
+# length. Shorter steps lead nowhere at a kink. With a larger decrease good steps are halved, with a smaller one steps are
+# accepted that hardly help.
+SHORTEST_STEP, DESCENT = 0.06, 0.1
 
 
 class NewtonOperator(NamedTuple):

@@ -47,8 +47,8 @@ MOST_IN_REGIONS = 0.35  # largest fraction of the contacts in regions; regions o
 ROUNDS_OF_REGIONS, ROUNDS_OF_DOMAINS = 20, 40
 MOST_TOGETHER = 6000  # largest number of bodies that start as a whole; the factor of more does not fit in the processor's cache
 OF_A_DOMAIN = 1000  # bodies of a domain; larger ones cost more per body, smaller ones need more rounds
-CHECKS_OF_A_REGION = 60  # maximum number of checks of ADMM in a region, a tenth of `criteria.MAX_CHECKS`
-OF_A_RUN = 256  # contacts of the subdomains that one thread solves in a run; the result depends on it, but not on the threads
+CHECKS_OF_A_REGION = 60  # limit of checks of ADMM in a region; a region that needs more goes on in the next round
+OF_A_RUN = 256  # contacts of a run of subdomains, which one thread solves; larger runs balance threads worse
 
 Indices = NDArray[np.int64]
 
