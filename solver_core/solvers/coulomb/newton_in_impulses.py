@@ -34,8 +34,8 @@ __all__ = ["RULES", "DenseLaw", "newton_in_impulses"]
 Floats = NDArray[np.float64]
 
 # Steps for one compliance, and uphill steps among them. With more of either, failures with a small compliance take longer; with
-# fewer, a larger compliance is needed more often. G is factored in every step, because D changes.
-RULES = NewtonRules(max_steps=12, max_uphill=2, reuse=0.0)
+# fewer, a larger compliance is needed more often. The matrix is factored in every step, because D changes.
+RULES = NewtonRules(max_steps=25, max_uphill=2, reuse=0.0)
 LEAST_PIVOT = 1e-15  # smallest pivot of a nonsingular matrix, whose rows are scaled to about 1
 
 
