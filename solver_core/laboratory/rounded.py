@@ -65,10 +65,10 @@ def solve_rounded(
         if error <= tolerance or result.status is not Status.SOLVED or perf_counter() > deadline:
             break
         # The velocities of these impulses with the repaired matrix, without the last correction.
-        mended = answer_of(plain, flat)
+        repaired = answer_of(plain, flat)
         bias = whole.bias.copy()
-        bias[:, :dim] += (given - mended)[: m * dim].reshape(m, dim)
-        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (given - mended)[m * dim :]))
+        bias[:, :dim] += (given - repaired)[: m * dim].reshape(m, dim)
+        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (given - repaired)[m * dim :]))
         start = result.impulse
     assert best is not None and stats is not None
     status = best.status

@@ -300,14 +300,14 @@ def solve(
     if problem.rounded is None or options.get("static_friction") == "creep":
         return _solve_parts(problem, method, limits, options)
 
-    def solve_mended(mended: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
-        return _solve_parts(mended, method, Limits(tolerance, most, time_limit, start), options)
+    def solve_repaired(repaired: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
+        return _solve_parts(repaired, method, Limits(tolerance, most, time_limit, start), options)
 
     def measured(result: Result) -> float:
         found = residuals(problem, result, polygon_sides=options.get("polygon_sides", 0), box="static_friction" in options)
         return found.static_friction if method == "pivot" else found.coulomb
 
-    return solve_rounded(problem, solve_mended, measured, (limits.tolerance, limits.time_limit), warm_start)
+    return solve_rounded(problem, solve_repaired, measured, (limits.tolerance, limits.time_limit), warm_start)
 
 
 @cache

@@ -89,9 +89,9 @@ def without_rounding(matrix: Any, rounding: Rounding, name: str = "G") -> tuple[
     if largest > ASYMMETRY_MENDED * scale or rounding is Rounding.REFUSE:
         i, j = np.unravel_index(int(np.abs(skew).argmax()), matrix.shape)
         both = f"{name}[{i}, {j}] = {float(matrix[i, j])!r} but {name}[{j}, {i}] = {float(matrix[j, i])!r}"
-        told = f"{name} must be symmetric: {both}"
-        mended = "" if largest > ASYMMETRY_MENDED * scale else "; rounding='repair' repairs it"
-        raise ValueError(told + mended)
+        message = f"{name} must be symmetric: {both}"
+        hint = "" if largest > ASYMMETRY_MENDED * scale else "; rounding='repair' repairs it"
+        raise ValueError(message + hint)
     return mean, Rounded(csr_matrix(matrix), largest / scale, 0.0)
 
 
@@ -239,9 +239,9 @@ def _by_eigenvalues(block: Floats, scale: float, most: float) -> tuple[Floats, f
     lowest = float(eigenvalues[0])
     if lowest < -most * max(scale, eigenvalues[-1]):
         share = f"{-lowest / scale:.1g} of its largest entry below zero"
-        told = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
-        mended = "; rounding='repair' repairs it" if lowest >= -BELOW_ZERO_MENDED * scale else ""
-        raise ValueError(told + mended)
+        message = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
+        hint = "; rounding='repair' repairs it" if lowest >= -BELOW_ZERO_MENDED * scale else ""
+        raise ValueError(message + hint)
     kept = eigenvalues > len(block) * EPSILON * scale
     taken = lowest if lowest < -BELOW_ZERO * scale else 0.0
     return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), taken
