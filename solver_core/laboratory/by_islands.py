@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Problems given as a matrix, island by island: nothing couples them, and each dense one has memory and a solve of its own.
+"""Problems given as a matrix, island by island. Islands are not coupled, and each large one gets its own solve.
 
-Islands of few degrees of freedom stay together, as bodies would. Errors of all are relative to the same velocity, the fastest
-of the whole problem.
+Islands of few degrees of freedom stay together, like bodies of a scene. All errors are relative to one velocity scale, that of
+the whole problem.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..problem.subsystem import subsystem
 
 __all__ = ["WIDE", "apart", "solve_apart"]
 
-WIDE = 60  # degrees of freedom of ten bodies: from there on a factorisation of one dense body is slow
+WIDE = 60  # degrees of freedom of ten bodies; the factorization of a larger dense body is slow
 
 
 def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:
-    """The contacts of each part that is solved by itself: of one, where there is nothing to take apart."""
+    """Return the contacts of each subproblem that is solved separately; a single one if there is nothing to separate."""
     system = problem.system
     width = np.diff(system.offset)
     is_matrix = (system.body_a < 0).all() and not problem.bilateral_constraints and not problem.joints
@@ -36,7 +36,7 @@ def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:
 
 
 def _part(problem: ContactProblem, contacts: NDArray[np.int64], least_scale: float) -> tuple[ContactProblem, NDArray[np.int64]]:
-    """The part of a problem that some contacts are, and the degrees of freedom of its bodies."""
+    """Return the subproblem of some contacts, and the indices of its degrees of freedom in the whole problem."""
     system = problem.system
     own, bodies = subsystem(system, contacts, np.full(len(system.offset) - 1, -1))
     jacobian = np.ascontiguousarray(own.jacobian_b[:, :, : np.diff(own.offset).max(initial=0)])
@@ -52,7 +52,12 @@ def _part(problem: ContactProblem, contacts: NDArray[np.int64], least_scale: flo
 def solve_apart(
     problem: ContactProblem, parts: list[NDArray[np.int64]], start: NDArray[np.float64] | None, solve: Callable[..., Result]
 ) -> Result:
-    """Solve each part of a problem by `solve(part, start)`; the result of the whole."""
+    """Solve each subproblem, and return the result of the whole problem.
+
+    parts: the contacts of each subproblem.
+    start: (m, dim) warm start [N s], or None.
+    solve: called with a subproblem and its warm start.
+    """
     fastest = fastest_velocity(problem.system)
     impulse, velocity = np.zeros((2, problem.contacts, problem.dim))
     v, ray = np.zeros_like(problem.system.velocity), np.zeros((problem.contacts, problem.dim))

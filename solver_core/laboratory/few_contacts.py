@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Few contacts, solved at once: sweeps, Newton's method in impulses, an iteration of Algorithm 1 that accepts what they find.
+"""Few contacts, solved by one kernel: sweeps, Newton's method in impulses, and an iteration of Algorithm 1 that accepts.
 
-A problem of ten contacts takes less time than to look up how it should be solved, so all of it is one kernel, which `sc.solve`
-calls once and `sc.solve_many` for each of many problems. What it does not accept the cascade solves from the beginning, as if
-nothing had been tried. So the kernel has the iteration alone and nothing else of the cascade, and compiles in a fraction of the
-time.
+For ten contacts, choosing a method takes longer than solving. So one kernel does everything. `sc.solve` calls it once, and
+`sc.solve_many` calls it for each of many problems. A problem that it does not solve goes to the cascade from its original
+start, so no solution is lost. The kernel contains the iteration of Algorithm 1 but not the cascade, so it compiles in a
+fraction of the time.
 
-Newton's method is that of `newton_in_impulses.py`, with a compliance of next to nothing. Where it fails the compliance begins
-at one, where each contact answers to itself, and falls.
+Newton's method is that of `newton_in_impulses.py`, with a compliance near zero. If it fails, the compliance starts at 1, where
+each contact depends mostly on itself, and decreases.
 """
 
 from __future__ import annotations
@@ -36,17 +36,22 @@ __all__ = ["MOST_FEW", "FewAnswer", "answer_few", "is_few", "solve_few"]
 
 Floats = NDArray[np.float64]
 
-MOST_FEW = 16  # contacts: of more, a factorisation takes longer than the way to the methods for many
-SWEEPS_OF_FEW = (4, 20)  # before Newton's method, and before it is tried once more
-# compliances, over what contacts give way by themselves, in turn: the last, and where that comes to nothing all
+MOST_FEW = 16  # largest number of contacts; for more, a dense factorization takes longer than choosing another method
+SWEEPS_OF_FEW = (4, 20)  # sweeps before Newton's method, and before its second try; more cost time, fewer cost Newton steps
+# Compliances relative to 1 / kappa. The first try uses the last one only, the second try all in order.
 EVER_STIFFER = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9])
-# numpy's: a Python literal triggers its own specialisation
+# a numpy integer, because a Python literal triggers a separate numba specialization
 ROUND: Any = DISK
 
 
 class FewAnswer(NamedTuple):
-    """solved: whether impulses are accepted. found, factorisations: as of `Statistics`. velocity: (m, 3). worst: the largest
-    relative Coulomb residual, from the impulses alone."""
+    """Result of `solve_few`.
+
+    solved: True if the impulses are accepted.
+    found, factorisations: as in `Statistics`.
+    velocity: (m, 3) relative velocities [m/s].
+    worst: largest relative Coulomb residual, computed from the impulses alone.
+    """
 
     solved: bool
     found: Found
@@ -56,12 +61,15 @@ class FewAnswer(NamedTuple):
 
 
 def is_few(problem: ContactProblem) -> bool:
-    """Whether a problem has few contacts, and nothing else."""
+    """Return True if a problem has few contacts, and nothing else."""
     return problem.is_plain and 0 < problem.contacts <= MOST_FEW and not problem.joints
 
 
 def answer_few(problem: ContactProblem, tolerance: float, start: Floats | None) -> Result | None:
-    """The answer to a problem of few contacts, from impulses (m, dim) or none; None where it is not accepted at once."""
+    """Solve a problem of few contacts, and return None if the kernel does not solve it.
+
+    tolerance: relative. start: (m, dim) warm start [N s], or None.
+    """
     system, dim, begin = problem.system, problem.dim, perf_counter()
     impulse, history, v = np.zeros((problem.contacts, 3)), np.zeros((1, 3)), np.empty_like(system.velocity)
     if start is not None:
@@ -83,7 +91,10 @@ def answer_few(problem: ContactProblem, tolerance: float, start: Floats | None) 
 
 @inlined_kernel
 def _add_products(left, right, size, G, row, column):
-    """(3, 3) G at a row and a column += left right^T, of some columns of both: nine sums at once, none waits for another."""
+    """Add left right^T to the (3, 3) block of G at a row and a column.
+
+    Nine sums are computed at once, so that none waits for another. size: number of columns of left and right.
+    """
     g00, g01, g02, g10, g11, g12, g20, g21, g22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(size):
         x0, x1, x2, y0, y1, y2 = left[0, i], left[1, i], left[2, i], right[0, i], right[1, i], right[2, i]
@@ -102,6 +113,7 @@ def _add_products(left, right, size, G, row, column):
 
 @leaf_kernel
 def _fill_delassus(system, blocks, G):
+    """Set G (3 m, 3 m), zero on input, to the Delassus operator."""
     for k in range(system.body_a.size):
         a, b = system.body_a[k], system.body_b[k]
         for other in range(k + 1):
@@ -125,7 +137,7 @@ def _fill_delassus(system, blocks, G):
 
 @kernel_part
 def _delassus(system, blocks):
-    """G, (3 m, 3 m)."""
+    """Return the Delassus operator (3 m, 3 m) [1/kg]."""
     m = system.body_a.size
     G = np.zeros((3 * m, 3 * m))
     _fill_delassus(system, blocks, G)
@@ -134,7 +146,7 @@ def _delassus(system, blocks):
 
 @kernel_part
 def _newton(system, G, kappa, compliances, target, state):
-    """Newton's method with each of some compliances in turn, from and to the impulses of a state; its factorisations."""
+    """Improve the impulses of a state by Newton's method with some compliances in order, and return the number of steps."""
     free = relative_velocities(system, system.velocity)
     for k in range(kappa.size):
         free[k, 0] += system.slack[k]
@@ -144,8 +156,12 @@ def _newton(system, G, kappa, compliances, target, state):
 
 @kernel_part
 def _proposed(system, kappa, target, acceptable, state):
-    """Improve the impulses of a state until their natural map, m/s, is at the target, or acceptable where that is not reached;
-    what found them, and the factorisations."""
+    """Improve the impulses of a state until their natural map is at most the target, or acceptable after the first try.
+
+    target, acceptable: [m/s].
+
+    Returns the method that found them, and the number of factorizations.
+    """
     update_velocities(system, state)
     if natural_error(system, state.impulse, state.v, kappa, 0) <= target:
         return Found.START, 0
@@ -165,9 +181,10 @@ def _proposed(system, kappa, target, acceptable, state):
 
 @kernel
 def solve_few(system, tolerance, effort, history, impulse, v):
-    """Solve a system of few contacts and no joints; a `FewAnswer`.
+    """Solve a system of few contacts without joints, and return a `FewAnswer`.
 
-    effort, history: room, (5,) and (1, 3). impulse: (m, 3) warm start and answer. v: (n,) velocities, answer.
+    tolerance: relative. effort: (5,) work array. history: (1, 3) output, as in `staggered.accepts`.
+    impulse: (m, 3) on input, the warm start; on output, the result [N s]. v: (n,) output, velocities.
     """
     fastest = fastest_velocity(system)
     kappa = effective_masses(effective_inverse_mass(system))

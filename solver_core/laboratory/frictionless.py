@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Impulses of problems without friction that are given as a matrix: a linear complementarity problem an island.
+"""Problems without friction that are given as a matrix: one linear complementarity problem per island, solved by pivoting.
 
-Pivoting factorises its dense matrix once, where projections do once a step.
+Pivoting factors the dense matrix once, while projections factor it in each step.
 """
 
 from __future__ import annotations
@@ -17,22 +17,26 @@ from ..problem.result import Found, Result, Statistics, Status
 
 __all__ = ["is_frictionless_matrix", "without_friction"]
 
-# What pivoting aims at, however little is asked for: it stops at Baraff's law, and what is within a loose tolerance of that may
-# be far from Coulomb's.
+# Largest tolerance of pivoting. It stops at Baraff's law, and impulses within a loose tolerance of that law may be far from
+# Coulomb's.
 TIGHT = 1e-8
-PIVOTS_PER_CONTACT = 60  # more than the algorithm needs where it finds an answer soon
+PIVOTS_PER_CONTACT = 60  # limit of pivots; a problem that needs more is left to the other methods
 
 
 def is_frictionless_matrix(problem: ContactProblem) -> bool:
-    """Whether a problem has no friction and is given as a matrix that couples more than a body could."""
+    """Return True if a problem has no friction and is given as a matrix with an island of more than six degrees of freedom."""
     system = problem.system
     wide = (system.body_a < 0).all() and np.diff(system.offset).max(initial=0) > 6
     return bool(wide) and not system.mu.any() and not problem.joints
 
 
 def without_friction(problem: ContactProblem, tolerance: float, time_limit: float) -> Result:
-    """The result of the impulses of `_complementary_impulses`, SOLVED where they have the law of contact to within the
-    tolerance: with no friction there is no more to ask."""
+    """Solve a problem for which `is_frictionless_matrix` is True, by pivoting.
+
+    The status is SOLVED if the residuals are within the tolerance. Without friction (28) is zero, and nothing else is required.
+
+    tolerance: relative. time_limit: [s].
+    """
     begin, dim, impulse = perf_counter(), problem.dim, np.zeros((problem.contacts, 3))
     impulse[:, 0] = _complementary_impulses(problem, tolerance, time_limit)
     worst, velocity, v = law_of(problem.system, impulse, 0)
@@ -42,8 +46,10 @@ def without_friction(problem: ContactProblem, tolerance: float, time_limit: floa
 
 
 def _complementary_impulses(problem: ContactProblem, tolerance: float, time_limit: float) -> NDArray[np.float64]:
-    """Normal impulses (m,) of a problem without friction that is given as a matrix, by section 4 of Baraff 1994: island by
-    island a linear complementarity problem; zero where the answer breaks down."""
+    """Return the normal impulses (m,) [N s], by section 4 of Baraff 1994, island by island.
+
+    They are zero in an island for which pivoting fails.
+    """
     from ..published.baraff_1994.lcp import pivot_lcp
 
     system, deadline = problem.system, perf_counter() + time_limit

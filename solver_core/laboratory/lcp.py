@@ -3,7 +3,8 @@
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
 
-A is any square matrix: of contact problems it is symmetric positive semidefinite without friction, and neither with it.
+A is any square matrix. For contact problems without friction it is symmetric positive semidefinite; with friction it is
+neither.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ LCP_METHODS: dict[str, Callable[..., LcpEnd]] = {
 class LcpResult:
     """Solution of a linear complementarity problem.
 
-    force: (n,) f >= 0, the best found where the status is not SOLVED. acceleration: (n,) A f + b. ray: (n,) where the status is
-    RAY, else None: z >= 0, its largest entry 1, with (A z)_i <= 0 wherever z_i > 0 (Baraff 1991, (10)).
+    status: outcome of the solve.
+    force: (n,) f >= 0; the best that was found if the status is not SOLVED.
+    acceleration: (n,) A f + b.
+    ray: (n,) z >= 0 with largest entry 1 and (A z)_i <= 0 wherever z_i > 0 (Baraff 1991, (10)), if the status is RAY; else
+        None.
+    stats: cost of the solve.
     """
 
     status: Status
@@ -58,16 +63,35 @@ def solve_lcp(
 ) -> LcpResult:
     """Find f >= 0 with a = A f + b >= 0 and f . a = 0, or a ray.
 
-    method: lemke (Baraff 1991), for any A, or pivot (1994), for symmetric positive semidefinite A with b in its column space
-    and for P-matrices; for others that may end without an answer. A: (n, n), any square matrix. b: (n,). tolerance: bound on
-    `lcp_residual`; an answer above it is never called SOLVED. max_iterations: pivots, else 1000 + 100 n. time_limit: s. start:
-    (n,) bool, the indices clamped (f_i free, a_i = 0) at the start; a problem with several solutions has different ones at the
-    ends of different starts. Without it lemke begins with none, and pivot with a guess where A is symmetric. Raises
-    ValueError that names the argument and the index.
+    Parameters
+    ----------
+    A : (n, n) array
+    b : (n,) array
+    method : {'lemke', 'pivot'}
+        Baraff 1991, for any A; Baraff 1994, for symmetric positive semidefinite A with b in its column space, and for
+        P-matrices. For other matrices 'pivot' may find no solution.
+    tolerance : float
+        Bound on `lcp_residual`. With a larger residual the status is not SOLVED.
+    max_iterations : int, optional
+        Limit of pivots; 1000 + 100 n by default.
+    time_limit : float
+        Seconds.
+    start : (n,) bool array, optional
+        Indices that are clamped at the start (f_i free, a_i = 0). A problem with several solutions may have a different one for
+        each start. By default, 'lemke' starts without clamped indices, and 'pivot' with a guess if A is symmetric.
+
+    Returns
+    -------
+    LcpResult
+
+    Raises
+    ------
+    ValueError
+        Names the argument and the index.
     """
     if not isinstance(method, str) or method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")
-    # in C order, which kernels are compiled for: a copy keeps the order that scipy's results have
+    # Kernels are compiled for C order, but a copy of a result of scipy may have another order.
     matrix, right = np.ascontiguousarray(finite_array("A", A)), finite_array("b", b)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A must be a square matrix, not of shape {matrix.shape}")

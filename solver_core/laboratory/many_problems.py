@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many contact problems that have nothing to do with each other, given at once: checked and factored together.
+"""Many independent contact problems, given at once. They are validated and factored together.
 
-One after the other ten thousand small problems would spend their time on being looked at, not on being solved.
+For ten thousand small problems one by one, validation would take longer than the solves.
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ContactProblems:
-    """p contact problems of the same dimension, each with contacts of its own: those of problem i are start[i] to start[i + 1].
+    """p independent contact problems of the same dimension.
 
-    system: all of them as one `System`; no body is in two. apart: by their indices, problems that are kept by themselves, for
-    they are large, or their matrices had to be mended. Make them with `from_delassus` or `from_bodies`; `problems[i]` is one.
+    Make them with `from_delassus` or `from_bodies`. `problems[i]` is the `ContactProblem` with index i.
+
+    dim: 2 or 3.
+    start: (p + 1,) the contacts of problem i are start[i] to start[i + 1].
+    system: all problems as one `System`. No body is in two of them.
+    apart: problems that are stored separately, by index, because they are large or their matrices were repaired.
     """
 
     dim: int
@@ -70,17 +74,21 @@ class ContactProblems:
         slack: ArrayLike | Sequence[ArrayLike] | None = None,
         rounding: Rounding | str = Rounding.REPAIR,
     ) -> ContactProblems:
-        """Problems given by their Delassus operators, u = G lam + g each.
+        """Return problems with given Delassus operators, u = G lam + g.
 
-        G: (p, m dim, m dim), or p matrices of any sizes. g: (p, m dim), or p vectors. mu, slack: one number for all, (p, m), or
-        p vectors. The rest, and what G has to be, as of `ContactProblem.from_delassus`. Raises ValueError naming the problem,
-        the argument and the index.
+        The arguments are those of `ContactProblem.from_delassus`, for p problems.
+
+        G: (p, m dim, m dim), or p matrices of any sizes.
+        g: (p, m dim), or p vectors.
+        mu, slack: a number for all contacts, (p, m), or p vectors.
+
+        Raises ValueError with the problem, the name of the argument and the index.
         """
         if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, not {dim!r}")
         policy = rounding_named(rounding)
         matrices = _rows_of("G", G)
-        # of an array all have one size
+        # All matrices of an array have the same size.
         different = matrices[:1] if isinstance(matrices, np.ndarray) and matrices.dtype != object else matrices
         found = [_size_of(i, matrix, int(dim)) for i, matrix in enumerate(different)]
         sizes = np.full(len(matrices), found[0] if found else 0) if len(found) < len(matrices) else np.array(found, np.int64)
@@ -113,23 +121,26 @@ class ContactProblems:
         bias: ArrayLike | None = None,
         slack: ArrayLike | None = None,
     ) -> ContactProblems:
-        """Problems given by their bodies, all in the same arrays.
+        """Return problems of bodies, all in the same arrays.
 
-        counts: (p,) how many contacts each problem has, in the order in which they come. All else as of
-        `ContactProblem.from_bodies`, for all problems together; friction has coefficients alone. A body is in one problem only.
-        Raises ValueError naming the argument and the index.
+        The other arguments are those of `ContactProblem.from_bodies`, for all problems together, with coefficients of friction
+        only. Each body belongs to one problem.
+
+        counts: (p,) number of contacts of each problem, in order.
+
+        Raises ValueError with the name of the argument and the index.
         """
         if isinstance(mu, Friction):
-            raise ValueError("mu must be coefficients here: give each problem with more by ContactProblem.from_bodies")
+            raise ValueError("mu must be coefficients here; make problems with other friction with ContactProblem.from_bodies")
         whole = ContactProblem.from_bodies(masses, velocity, pairs, jacobians, mu, bias, slack)
         number = np.atleast_1d(finite_array("counts", counts))
         wrong = np.flatnonzero((number < 0) | (number != np.floor(number)))
         if number.ndim != 1 or wrong.size:
             at = f"counts[{wrong[0]}] = {number.ravel()[wrong[0]]}" if wrong.size else f"counts of shape {number.shape}"
-            raise ValueError(f"{at}: counts must be whole numbers of contacts, one a problem")
+            raise ValueError(f"{at}: counts must be whole numbers of contacts, one per problem")
         start = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
         if start[-1] != whole.contacts:
-            raise ValueError(f"counts come to {start[-1]} contacts, and there are {whole.contacts}")
+            raise ValueError(f"counts add up to {start[-1]} contacts, but there are {whole.contacts}")
         of = np.repeat(np.arange(number.size), number.astype(np.int64))
         for side in (whole.system.body_a, whole.system.body_b):
             _require_own(whole.system, of, side)
@@ -137,7 +148,10 @@ class ContactProblems:
 
 
 def _require_own(system: System, of: Ints, side: Ints) -> None:
-    """Refuse a body, of those at one side of contacts, that another problem has; of: (m,) which problem a contact is in."""
+    """Raise ValueError if a body belongs to two problems.
+
+    of: (m,) problem of each contact. side: (m,) body A or body B of each contact.
+    """
     owner = np.full(len(system.offset), -1, np.int64)
     for index in (system.body_b, system.body_a):
         owner[index[::-1]] = of[::-1]
@@ -145,21 +159,21 @@ def _require_own(system: System, of: Ints, side: Ints) -> None:
     wrong = np.flatnonzero((side >= 0) & (owner[side] != of))
     if wrong.size:
         k = wrong[0]
-        raise ValueError(f"body {side[k]} is in problems {owner[side[k]]} and {of[k]}: each problem has bodies of its own")
+        raise ValueError(f"body {side[k]} is in problems {owner[side[k]]} and {of[k]}; give each problem its own bodies")
 
 
 def _rows_of(name: str, values: Any, count: int | None = None) -> Any:
-    """The values of each problem: a sequence, or an array whose first axis counts problems."""
+    """Return the values of each problem: a sequence, or an array with one entry per problem along its first axis."""
     is_row = isinstance(values, np.ndarray) and values.ndim > 0
     if not is_row and (isinstance(values, str) or not isinstance(values, Sequence)):
-        raise ValueError(f"{name} must be an array or a sequence of arrays, one a problem, not {type(values).__name__}")
+        raise ValueError(f"{name} must be an array or a sequence of arrays, one per problem, not {type(values).__name__}")
     if count is not None and len(values) != count:
-        raise ValueError(f"{name} has {len(values)} problems, and G has {count}")
+        raise ValueError(f"{name} has {len(values)} problems, but G has {count}")
     return values
 
 
 def _size_of(i: int, matrix: Any, dim: int) -> int:
-    """The rows of a matrix."""
+    """Return the number of rows of the matrix of problem i. Raises ValueError unless it is square and dense."""
     shape = np.shape(matrix)
     if len(shape) != 2 or shape[0] != shape[1] or issparse(matrix):
         what = "sparse" if issparse(matrix) else f"of shape {shape}"
@@ -170,7 +184,10 @@ def _size_of(i: int, matrix: Any, dim: int) -> int:
 
 
 def _all_finite(name: str, values: Any, shapes: list[tuple[int, ...]]) -> Floats:
-    """The entries of all problems one after the other; each is to have its shape, or that of its contacts' rows."""
+    """Return the concatenated entries of all problems.
+
+    shapes: required shape of each problem's values; a vector may also be given as one row per contact.
+    """
     whole = _stacked(values)
     if whole is not None and len(set(shapes)) == 1 and whole[0].size == math.prod(shapes[0]):
         parts, flat = whole, whole.ravel()
@@ -189,13 +206,14 @@ def _all_finite(name: str, values: Any, shapes: list[tuple[int, ...]]) -> Floats
 
 
 def _stacked(values: Any) -> Floats | None:
-    """An array of numbers whose first axis counts problems, in memory one after the other; None where it is no such array."""
+    """Return the values as a C-ordered array with one entry per problem along its first axis, or None if they are none."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or not len(values):
         return None
     return np.array(values, dtype=np.float64, order="C")
 
 
 def _numbers(i: int, name: str, part: Any) -> Floats:
+    """Return the values of problem i as an array. Raises ValueError unless they are finite numbers."""
     try:
         return finite_array(name, part)
     except ValueError as error:
@@ -203,7 +221,7 @@ def _numbers(i: int, name: str, part: Any) -> Floats:
 
 
 def _of_contacts(name: str, values: Any, start: Ints) -> Floats:
-    """(contacts,) of one number for all contacts, or of as many for each problem as it has contacts, or one."""
+    """Return an array (contacts,) from a number for all contacts, or from one or m numbers for each problem."""
     check, count = coefficients if name == "mu" else per_contact, np.diff(start)
     if not isinstance(values, list | tuple) and not np.ndim(values):
         return check(name, values, int(start[-1]))
@@ -220,6 +238,6 @@ def _of_contacts(name: str, values: Any, start: Ints) -> Floats:
 
 
 def _is_by_contact(values: Floats, count: Ints) -> bool:
-    """Whether finite values have a row a problem, and an entry in it for each of its contacts."""
+    """Return True if the values are finite and have one row per problem with one entry per contact."""
     fits = values.ndim == 2 and len(values) == count.size and bool((count == values.shape[1]).all())
     return fits and bool(np.isfinite(values).all())

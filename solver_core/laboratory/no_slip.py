@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts with mu = inf: where one presses it does not slip, lam = 0 or u_t = 0.
+"""Contacts with mu = inf: if one is active it does not slip, lam = 0 or u_t = 0.
 
-Coulomb's law with a coefficient that is large enough is the same: an answer in which no such contact slides has both laws. How
-large that is depends on how flat friction may lie, so it is raised until the answer has the law without a bound. Methods that
-take cones as they are become slow where these are nearly half-spaces; pivoting, for which what sticks are equations, does not,
-and goes first where contacts are few.
+Coulomb's law with a large enough coefficient is the same: a solution in which no such contact slides satisfies both laws. How
+large depends on how flat the friction impulses are, so the coefficient is increased until the solution satisfies the law
+without a bound. Methods that work with cones become slow if these are nearly half-spaces. Pivoting does not, because contacts
+that stick are equations for it, so it goes first if there are few contacts.
 
-There may be no solution, as with dry friction that is large: bodies that wedge each other slide at any coefficient, with ever
-smaller normal impulses. The status is then UNCONFIRMED.
+There may be no solution, as with very large dry friction: bodies that wedge each other slide at any coefficient, with ever
+    smaller normal impulses. The status is then UNCONFIRMED.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ..problem.result import Found, Result, Status, together
 
 __all__ = ["MOST_PIVOTED", "has_ties", "solve_ties"]
 
-ENOUGH = (1e2, 1e4, 1e6)  # coefficients in turn: a cone of 90 degrees but 0.6, 0.006, 0.00006
-MOST_PIVOTED = 100  # contacts: a pivot costs their square
+ENOUGH = (1e2, 1e4, 1e6)  # coefficients in order; their cones differ from a half-space by 0.6, 0.006 and 0.00006 degrees
+MOST_PIVOTED = 100  # largest number of contacts for pivoting, because a pivot costs the square of it
 
 Start = NDArray[np.float64] | None
 Solve = Callable[[ContactProblem, float, Start], Result]
 
 
 def has_ties(problem: ContactProblem) -> bool:
-    """Whether a contact of the problem cannot slip."""
+    """Return True if a contact of the problem cannot slip."""
     return bool(np.isposinf(problem.system.mu).any())
 
 
@@ -44,10 +44,12 @@ def solve_ties(
     limits: tuple[float, float],
     start: Start,
 ) -> Result:
-    """Solve a problem some of whose contacts cannot slip.
+    """Solve a problem with contacts that cannot slip.
 
-    ways: in their order, what solves a problem with coefficients, given s and impulses to start from. measured: the largest
-    relative residual of the law with mu = inf. limits: the tolerance, and s.
+    ways: solvers of a problem with finite coefficients, in order; called with a time limit [s] and a warm start.
+    measured: returns the largest relative residual of the law with mu = inf.
+    limits: tolerance, and time limit [s].
+    start: (m, dim) warm start [N s], or None.
     """
     tolerance, time_limit = limits
     deadline = perf_counter() + time_limit

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Problems given as a matrix that was rounded: solved with the matrix mended, until the law holds with the one that was given.
+"""Problems given as an inexact matrix: the repaired matrix is solved, and corrected until the law holds with the original.
 
-With G the mended matrix and G + E the given one, which may have no symmetry and negative eigenvalues, what is solved is
+Let G be the repaired matrix and G + E the original, which may be unsymmetric with negative eigenvalues. The problem
 
-    u = G lam + (E lam' + g),    lam' the impulses found before,
+    u = G lam + (E lam' + g),    lam' the impulses of the last solve,
 
-and a fixed point has the law with u = (G + E) lam + g. E is as small as the rounding was, so that one or two corrections do.
+is solved repeatedly. At a fixed point the law holds with u = (G + E) lam + g. E is as small as the round-off, so one or two
+corrections are enough.
 """
 
 from __future__ import annotations
@@ -23,11 +24,10 @@ from ..solvers.criteria import OF_MENDED
 
 __all__ = ["solve_rounded"]
 
-CORRECTIONS_OF_ROUNDING = 6
+CORRECTIONS_OF_ROUNDING = 6  # maximum number of corrections; one or two are enough where they converge
 
-Solve = Callable[
-    [ContactProblem, float, float, np.ndarray | None], Result
-]  # of a tolerance, seconds, and impulses to start from
+# Called with a problem, a tolerance, a time limit [s] and a warm start (m, dim) [N s].
+Solve = Callable[[ContactProblem, float, float, np.ndarray | None], Result]
 
 
 def solve_rounded(
@@ -37,10 +37,14 @@ def solve_rounded(
     limits: tuple[float, float],
     start: np.ndarray | None,
 ) -> Result:
-    """Solve a problem whose matrix was mended, so that it has the law with the matrix that was given.
+    """Solve a problem whose matrix was repaired, such that the law holds with the original matrix.
 
-    measured: the largest relative residual of a result with that. limits: the tolerance, and s. Where corrections do not lead
-    there, the best of them is UNCONFIRMED.
+    If the corrections do not reach the tolerance, the best result is returned with the status UNCONFIRMED.
+
+    solve: solver of problems with the repaired matrix.
+    measured: returns the largest relative residual of a result with the original matrix.
+    limits: tolerance, and time limit [s].
+    start: (m, dim) warm start [N s], or None.
     """
     tolerance, time_limit = limits
     deadline = perf_counter() + time_limit
@@ -60,11 +64,11 @@ def solve_rounded(
             best, least = answer, error
         if error <= tolerance or result.status is not Status.SOLVED or perf_counter() > deadline:
             break
-        # what the mended matrix makes of these impulses, without what the last correction added
-        mended = answer_of(plain, flat)
+        # The velocities of these impulses with the repaired matrix, without the last correction.
+        repaired = answer_of(plain, flat)
         bias = whole.bias.copy()
-        bias[:, :dim] += (given - mended)[: m * dim].reshape(m, dim)
-        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (given - mended)[m * dim :]))
+        bias[:, :dim] += (given - repaired)[: m * dim].reshape(m, dim)
+        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (given - repaired)[m * dim :]))
         start = result.impulse
     assert best is not None and stats is not None
     status = best.status
@@ -74,8 +78,10 @@ def solve_rounded(
 
 
 def answer_of(problem: ContactProblem, impulse: np.ndarray) -> np.ndarray:
-    """(m dim + b,) velocities of contacts, then of bilateral constraints, after impulses (m dim + b,) of a problem given as a
-    matrix, whose bodies are of mass 1."""
+    """Return the velocities (m dim + b,) of contacts and bilateral constraints [m/s] with the repaired matrix.
+
+    problem: a problem given as a matrix, whose bodies have unit mass. impulse: (m dim + b,) [N s].
+    """
     m, dim, (rows, free) = problem.contacts, problem.dim, problem.bilateral
     if problem.matrix is not None:
         return problem.matrix @ impulse + problem.free_velocity.ravel()

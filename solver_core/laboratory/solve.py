@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Entry point of all solvers of contact problems: `solve(problem, method=...)`.
 
-A problem goes through these, one within the other; most problems meet only the first or the last two:
+These stages are nested, and a problem passes through those that apply. Most problems meet only the first, or the last two:
 
-| what                                                    | where                               |
+| stage                                                   | file                                |
 | ------------------------------------------------------- | ----------------------------------- |
 | few contacts, and nothing else                          | `laboratory/few_contacts.py`        |
-| a rounded matrix that was repaired: corrected           | `laboratory/rounded.py`             |
-| mu = inf: coefficients that rise                        | `laboratory/no_slip.py`             |
-| a sparse matrix with an island too wide to be dense     | `laboratory/given_as_matrix.py`     |
+| an inexact matrix that was repaired: corrections        | `laboratory/rounded.py`             |
+| mu = inf: increasing coefficients                       | `laboratory/no_slip.py`             |
+| a sparse matrix with an island too large to be dense    | `laboratory/given_as_matrix.py`     |
 | a dense matrix: island by island                        | `laboratory/by_islands.py`          |
 | a published method                                      | `published/methods.py`              |
 | staggered: bilateral constraints eliminated             | `solvers/bilateral.py`              |
-| staggered: a matrix without friction is pivoted         | `laboratory/frictionless.py`        |
+| staggered: a matrix without friction, by pivoting       | `laboratory/frictionless.py`        |
 | staggered: proposals for a matrix                       | `laboratory/given_as_matrix.py`     |
 | staggered: the cascade, again at tighter tolerances     | `solvers/coulomb/cascade.py`        |
-| outside measure, and proofs that there is no solution   | `confirm`, `solvers/infeasible.py`  |
+| residuals of the result, and proofs of infeasibility    | `confirm`, `solvers/infeasible.py`  |
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ __all__ = ["METHODS", "solve"]
 
 Floats = NDArray[np.float64]
 
-STAGGERED_ITERATIONS = 200
-TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances: what is missed at one may be solved on the way to another
+STAGGERED_ITERATIONS = 200  # default limit; with a larger one, unsolved problems take longer
+TIGHTER = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # tolerances of the retries; a problem may be solved at one of them only
 
 
 def _require_options(problem: ContactProblem, polygon_sides: int, staggering: str) -> None:
+    """Raise ValueError unless the options of 'staggered' are valid and it can solve the problem."""
     if staggering not in VARIANTS:
         raise ValueError(f"staggering must be one of {', '.join(VARIANTS)}, not {staggering!r}")
     if polygon_sides != 0 and not polygon_sides >= 3:
@@ -66,14 +67,15 @@ def _require_options(problem: ContactProblem, polygon_sides: int, staggering: st
     if problem.slides_along_given.any():
         index = int(np.flatnonzero(problem.slides_along_given)[0])
         raise ValueError(
-            f"sliding_direction[{index}] is given, which is a law of forces and accelerations; staggered solves for "
-            "impulses and velocities: leave sliding_direction out, or choose method pivot or lemke"
+            f"sliding_direction[{index}] prescribes the direction of friction, which the method staggered does not support; "
+            "omit sliding_direction, or use the method pivot or lemke"
         )
 
 
 def _solve_staggered(
     problem: ContactProblem, limits: Limits, *, polygon_sides: int = 0, staggering: str = "accelerated"
 ) -> Result:
+    """Solve a problem by Staggered Projections. The options are those of `solve`."""
     _require_options(problem, polygon_sides, staggering)
     free = without_bilateral(problem)
     max_iterations = STAGGERED_ITERATIONS if limits.max_iterations is None else limits.max_iterations
@@ -95,8 +97,8 @@ def _solve_staggered(
 
     accelerated = VARIANTS[staggering] == ACCELERATED
     if accelerated and limits.warm_start is None and is_frictionless_matrix(free.problem):
-        # a linear complementarity problem, whose dense matrix pivoting factorises once and not once a step; where there is no
-        # friction, its relative error (28) is none, and the residuals alone decide
+        # This is a linear complementarity problem. Pivoting factors its dense matrix once, and not in each step. Without
+        # friction (28) is zero, so the residuals decide.
         pivoted = without_friction(free.problem, limits.tolerance, left())
         if not problem.is_plain:
             pivoted = confirmed(pivoted, limits)
@@ -119,11 +121,14 @@ def _at_other_tolerances(
     attempt: Callable[[float], Result],
     error_of: Callable[[Result], float],
 ) -> Result:
-    """The result; or, where it is none, that of an attempt at a tighter tolerance: which of several ways leads to a solution
-    depends on how far each is gone, and one that keeps to a tighter tolerance keeps to this.
+    """Return the result, or if it failed, that of a retry at another tolerance.
 
-    Where none of these is solved, looser tolerances are tried too, and the answer with the least residual is returned, so that
-    who asks for less gets no better answer.
+    Which proposal reaches a solution depends on how far each of them is carried, so a tighter tolerance may succeed. If none
+    does, looser tolerances are tried too, and the result with the smallest residual is returned. A looser request then never
+    gets a better result.
+
+    tolerance: requested tolerance. result: result at that tolerance.
+    attempt: solves at another tolerance. error_of: returns the largest relative residual of a result.
     """
     failed = Status.MAX_ITERATIONS, Status.UNCONFIRMED
     tighter = [one for one in TIGHTER if one < tolerance]
@@ -145,6 +150,10 @@ def _at_other_tolerances(
 def _staggered_contacts(
     problem: ContactProblem, limits: Limits, start: Floats | None, max_iterations: int, polygon_sides: int, variant: int
 ) -> Result:
+    """Solve the contacts of a problem by proposals and the cascade.
+
+    start: (m, dim) warm start [N s], or None. variant: value of `VARIANTS`.
+    """
     system = problem.system
     m, dim = problem.contacts, problem.dim
     impulse = np.zeros((m, 3))
@@ -180,7 +189,10 @@ def _staggered_contacts(
 
 
 def _propose(system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: Floats) -> tuple[int, Found]:
-    """Improve impulses (m, 3) before the cascade, of a large system or a matrix; returns factorisations and what found them."""
+    """Improve impulses (m, 3) before the cascade if the system is large or a matrix.
+
+    Returns the number of factorizations, and the method that found the impulses.
+    """
     is_accelerated = variant == ACCELERATED and request.sides == 0 and len(impulse) > 0
     if is_accelerated and not is_large(system) and is_matrix(system):
         return propose_for_matrix(system, impulse, request.tolerance, effort)
@@ -207,33 +219,63 @@ def solve(
 ) -> Result:
     """Solve a contact problem.
 
-    tolerance: bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error
-    (28) of Kaufman et al. 2008; above it the status is not SOLVED. max_iterations: of staggered iterations (200 when None), of
-    pivots (6400 a contact, over all orders of the contacts, when None) or of redistributions of energy (200 when None).
-    time_limit: s, after which nothing is begun but what has to be, and the best iterate is returned; staggered ends with a
-    whole contact projection, however long that takes, so that contact is intact. A first call compiles for a part of it.
-    warm_start: (m, dim) impulses to start from, or from the nearest that contacts may have.
+    Parameters
+    ----------
+    problem : ContactProblem
+    method : {'staggered', 'pivot', 'energy', 'lemke'}
+        Kaufman et al. 2008, Baraff 1994, Faure 1996, Baraff 1991.
+    tolerance : float
+        Bound on every relative residual of the law that the method solves (see `residuals`), and on the relative error (28) of
+        Kaufman et al. 2008. With larger residuals the status is not SOLVED.
+    max_iterations : int, optional
+        Limit of staggered iterations (default 200), of pivots over all orders of the contacts (default 6400 per contact for
+        'pivot'), or of redistributions of energy (default 200). With None, 'staggered' also retries at other tolerances.
+    time_limit : float
+        Seconds. After that the best iterate is returned. 'staggered' still finishes a contact projection, so that contacts are
+        satisfied. Part of a first call is compilation.
+    warm_start : (m, dim) array, optional
+        Impulses to start from [N s]. They are moved into the friction cones first.
 
-    Options of staggered: polygon_sides: 0 for the friction disk, else the K of the inscribed polygon; staggering: 'accelerated'
-    by proposals, 'plain' for Algorithm 1 without them, 'published' for Algorithm 1 with its own stopping rule, (28) alone, and
-    its own result, lines 15 to 17: the friction with the smallest residual (29), and the contact projection for it. If its
-    residuals are above the tolerance, the status is UNCONFIRMED.
-    Option of pivot: guess: whether index sets are guessed by Gauss-Seidel and Newton's method, again and again while the answer
-    has (21) of Baraff 1994 but not Coulomb's law. False is the published algorithm from empty sets. If it fails for one order
-    of the contacts, it tries other orders, which `stats.restarts` counts. SOLVED claims Baraff's law, which lets friction act
-    across the sliding in three dimensions; `residuals(problem, result).coulomb` shows whether it does.
-    Option of energy: as_published: the algorithm of Faure 1996, whose law is (1) and (2) of the paper, begun with every contact
-    closed (3.2). If Coulomb's law is not within the tolerance, the status is UNCONFIRMED.
-    Options of lemke: static_friction: None where nothing may stick, 'creep' or 'signs' (Baraff 1991, sections 8.1 and 8.2). Of
-    creep: creep_speed: m/s, below which friction fades; tangential_velocity: (m, dim - 1) m/s, of the bodies now, None for what
-    they would have without impulses. SOLVED then claims the law of `creep_problem`, or of `residuals(..., box=True)`, and
-    `residuals(problem, result)` measures how far from Coulomb's the answer is.
+    Other Parameters
+    ----------------
+    polygon_sides : int, 'staggered'
+        0 for the friction disk, K >= 3 for the inscribed polygon.
+    staggering : {'accelerated', 'plain', 'published'}, 'staggered'
+        Algorithm 1 with proposals, without them, or as published, with the stopping rule (28) alone and the result of lines 15
+        to 17: the friction with the smallest residual (29) and its contact projection. If the residuals of that result exceed
+        the tolerance, the status is UNCONFIRMED.
+    guess : bool, 'pivot'
+        True to guess index sets by Gauss-Seidel and Newton's method, repeatedly while the result satisfies (21) of Baraff 1994
+        but not Coulomb's law. False for the published algorithm, from empty sets. If it fails for one order of the contacts, it
+        tries others, which `stats.restarts` counts.
+    as_published : bool, 'energy'
+        True for the algorithm of Faure 1996, whose law is (1) and (2) of the paper, started with every contact closed (3.2). If
+        Coulomb's law is not within the tolerance, the status is UNCONFIRMED.
+    static_friction : {None, 'creep', 'signs'}, 'lemke'
+        None if no contact may stick; sections 8.1 and 8.2 of Baraff 1991.
+    creep_speed : float, 'lemke' with 'creep'
+        Speed below which friction decreases [m/s].
+    tangential_velocity : (m, dim - 1) array, optional, 'lemke' with 'creep'
+        Present velocities [m/s]; by default those without impulses.
 
-    Where a matrix that was rounded was mended, SOLVED claims the law with the matrix as it was given (`laboratory/rounded.py`).
-    Contacts with mu = inf are for staggered (`laboratory/no_slip.py`).
-    A problem whose contact conditions contradict each other, as far as that can be proved, has the status INFEASIBLE.
-    The first call on a machine compiles, and says so on standard error after two seconds.
-    Raises ValueError that names the argument.
+    Returns
+    -------
+    Result
+        SOLVED claims the law of the method. It is Coulomb's for 'staggered' (or its polygon) and 'energy'. It is Baraff's for
+        'pivot', which allows friction at an angle to the sliding in three dimensions. It is that of `creep_problem`, or of
+        `residuals(..., box=True)`, for 'lemke' with static friction. `residuals(problem, result).coulomb` measures Coulomb's
+        law. If an inexact matrix was repaired, SOLVED claims the law with the original matrix. The status is INFEASIBLE if the
+        contact conditions are proved to contradict each other.
+
+    Raises
+    ------
+    ValueError
+        Names the argument, and the index if there is one.
+
+    Notes
+    -----
+    Contacts with mu = inf need the method 'staggered'. The first call on a machine compiles, and prints that on standard error
+    after two seconds.
     """
     announcer()
     if not isinstance(method, str) or method not in METHODS:
@@ -258,28 +300,28 @@ def solve(
     if problem.rounded is None or options.get("static_friction") == "creep":
         return _solve_parts(problem, method, limits, options)
 
-    def solve_mended(mended: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
-        return _solve_parts(mended, method, Limits(tolerance, most, time_limit, start), options)
+    def solve_repaired(repaired: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
+        return _solve_parts(repaired, method, Limits(tolerance, most, time_limit, start), options)
 
     def measured(result: Result) -> float:
         found = residuals(problem, result, polygon_sides=options.get("polygon_sides", 0), box="static_friction" in options)
         return found.static_friction if method == "pivot" else found.coulomb
 
-    return solve_rounded(problem, solve_mended, measured, (limits.tolerance, limits.time_limit), warm_start)
+    return solve_rounded(problem, solve_repaired, measured, (limits.tolerance, limits.time_limit), warm_start)
 
 
 @cache
 def _options_of(method: str) -> tuple[str, ...]:
-    """The names of the options that a method has."""
+    """Return the names of the options of a method."""
     parameters = inspect.signature(METHODS[method]).parameters
     return tuple(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)
 
 
 def _solve_tied(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
-    """Solve a problem some of whose contacts have mu = inf."""
+    """Solve a problem with contacts that have mu = inf."""
     if method != "staggered":
         at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
-        raise ValueError(f"mu[{at}] is inf, which the method {method} does not know; it has the method staggered alone")
+        raise ValueError(f"mu[{at}] is inf, which the method {method} does not support; use the method staggered")
 
     def staggered(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
         return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
@@ -297,15 +339,16 @@ def _solve_tied(problem: ContactProblem, method: str, limits: Limits, options: d
 
 
 def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
-    """Solve a problem, what is given as a matrix island by island; options: of the method."""
+    """Solve a problem with an exact matrix, or without one; a matrix island by island. options: options of the method."""
     if has_ties(problem):
         return _solve_tied(problem, method, limits, options)
     if problem.matrix is not None:
         if method != "staggered" or options or limits.max_iterations is not None or problem.slides_along_given.any():
             rows = problem.contacts * problem.dim
             raise ValueError(
-                f"problem is a sparse matrix of {rows} rows, too wide to be made dense: it has the method staggered alone, "
-                "without options, max_iterations and sliding_direction; give it by its bodies (from_bodies, GlobalForm)"
+                f"problem is a sparse matrix of {rows} rows, which is too large to be made dense; use the method staggered "
+                "without options, max_iterations and sliding_direction, or give the problem by its bodies "
+                "(from_bodies, GlobalForm)"
             )
         return solve_sparse(problem, limits.tolerance, limits.time_limit, limits.warm_start)
     deadline = perf_counter() + limits.time_limit
@@ -315,14 +358,18 @@ def _solve_parts(problem: ContactProblem, method: str, limits: Limits, options: 
         return proved_infeasible(part, METHODS[method](part, within, **options), limits.tolerance)
 
     parts = apart(problem)
-    # velocities that are given with creep are of all contacts
+    # The tangential velocities of creep are those of all contacts.
     if len(parts) == 1 or "tangential_velocity" in options:
         return solve_part(problem, limits.warm_start)
     return solve_apart(problem, parts, limits.warm_start, solve_part)
 
 
 def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
-    """Impulses (m, dim) that contacts and joints may have, near some that have rounding in them, or are another problem's."""
+    """Return a warm start (m, dim) moved into the friction cones and the bounds of the joints.
+
+    It may violate them, because it contains round-off or comes from another problem. Raises ValueError for a wrong shape or for
+    entries that are too large.
+    """
     wanted = (problem.contacts, problem.dim)
     array = finite_array("warm_start", values)
     if array.shape != wanted:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Entry point for many contact problems at once: `solve_many(problems)`.
 
-Those of few contacts are solved in one kernel, by the one that `solve` asks first; what it does not accept, and all others, by
-`solve`, one by one. So the answers are those of `solve`.
+Problems of few contacts are solved in one kernel, with the function that `solve` tries first. `solve` then solves the problems
+that it did not accept, and all others, one by one. So the results are those of `solve`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ Floats = NDArray[np.float64]
 
 @kernel
 def _solve_each(system, start, is_apart, tolerance, effort, impulse, velocity, residual):
-    """(p,) which problems are solved; impulse (m, 3), warm start and answer, velocity (m, 3) and residual (p,) of those."""
+    """Solve the problems of few contacts, and return which ones are solved (p,).
+
+    start: (p + 1,) first contact of each problem. is_apart: (p,) problems that are not in the system.
+    impulse: (m, 3) on input, the warm start; on output, the impulses of the solved problems [N s].
+    velocity: (m, 3) output [m/s]. residual: (p,) output.
+    """
     p, number = start.size - 1, np.full(system.offset.size - 1, -1, np.int64)
     solved, history = np.zeros(p, np.bool_), np.zeros((1, 3))
     for i in range(p):
@@ -53,10 +58,24 @@ def _solve_each(system, start, is_apart, tolerance, effort, impulse, velocity, r
 
 
 def solve_many(problems: ContactProblems, *, tolerance: float = 1e-6, warm_start: ArrayLike | None = None) -> Results:
-    """Solve many contact problems by the default method of `solve`, with its law, its acceptance and its answers.
+    """Solve many contact problems by the default method of `solve`, with the same results.
 
-    tolerance: as of `solve`, for each problem by itself. warm_start: (contacts, dim) impulses of all problems to start from.
-    Raises ValueError that names the argument.
+    Parameters
+    ----------
+    problems : ContactProblems
+    tolerance : float
+        As in `solve`, for each problem separately.
+    warm_start : (contacts, dim) array, optional
+        Impulses of all problems to start from [N s].
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ValueError
+        Names the argument.
     """
     announcer()
     if not isinstance(problems, ContactProblems):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact problem: its equations, its solutions, and the measures of these that no solver decides."""
+"""The contact problem: its equations, its results, and residuals that are independent of all solvers."""

@@ -55,21 +55,27 @@ class Residual:
 class Residuals:
     """Accuracy of a result.
 
-    penetration: max(0, -(u_n + c)), m/s. cone: how far an impulse lies outside its friction cone, N s. complementarity:
-    |lam_n (u_n + c)|, J. dissipation: mu lam_n |u_t| + lam_t . u_t, J, zero when friction opposes sliding with all it has.
-    natural_map: |lam - (max(0, lam_n - kappa (u_n + c)), P(lam_t - kappa u_t))| / kappa, P onto the disk of radius mu lam_n and
-    kappa the contact's effective mass, m/s, zero exactly at solutions (Alart and Curnier 1991): errors of impulses as the
-    velocities that they are worth where they act.
-    opposition: max(0, lam_t . u_t), J, (21) of Baraff 1994. saturation: |u_t| (mu lam_n - |lam_t|), J, the last of his (16).
-    static_map: as natural_map, for these two and the cone instead of P: the largest of how far |lam_t| is outside the cone, of
-    the smaller one of |u_t| and what |lam_t| lacks, and of the smaller one of |lam_t| and the slip along it, m/s.
-    joint: as natural_map, for the three rows of a joint together, |lam - P((lam - kappa u) / (1 + kappa gamma))| / kappa, P
-    onto the interval of each row; its index is the triple's among those of joints.
-    bilateral: |u_b| of bilateral constraints, m/s, its index being the constraint's. consistency: difference of the result's
-    velocities from G lam + g, m/s.
+    penetration: max(0, -(u_n + c)) [m/s].
+    cone: distance of an impulse from its friction cone [N s].
+    complementarity: |lam_n (u_n + c)| [J].
+    dissipation: mu lam_n |u_t| + lam_t . u_t [J], zero if friction opposes the slip with the largest impulse that it may have.
+    natural_map: |lam - (max(0, lam_n - kappa (u_n + c)), P(lam_t - kappa u_t))| / kappa [m/s], with P onto the disk of radius
+        mu lam_n and the effective mass kappa of the contact. It is zero exactly at solutions (Alart and Curnier 1991), and
+        expresses an error of an impulse as the velocity that it causes at the contact.
+    opposition: max(0, lam_t . u_t) [J], (21) of Baraff 1994.
+    saturation: |u_t| (mu lam_n - |lam_t|) [J], the last condition of (16) of Baraff 1994.
+    static_map: a natural map of these two conditions and the cone [m/s], instead of P. It is the largest of three: the distance
+        of
+        |lam_t| from the cone; the smaller of |u_t| and the unused friction; the smaller of |lam_t| and the slip along it.
+    joint: natural map of the three rows of a joint together [m/s], |lam - P((lam - kappa u) / (1 + kappa gamma))| / kappa, with
+        P
+        onto the interval of each row. Its index is that of the joint.
+    bilateral: |u_b| of a bilateral constraint [m/s]. Its index is that of the constraint.
+    consistency: difference of the velocities of the result from G lam + g [m/s].
 
-    At contacts with a given sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t. At those with
-    mu = inf, natural map and static map have the smaller one of |u_t| and |lam| / kappa for friction, dissipation |lam| |u_t|.
+    At contacts with a prescribed sliding direction d, cone is |lam_t + mu lam_n d|, and there is no condition on u_t. At
+    contacts with mu = inf, the friction part of the natural map and of the static map is the smaller of |u_t| and |lam| /
+    kappa, and dissipation is |lam| |u_t|.
     """
 
     penetration: Residual
@@ -86,8 +92,10 @@ class Residuals:
 
     @property
     def coulomb(self) -> float:
-        """The largest relative value of penetration, cone, complementarity, dissipation, natural map, joint and bilateral:
-        Coulomb's law."""
+        """Largest relative residual of Coulomb's law.
+
+        It is that of penetration, cone, complementarity, dissipation, natural map, joint and bilateral.
+        """
         return _largest(
             self.penetration,
             self.cone,
@@ -100,9 +108,11 @@ class Residuals:
 
     @property
     def static_friction(self) -> float:
-        """The largest relative residual of Baraff's conditions (15), (16) and (21), which ask less of the direction of friction
-        than Coulomb's law: penetration, cone, complementarity, opposition, saturation, static map, joint,
-        bilateral."""
+        """Largest relative residual of Baraff's conditions (15), (16) and (21).
+
+        They require less of the direction of friction than Coulomb's law. The residual is that of penetration, cone,
+        complementarity, opposition, saturation, static map, joint and bilateral.
+        """
         return _largest(
             self.penetration,
             self.cone,
@@ -116,10 +126,12 @@ class Residuals:
 
 
 def _largest(*parts: Residual) -> float:
-    return float(np.max([part.relative for part in parts]))  # which, unlike max, propagates nan
+    """Return the largest relative value, or nan if one is nan."""
+    return float(np.max([part.relative for part in parts]))
 
 
 def _larger(one: Residual, other: Residual) -> Residual:
+    """Return the residual with the larger value, or one that is nan."""
     return other if other.value > one.value or np.isnan(other.value) else one
 
 
@@ -142,11 +154,26 @@ def _box_map(impulse: Floats, velocity: Floats, mu: Floats, kappa: Floats) -> Fl
 
 
 def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0, box: bool = False) -> Residuals:
-    """Measure a result against its problem; where that is given as a matrix that was rounded, by that matrix as it was given.
+    """Measure a result with its problem. If an inexact matrix was repaired, the original matrix is used.
 
-    polygon_sides: 0 for Coulomb's law; K >= 3 measures dissipation over the K-sided polygon, which is the solver's own problem
-    when it was asked for a polygon. box: whether cone and dissipation are those of the square about the disk, (16) and (18) of
-    Baraff 1991, each tangent axis by itself.
+    Parameters
+    ----------
+    problem : ContactProblem
+    result : Result
+    polygon_sides : int
+        0 for Coulomb's law. K >= 3 measures dissipation with the polygon of K sides, the law of a solver with that polygon.
+    box : bool
+        True if cone and dissipation are those of the square around the disk, (16) and (18) of Baraff 1991, where each tangent
+        axis has its own friction.
+
+    Returns
+    -------
+    Residuals
+
+    Raises
+    ------
+    ValueError
+        If `polygon_sides` is neither 0 nor at least 3.
     """
     if polygon_sides != 0 and not polygon_sides >= 3:
         raise ValueError(f"polygon_sides must be 0 (disk) or at least 3, not {polygon_sides!r}")
@@ -167,7 +194,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         velocity[:, :dim] = problem.free_velocity + (problem.matrix @ np.ravel(result.impulse)).reshape(m, dim)
         kappa = masses_of(problem)
     if problem.rounded is not None:
-        # of the matrix that was given, not of the one that is solved
+        # Use the original matrix, not the repaired one.
         free = np.concatenate([problem.free_velocity.ravel(), problem.bilateral[1]])
         given = problem.rounded.velocity(np.concatenate([np.ravel(result.impulse), result.bilateral]), free)
         velocity[:, :dim] = given[: m * dim].reshape(m, dim)
@@ -182,14 +209,15 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
     system = system._replace(body_a=system.body_a[:contacts], body_b=system.body_b[:contacts], box=system.box[:0])
     m, impulse, velocity, kappa = contacts, impulse[:contacts], velocity[:contacts], kappa[:contacts]
 
-    # friction along a given direction is no unknown: what it should be counts in the cone, and the rest as if it were not there
+    # Friction along a prescribed direction is not an unknown. Its error counts as that of the cone, and is left out of the
+    # others.
     given = problem.slides_along_given
     wanted = -system.mu[given, None] * impulse[given, :1] * problem.direction[given]
     direction_error = np.zeros(m)
     direction_error[given] = np.linalg.norm(impulse[given, 1:dim] - wanted, axis=1)
     impulse[given, 1:] = 0.0
     velocity[given, 1:] = 0.0
-    # what cannot slip has no cone: it is held, or not there
+    # A contact that cannot slip has no cone. It sticks or has no impulse.
     tied = np.isposinf(system.mu)
     slipping, dissipated_there = np.zeros((2, m))
     if tied.any():
@@ -209,7 +237,7 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         return residual(float(value[which]), int(index[which]), over, unit)
 
     def worst(values: Floats, over: float, unit: str) -> Residual:
-        at = int(np.argmax(values)) if values.size else -1  # the first nan, where there is one
+        at = int(np.argmax(values)) if values.size else -1  # the first nan if there is one
         return residual(float(values[at]) if values.size else 0.0, at, over, unit)
 
     dissipation = _larger(measured(DISSIPATION, largest * fastest, "J"), worst(dissipated_there, largest * fastest, "J"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Configurations of the literature as contact problems of accelerations and forces: small, exact, and hard.
+"""Configurations of the literature as contact problems of accelerations and forces. They are small, exact and hard.
 
-Baraff 1991 builds both from a thin rod that touches another body with its tip and slides along it. The rod has length two, the
-moment of inertia m / 16, and its tip at r = -(cos theta, sin theta) from its centre, in axes (t, n), with tan theta = 3.
-Friction acts along +t and the tip slides along -t. The normal force f then gives the tip the normal acceleration (appendix A)
+Baraff 1991 builds both from a thin rod whose tip touches another body and slides along it. The rod has length two and moment of
+inertia m / 16. Its tip is at r = -(cos theta, sin theta) from its center, in axes (t, n), with tan theta = 3. Friction acts
+along +t, and the tip slides along -t. The normal force f then gives the tip the normal acceleration (appendix A)
 
     f / m (1 + 16 (cos^2 theta - mu cos theta sin theta)) = f / m (2.6 - 4.8 mu)
 
@@ -24,16 +24,19 @@ from .given_arrays import finite_array
 __all__ = ["rod", "subset_sum_machine"]
 
 SINE, COSINE = 3.0 / np.sqrt(10.0), 1.0 / np.sqrt(10.0)
-TIP = np.array([[0.0, 1.0, -COSINE], [1.0, 0.0, SINE]])  # (n, t) of the tip by (t, n, rotation) of the rod
+TIP = np.array([[0.0, 1.0, -COSINE], [1.0, 0.0, SINE]])  # velocity (n, t) of the tip from that of the rod (t, n, rotation)
 ALONG_MINUS_T = -1.0
 
 
 def rod(spin: float, gravity: float, mu: float = 0.75, mass: float = 1.0) -> ContactProblem:
-    """The rod of figure 1 on a fixed base: one contact of two dimensions, u accelerations in m/s^2, lam forces in N.
+    """Return the rod of figure 1 on a fixed base: one contact in two dimensions, with accelerations u [m/s^2] and forces [N].
 
-    spin: rad/s; gravity: m/s^2 towards the base; mass: kg. With mu = 3/4 the normal acceleration is -f / m + spin^2 sin theta -
-    gravity (2): where the last two add up to more than zero, both f = 0 and one f > 0 are solutions, where to less than zero,
-    there is none. Raises ValueError that names the argument.
+    With mu = 3/4 the normal acceleration is -f / m + spin^2 sin theta - gravity (2). If the sum of the last two terms is
+    positive, f = 0 and one f > 0 are solutions. If it is negative, there is no solution.
+
+    spin: angular velocity [rad/s]. gravity: towards the base [m/s^2]. mass: [kg].
+
+    Raises ValueError with the name of the argument.
     """
     _require_finite("spin", spin)
     _require_finite("gravity", gravity)
@@ -49,12 +52,17 @@ def rod(spin: float, gravity: float, mu: float = 0.75, mass: float = 1.0) -> Con
 
 
 def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75, block: float = 1.0) -> ContactProblem:
-    """The machine of figure 6, whose contact forces, if there are any, are a subset of the masses with the sum `target`.
+    """Return the machine of figure 6, whose contact forces, if they exist, are a subset of the masses with the sum `target`.
 
-    A block (of `block` kg) moves in one direction only and is pushed along it with mu target. On it stands a rod for each of
-    the masses, spinning so that it bears f_i = 0 or, with mu = 3/4, f_i = m_i (3), and rubs against the push with mu f_i. Two
-    more rods of 1 kg skim along the block's ends; neither bears any force, so the block must not accelerate. Contacts: the
-    rods in order, then the left and the right end. Raises ValueError that names the argument.
+    A block moves in one direction only and is pushed along it with the force mu target. On it stands one rod for each mass. Its
+    spin is such that its normal force is f_i = 0 or, with mu = 3/4, f_i = m_i (3), and its friction opposes the push with mu
+    f_i. Two more rods of 1 kg slide along the ends of the block. Neither has a normal force, so the block must not accelerate.
+
+    The contacts are the rods in order, then the left and the right end.
+
+    masses: [kg]. target: [kg]. mu: coefficient of friction. block: mass of the block [kg].
+
+    Raises ValueError with the name of the argument.
     """
     weights = finite_array("masses", masses)
     if weights.ndim != 1:
@@ -68,9 +76,9 @@ def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75,
     push[0] = mu * target / block
     on_block = np.zeros((m, 2, 3))
     on_block[:n, 1, 0] = -1.0
-    # the normals of the ends point away from the block: to the left, and to the right
+    # The normals of the ends point away from the block, to the left and to the right.
     on_block[n, 0, 0], on_block[n + 1, 0, 0] = 1.0, -1.0
-    # spin^2 sin theta - gravity = 1 for the standing rods, here without gravity; the others neither spin nor fall
+    # spin^2 sin theta - gravity is 1 for the standing rods, here without gravity. The other two rods neither spin nor fall.
     bias = np.zeros((m, 2))
     bias[:n] = 1.0, COSINE / SINE
     return ContactProblem.from_bodies(
@@ -84,16 +92,19 @@ def subset_sum_machine(masses: Sequence[float], target: float, mu: float = 0.75,
 
 
 def _rod_mass(mass: float) -> np.ndarray:
+    """Return the mass matrix (3, 3) of a rod."""
     return np.diag([mass, mass, mass / 16.0])
 
 
 def _require_finite(name: str, value: float) -> None:
+    """Raise ValueError unless the value is a finite number."""
     require_number(name, value)
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, not {value!r}")
 
 
 def _require_positive(name: str, value: float) -> None:
+    """Raise ValueError unless the value is a finite positive number."""
     require_number(name, value)
     if not (np.isfinite(value) and value > 0.0):
         raise ValueError(f"{name} must be a positive number of kg, not {value!r}")

@@ -13,12 +13,15 @@ residual lam - y(lam - kappa u), divided by the effective mass kappa.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compile.kernel import inlined_kernel, kernel, kernel_part, leaf_kernel
 from .cones import natural_friction, natural_normal, project_friction, project_half_line, project_interval
 
 __all__ = [
+    "ContactVector",
     "decompose",
     "natural_map",
     "natural_maps",
@@ -30,9 +33,21 @@ __all__ = [
     "solve_contact",
 ]
 
-REGULAR = 1e-12  # added to the diagonal of G_kk, relative to a third of its trace, to make a singular block regular
+# Added to the diagonal of G_kk, relative to a third of its trace. It makes the block of a contact on a point regular. A larger
+# value would show in the impulses, a smaller one is lost in round-off.
+REGULAR = 1e-12
+# The root for a sliding contact: maximum number of steps, and tolerance relative to the friction impulse and its bound. 40
+# halved brackets are 1e-12 of the first one. The tolerance leaves a thousand round-offs.
 ROOT_STEPS = 40
-ROOT_ERROR = 1e-13  # tolerance of the root, relative to the friction impulse and its bound
+ROOT_ERROR = 1e-13
+
+
+class ContactVector(NamedTuple):
+    """A vector in the axes of one contact, such as an impulse [N s] or a velocity [m/s]: normal, first and second tangent."""
+
+    n: float
+    t1: float
+    t2: float
 
 
 @leaf_kernel
@@ -108,15 +123,16 @@ def natural_map(impulse, velocity, bound, kappa, sides):
 
     If kappa is 0, nothing can move, and the result is the speed of penetration.
 
-    impulse, velocity: three numbers each, lam [N s] and u with the slack included in u_n [m/s].
+    impulse: `ContactVector` lam [N s].
+    velocity: `ContactVector` u, with the slack included in u_n [m/s].
     bound: largest friction impulse [N s].
     kappa: effective mass [kg].
     sides: number of sides of the friction polygon, 0 for the disk.
     """
-    (n, t1, t2), (v, u1, u2) = impulse, velocity
     if kappa == 0.0:
-        return max(0.0, -v)
-    normal, friction = natural_normal(n, v, kappa), natural_friction(t1, t2, u1, u2, bound, kappa, sides)
+        return max(0.0, -velocity.n)
+    normal = natural_normal(impulse.n, velocity.n, kappa)
+    friction = natural_friction(impulse.t1, impulse.t2, velocity.t1, velocity.t2, bound, kappa, sides)
     return np.sqrt(normal * normal + friction * friction)
 
 
@@ -129,9 +145,9 @@ def natural_maps(mu, impulse, velocity, kappa):
     off = np.zeros(mu.size)
     for k in range(mu.size):
         if kappa[k] > 0.0:
-            lam = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-            u = velocity[k, 0], velocity[k, 1], velocity[k, 2]
-            off[k] = natural_map(lam, u, mu[k] * max(lam[0], 0.0), kappa[k], 0)
+            lam = ContactVector(impulse[k, 0], impulse[k, 1], impulse[k, 2])
+            u = ContactVector(velocity[k, 0], velocity[k, 1], velocity[k, 2])
+            off[k] = natural_map(lam, u, mu[k] * max(lam.n, 0.0), kappa[k], 0)
     return off
 
 

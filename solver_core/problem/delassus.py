@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Delassus operator as bodies: G = F F^T, one body of mass 1 an island of contacts that G couples.
+"""A Delassus operator as bodies: G = F F^T, with one body of unit mass per island of contacts that G couples.
 
-F comes of a Cholesky factorisation with complete pivoting (Higham 1990, "Analysis of the Cholesky decomposition of a
-semi-definite matrix") of G with a diagonal near one, so that what is light beside something heavy keeps its digits, and has as
-many columns as G has rank. Where what is left over is more than rounding, as of a matrix that is known to few digits, the
-eigenvalues decide: small ones may be negative, and are none.
+F is a Cholesky factor with complete pivoting (Higham 1990, "Analysis of the Cholesky decomposition of a semi-definite matrix")
+of G scaled to a diagonal near one. The scaling keeps the digits of light bodies next to heavy ones. F has as many columns as G
+has rank. If the factorization leaves more than round-off, for example because G is known to few digits, the eigenvalues decide:
+small negative ones are removed.
 
-G may be dense or one of scipy's sparse matrices. Only its islands are ever dense, and not those of more than 3,000 rows: these
-stay as they are, and are solved by their matrix alone.
+G may be dense or a sparse matrix of scipy. Only its islands are made dense, and only those of up to 3,000 rows. Larger islands
+stay sparse and are solved with the matrix itself.
 """
 
 from __future__ import annotations
@@ -40,17 +40,23 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BELOW_ZERO = 1e-8  # of the largest entry: what an eigenvalue of a matrix that was not rounded may be below zero
-MOST_DENSE_ROWS = 3000  # of an island of a sparse matrix: what is wider is never made dense
-FLOATS_AN_ENTRY = 5  # of an island, while it is factored
+# Largest negative eigenvalue that is round-off, relative to the largest entry. A larger value accepts indefinite matrices, a
+# smaller one refuses exact ones.
+BELOW_ZERO = 1e-8
+MOST_DENSE_ROWS = 3000  # largest island of a sparse matrix that is made dense; a factor of 3,000 rows takes 72 MB
+FLOATS_AN_ENTRY = 5  # numbers in memory per entry of an island while it is factored
 FLOAT_BYTES = 8
 (PIVOTED_CHOLESKY,) = get_lapack_funcs(("pstrf",), (np.zeros((1, 1)),))
 
 
 class Factor(NamedTuple):
-    """F (rows, n) of G = F F^T, island after island. blocks: of each island its rows (k,) and F there, (k, rank). offset:
-    (islands + 1,) first column of each. rows: how many there are; some may be in no island, where G is zero. below_zero: the
-    most negative eigenvalue that was taken away, of the largest entry."""
+    """The factor F (rows, n) of G = F F^T, by islands.
+
+    blocks: for each island, its rows (k,) and its part of F (k, rank).
+    offset: (islands + 1,) first column of each island.
+    rows: number of rows; a row where G is zero is in no island.
+    below_zero: most negative eigenvalue that was removed, relative to the largest entry, or 0.
+    """
 
     blocks: tuple[tuple[Ints, Floats], ...]
     offset: Ints
@@ -58,7 +64,7 @@ class Factor(NamedTuple):
     below_zero: float
 
     def rows_from(self, first: int) -> Floats:
-        """The rows of F from `first` on, (rows - first, n)."""
+        """Return the rows of F from `first` on, (rows - first, n)."""
         matrix = np.zeros((self.rows - first, self.offset[-1]))
         for i, (rows, block) in enumerate(self.blocks):
             mine = rows >= first
@@ -67,12 +73,15 @@ class Factor(NamedTuple):
 
 
 def without_rounding(matrix: Any, rounding: Rounding, name: str = "G") -> tuple[Any, Rounded | None]:
-    """The mean of a finite square matrix, dense or sparse, and its transpose; and what was given, where that is less exact than
-    it was computed. Raises ValueError naming two entries that differ by more than rounding, or at all where that is refused."""
+    """Return the mean of a finite square matrix, dense or sparse, and its transpose.
+
+    Also returns the original if its asymmetry is more than round-off, else None. Raises ValueError with two entries that differ
+    by more than can be repaired, or by more than round-off if repair is refused.
+    """
     if not issparse(matrix) and np.array_equal(matrix, matrix.T):
         return matrix, None
     skew = matrix - matrix.T
-    # each difference is there with both signs
+    # Each difference occurs with both signs.
     largest, scale = float(skew.max()) if matrix.shape[0] else 0.0, _largest(matrix)
     mean = 0.5 * (matrix + matrix.T)
     if largest <= EXACT_ASYMMETRY * scale:
@@ -80,21 +89,25 @@ def without_rounding(matrix: Any, rounding: Rounding, name: str = "G") -> tuple[
     if largest > ASYMMETRY_MENDED * scale or rounding is Rounding.REFUSE:
         i, j = np.unravel_index(int(np.abs(skew).argmax()), matrix.shape)
         both = f"{name}[{i}, {j}] = {float(matrix[i, j])!r} but {name}[{j}, {i}] = {float(matrix[j, i])!r}"
-        told = f"{name} must be symmetric: {both}"
-        mended = "" if largest > ASYMMETRY_MENDED * scale else "; which rounding='repair' mends"
-        raise ValueError(told + mended)
+        message = f"{name} must be symmetric: {both}"
+        hint = "" if largest > ASYMMETRY_MENDED * scale else "; rounding='repair' repairs it"
+        raise ValueError(message + hint)
     return mean, Rounded(csr_matrix(matrix), largest / scale, 0.0)
 
 
 def _largest(matrix: Any) -> float:
+    """Return the largest absolute entry of a matrix, dense or sparse."""
     return max(float(matrix.max()), -float(matrix.min())) if matrix.shape[0] else 0.0
 
 
 def factor_by_island(symmetric: Any, group: Ints, rounding: Rounding = Rounding.REFUSE) -> Factor:
-    """The factor of a symmetric matrix (rows, rows), dense or sparse, whose rows of the same group (rows,) stay together.
+    """Factor a symmetric matrix by islands.
 
-    Raises ValueError where it is not positive semidefinite, by more than rounding or at all where that is refused, or where an
-    island of it does not fit into memory.
+    symmetric: (rows, rows), dense or sparse.
+    group: (rows,) rows of the same group stay in one island.
+    rounding: whether small negative eigenvalues are repaired or refused.
+
+    Raises ValueError if the matrix is not positive semidefinite, or if an island does not fit into memory.
     """
     scale = _largest(symmetric)
     most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
@@ -109,7 +122,7 @@ def factor_by_island(symmetric: Any, group: Ints, rounding: Rounding = Rounding.
 
 
 def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
-    """The rows of each connected part of a matrix, in the order of their first rows, and what it has there, dense."""
+    """Return the rows of each connected component of a matrix, and its dense block, ordered by the first row."""
     if not group.size:
         return
     if not issparse(symmetric):
@@ -133,7 +146,7 @@ def _islands(symmetric: Any, group: Ints) -> Iterator[tuple[Ints, Floats]]:
 
 
 def _parts(symmetric: Any, group: Ints) -> tuple[coo_matrix, Ints]:
-    """The entries of a matrix, and which connected part each row is in, in the order of their first rows."""
+    """Return the entries of a matrix, and the connected component of each row, ordered by the first row."""
     entries = coo_matrix(symmetric)
     entries.sum_duplicates()
     size = np.sqrt(np.maximum(symmetric.diagonal(), 0.0))
@@ -145,31 +158,33 @@ def _parts(symmetric: Any, group: Ints) -> tuple[coo_matrix, Ints]:
 
 
 def stays_sparse(symmetric: Any, group: Ints) -> bool:
-    """Whether an island of a sparse matrix is too wide to be made dense."""
+    """Return True if an island of a sparse matrix is too large to be made dense."""
     if not issparse(symmetric) or group.size <= MOST_DENSE_ROWS:
         return False
     return int(np.bincount(_parts(symmetric, group)[1]).max()) > MOST_DENSE_ROWS
 
 
 def require_semidefinite(symmetric: Any, rounding: Rounding) -> None:
-    """Raise ValueError where a sparse matrix has an eigenvalue further below zero than rounding has it."""
+    """Raise ValueError if a sparse matrix has a negative eigenvalue that is more than round-off, or cannot be repaired."""
     most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
     shifted = csc_matrix(symmetric + most * _largest(symmetric) * eye_array(symmetric.shape[0]))
-    # on the diagonal of its factors are as many numbers below zero as it has eigenvalues there (Sylvester)
+    # The diagonal of the factor has as many negative entries as the matrix has negative eigenvalues (Sylvester).
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     if (factors.U.diagonal() <= 0.0).any():
         raise ValueError(f"G must be positive semidefinite: it has an eigenvalue below -{most:.0e} of its largest entry")
 
 
 def unfactored(dim: int, free_velocity: Floats, slack: Floats) -> System:
-    """The contacts of a matrix that is kept as it is, without friction: as of bodies that do not move; what they do the matrix
-    says. free_velocity: (m, dim). slack: (m,)."""
+    """Return the system of a matrix that is not factored, without friction. Its bodies do not move; the matrix replaces them.
+
+    free_velocity: (m, dim) [m/s]. slack: (m,) [m/s].
+    """
     m = len(slack)
     return as_bodies(Factor((), np.zeros(1, np.int64), m * dim, 0.0), dim, free_velocity, slack)
 
 
 def _dense_islands(dense: Floats, group: Ints) -> Iterator[tuple[Ints, Floats]]:
-    """`_islands` of a dense matrix."""
+    """Return the islands of a dense matrix, as `_islands` does."""
     part, count = parts_of_dense(dense, group)
     if count == 1:
         yield np.arange(group.size), dense
@@ -180,29 +195,32 @@ def _dense_islands(dense: Floats, group: Ints) -> Iterator[tuple[Ints, Floats]]:
 
 
 def _require_room(sizes: Ints) -> None:
+    """Raise ValueError if the largest island does not fit into memory. sizes: (islands,) rows of each."""
     largest = int(sizes.max())
     needed, free = FLOATS_AN_ENTRY * FLOAT_BYTES * largest**2, free_memory()
     if free is not None and needed > free:
         raise ValueError(
-            f"G couples {largest} rows with each other, directly or through others: that takes {needed / 1e9:.1f} GB, and "
-            f"{free / 1e9:.1f} GB are free; give the problem by its bodies (from_bodies, GlobalForm), which takes less"
+            f"G couples {largest} rows with each other, directly or through others; that needs {needed / 1e9:.1f} GB, and "
+            f"{free / 1e9:.1f} GB are free; give the problem by its bodies (from_bodies, GlobalForm), which needs less"
         )
 
 
 def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
-    """F (k, rank) of a part of a matrix whose largest entry is `scale`, and the most negative eigenvalue that was taken away;
-    most: what that may be, of `scale`."""
+    """Return the factor F (k, rank) of an island, and the most negative eigenvalue that was removed, or 0.
+
+    block: (k, k). scale: largest entry of the whole matrix. most: largest negative eigenvalue allowed, relative to `scale`.
+    """
     rows = len(block)
     diagonal = np.diagonal(block)
     empty = ~block.any(axis=1)
     if (diagonal[~empty] <= 0.0).any():
         return _by_eigenvalues(block, scale, most)
-    # to between 1/2 and 2, by powers of two, which is exact
+    # Scale the diagonal to between 1/2 and 2 by powers of two, which is exact.
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
     inverse = 1.0 / size
     scaled = block * inverse[:, None]
     scaled *= inverse
-    # its transpose is the same matrix in LAPACK's order
+    # The transpose is the same matrix in the order of LAPACK.
     lower, order, rank, _ = PIVOTED_CHOLESKY(scaled.T, tol=rows * EPSILON, lower=1)
     order = order - 1
     triangle = np.tril(lower[:, :rank])
@@ -216,22 +234,25 @@ def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
 
 
 def _by_eigenvalues(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
+    """Return the result of `_factor` from the eigenvalues. Raises ValueError if one of them is too negative."""
     eigenvalues, vectors = np.linalg.eigh(block)
     lowest = float(eigenvalues[0])
     if lowest < -most * max(scale, eigenvalues[-1]):
         share = f"{-lowest / scale:.1g} of its largest entry below zero"
-        told = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
-        mended = "; which rounding='repair' mends" if lowest >= -BELOW_ZERO_MENDED * scale else ""
-        raise ValueError(told + mended)
+        message = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
+        hint = "; rounding='repair' repairs it" if lowest >= -BELOW_ZERO_MENDED * scale else ""
+        raise ValueError(message + hint)
     kept = eigenvalues > len(block) * EPSILON * scale
     taken = lowest if lowest < -BELOW_ZERO * scale else 0.0
     return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), taken
 
 
 def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) -> System:
-    """The system whose bodies are the islands of a factor, of mass 1, and touch what never moves; without friction.
+    """Return the system whose bodies are the islands of a factor, without friction.
 
-    The first m dim rows of the factor are of m contacts. free_velocity: (m, dim). slack: (m,).
+    The bodies have unit mass and touch the world. The first m dim rows of the factor belong to m contacts.
+
+    free_velocity: (m, dim) [m/s]. slack: (m,) [m/s].
     """
     m = len(slack)
     width = np.diff(factor.offset)
@@ -253,7 +274,7 @@ def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) ->
         velocity=np.zeros(factor.offset[-1]),
         body_a=np.full(m, -1, dtype=np.int64),
         body_b=body,
-        # of what never moves nothing is read: large islands are not there twice
+        # The Jacobian of the world is never read, so both share one array.
         jacobian_a=jacobian,
         jacobian_b=jacobian,
         bias=bias,

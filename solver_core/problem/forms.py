@@ -28,10 +28,10 @@ __all__ = ["GlobalForm", "LocalForm", "Solution", "global_form_of", "local_form_
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Matrix = Any  # a csr_matrix, of which stubs say that it may have no shape
+Matrix = Any  # a csr_matrix, whose shape may be None according to its stubs
 
-WIDEST_BODY = 60  # largest number of coupled degrees of freedom in M that count as one body
-COLUMNS_AT_ONCE = 256  # columns of M^-1 H that are computed at once
+WIDEST_BODY = 60  # largest number of coupled degrees of freedom in M of one body; a larger block is given by its matrix
+COLUMNS_AT_ONCE = 256  # columns of M^-1 H that are computed at once; more need more memory, fewer more calls
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,16 @@ class Solution:
 
 
 def _matrix(name: str, values: Matrix, shape: tuple[int | None, int | None]) -> Matrix:
+    """Return the values as a sparse matrix. Raises ValueError unless it has the shape, where None is any size."""
     given: Matrix = finite_sparse(name, values if issparse(values) else csr_matrix(np.atleast_2d(finite_array(name, values))))
     if any(wanted is not None and wanted != there for wanted, there in zip(shape, given.shape, strict=True)):
-        told = ", ".join("any" if wanted is None else str(wanted) for wanted in shape)
-        raise ValueError(f"{name} must have shape ({told}), not {given.shape}")
+        required = ", ".join("any" if wanted is None else str(wanted) for wanted in shape)
+        raise ValueError(f"{name} must have shape ({required}), not {given.shape}")
     return given
 
 
 def _vector(name: str, values: ArrayLike, size: int) -> Floats:
+    """Return the values as a vector. Raises ValueError unless it has `size` entries."""
     array = finite_array(name, values)
     if array.size != size:
         raise ValueError(f"{name} must have {size} entries, not {array.size}")
@@ -64,6 +66,7 @@ def _vector(name: str, values: ArrayLike, size: int) -> Floats:
 
 
 def _contacts(dim: int, name: str, rows: int) -> int:
+    """Return the number of contacts of a number of rows. Raises ValueError if dim does not divide it."""
     if dim not in (2, 3):
         raise ValueError(f"dim must be 2 or 3, not {dim!r}")
     if rows % dim:
@@ -72,6 +75,7 @@ def _contacts(dim: int, name: str, rows: int) -> int:
 
 
 def _friction(values: ArrayLike, contacts: int) -> Floats:
+    """Return coefficients of friction (m,) from one or m numbers."""
     mu = np.asarray(values, dtype=np.float64).reshape(-1)
     if mu.size not in (1, contacts):
         raise ValueError(f"mu must have {contacts} entries, not {mu.size}")
@@ -222,6 +226,7 @@ class GlobalForm:
 
 
 def _inverse(M: Matrix) -> Any:
+    """Return a function that multiplies with M^-1. Raises ValueError if M is singular."""
     try:
         return splu(csc_matrix(M)).solve
     except RuntimeError as error:
@@ -276,18 +281,19 @@ def _bodies(form: GlobalForm) -> ContactProblem | None:
 
 
 def _runs(masses: list[ArrayLike], offset: Ints) -> Any:
+    """Return each block of M with the range of its degrees of freedom."""
     return zip(masses, offset[:-1], offset[1:], strict=True)
 
 
 def _refuse_more(problem: ContactProblem) -> None:
     """Raise ValueError if neither form can express the problem."""
     if problem.slides_along_given.any():
-        raise ValueError("the direction of sliding is given at some contacts, which neither form has; keep it as npz")
+        raise ValueError("some contacts have a prescribed sliding direction, which neither form can express; use npz")
     box = problem.system.box
     held = np.isneginf(box[..., 0]) & np.isposinf(box[..., 1])
     if not held.all():
         joint, row = (int(i) for i in np.argwhere(~held)[0])
-        raise ValueError(f"row {row} of joint {joint} has a limit or a motor, which neither form has; keep it as npz")
+        raise ValueError(f"row {row} of joint {joint} has a limit or a motor, which neither form can express; use npz")
 
 
 def _rows_of_joints(problem: ContactProblem) -> tuple[Matrix, Floats, Floats]:
@@ -315,6 +321,7 @@ def _rows_of_joints(problem: ContactProblem) -> tuple[Matrix, Floats, Floats]:
 
 
 def _masses(problem: ContactProblem) -> Matrix:
+    """Return M of a problem (n, n)."""
     system = problem.system
     sizes = np.diff(system.offset)
     blocks = [system.mass[a : a + k * k].reshape(k, k) for a, k in zip(system.block_start[:-1], sizes, strict=True)]
@@ -331,7 +338,7 @@ def global_form_of(problem: ContactProblem) -> GlobalForm:
     _refuse_more(problem)
     J, b, give = _rows_of_joints(problem)
     if give.any():
-        raise ValueError("a joint gives way, which the global form does not have; keep the problem in the local form or as npz")
+        raise ValueError("a joint has compliance, which the global form cannot express; use the local form or npz")
     M, rows = _masses(problem), problem.dim * problem.system.mu.size
     held: Matrix = csr_matrix(np.zeros((0, M.shape[0])) if not problem.bilateral_constraints else problem.bilateral[0])
     G = csr_matrix(block_array([[J[rows:].T, held.T]])) if J.shape[0] > rows or held.shape[0] else csr_matrix((M.shape[0], 0))

@@ -11,7 +11,7 @@ import numpy as np
 from ..compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ..linalg.elementary import arctangent, sine_and_cosine
 from .cones import natural_interval
-from .coulomb import natural_map
+from .coulomb import ContactVector, natural_map
 from .system import (
     apply_inverse_mass,
     effective_inverse_mass,
@@ -123,8 +123,8 @@ def natural_error_between(system, impulse, v, kappa, sides, first, last, good):
             far += 1
     for k in range(first, min(last, contacts)):
         u, u1, u2 = inlined_relative_velocity(system, k, v)
-        n, t1, t2 = impulse[k, 0], impulse[k, 1], impulse[k, 2]
-        here = natural_map((n, t1, t2), (u + system.slack[k], u1, u2), system.mu[k] * max(n, 0.0), kappa[k], sides)
+        lam, velocity = ContactVector(impulse[k, 0], impulse[k, 1], impulse[k, 2]), ContactVector(u + system.slack[k], u1, u2)
+        here = natural_map(lam, velocity, system.mu[k] * max(lam.n, 0.0), kappa[k], sides)
         if here > error or np.isnan(here):
             error = here
         if not here <= good:
@@ -221,7 +221,7 @@ def measure(system, impulse, velocity, kappa, sides, value, index):
         found[CONE_EXCESS] = max(0.0, np.sqrt(t1 * t1 + t2 * t2) - bound, -n)
         found[COMPLEMENTARITY] = abs(n * v)
         found[DISSIPATION] = abs(bound * _support(u1, u2, sides) + t1 * u1 + t2 * u2)
-        found[NATURAL_MAP] = natural_map((n, t1, t2), (v, u1, u2), bound, kappa[k], sides)
+        found[NATURAL_MAP] = natural_map(ContactVector(n, t1, t2), ContactVector(v, u1, u2), bound, kappa[k], sides)
         for i in range(5):
             # nan counts as the largest value. It is kept because no value compares greater than nan.
             if found[i] > value[i] or np.isnan(found[i]):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Friction against rolling and against turning about the normal, as contacts of a problem that knows nothing of either.
+"""Rolling and torsional friction as additional contacts, which all solvers can treat like the others.
 
-A contact may bear moments, torsion about its normal and one in its plane against rolling, each of them with maximal dissipation
-within a bound that grows with its normal impulse (Acary and Bourrier 2021, "Coulomb friction with rolling resistance as a cone
-complementarity problem"):
+A contact may transmit moments: torsion about its normal, and one in its plane against rolling. Each of them dissipates as much
+    as possible within a bound that grows with the normal impulse (Acary and Bourrier 2021, "Coulomb friction with rolling
+    resistance as a cone complementarity problem"):
 
-    moment in argmin { y . omega : |y| <= length lam_n },     omega the angular velocity of B against A, length in m
+    moment in argmin { y . omega : |y| <= length lam_n },     omega the angular velocity of B relative to A, length in m
 
-With rows length omega, in m/s, and moment / length, in N s, that is friction with mu = 1 whose normal impulse is lam_n. So
-let a particle of mass p lie between: the contact presses on it, and it presses on another contact, whose tangents are these
-rows,
+With rows length omega [m/s] and moment / length [N s], this is friction with mu = 1 and the normal impulse lam_n. Let a
+particle of mass p be between two contacts. The original contact acts on it, and it acts on an additional contact whose tangents
+are these rows:
 
-    u_n' = v,    p v = lam_n' - lam_n,    u_n less by v
+    u_n' = v,    p v = lam_n' - lam_n,    u_n smaller by v
 
-As 0 <= v perp lam_n' >= 0, the particle does not move whatever lam_n is: v > 0 would need lam_n' = 0, hence v <= 0. So lam_n' =
-lam_n, u_n is what it was, and the problem is exactly the one above, for every method and every program that solves contacts.
+Because 0 <= v perp lam_n' >= 0, the particle never moves: v > 0 would require lam_n' = 0, hence v <= 0. So lam_n' = lam_n, u_n
+is unchanged, and the problem is exactly the one above, for every method and every program that solves contacts.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ Ints = NDArray[np.int64]
 
 
 class Moments(NamedTuple):
-    """The moments of m contacts of `dim` rows: first the torsion of each, then the rolling of each, as far as there are any.
+    """The k moments of m contacts: first the torsion of all contacts, then the rolling of all, if they are given.
 
-    contact: (k,) of which contact each is; length: (k,) m; row: (k,) the first of its rows among all of its contact; rows: (k,)
-    how many it has; each: how many a contact has in all.
+    dim: 2 or 3.
+    contact: (k,) contact of each moment. length: (k,) its length [m].
+    row: (k,) its first row among the rows of its contact. rows: (k,) number of its rows.
+    each: number of rows of a contact with its moments.
     """
 
     dim: int
@@ -50,17 +52,23 @@ class Moments(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Number of moments k."""
         return len(self.contact)
 
     def with_own(self, of_contacts: Any, own: float | bool) -> Any:
-        """Values of contacts (m, ...), followed by the moments' own."""
+        """Return values of contacts (m, ...), followed by `own` for each moment."""
         more = np.full((self.number, *of_contacts.shape[1:]), own, dtype=of_contacts.dtype)
         return np.concatenate([of_contacts, more])
 
     def in_matrix(self, matrix: Any, free: Floats, bilateral: int) -> tuple[Any, Floats]:
-        """The Delassus operator and the free velocities of contacts with moments, bilateral constraints last, as those of so
-        many contacts of `dim` rows, and one more for each moment."""
+        """Return a Delassus operator and its free velocities with the additional contacts of the moments.
+
+        matrix: operator of contacts of `each` rows, followed by the bilateral constraints.
+        free: free velocities of the same rows [m/s].
+        bilateral: number of bilateral constraints.
+
+        In the result each contact has `dim` rows, and the contacts of the moments come before the bilateral constraints.
+        """
         contacts = (len(free) - bilateral) // self.each
         total = contacts + self.number
         rows, columns, values = [], [], []
@@ -79,7 +87,7 @@ class Moments(NamedTuple):
         shape = (self.dim * total + bilateral, len(free))
         place = (np.concatenate(rows), np.concatenate(columns))
         chosen = csr_matrix((np.concatenate(values), place), shape=shape)
-        # the particle moves as easily as what presses on it
+        # The particle has the inverse mass of its contact along the normal.
         normal = np.asarray(matrix.diagonal())[self.each * self.contact]
         size = np.sqrt(np.where(normal > 0.0, normal, 1.0))
         own = np.arange(self.number)
@@ -89,10 +97,15 @@ class Moments(NamedTuple):
         return extended if issparse(matrix) else extended.toarray(), chosen @ free
 
     def in_bodies(self, system: System, bilateral: Floats) -> tuple[System, Floats]:
-        """The same of bodies: system with Jacobians and biases of all rows of its contacts, bilateral (b, n). A particle is one
-        more degree of freedom of body B, or of A where B is the world."""
+        """Return a system, and Jacobians of bilateral constraints, with the additional contacts of the moments.
+
+        A particle is an additional degree of freedom of body B, or of body A if B is the world.
+
+        system: its Jacobians and biases have all rows of its contacts, `each` per contact.
+        bilateral: (b, n) Jacobians of bilateral constraints.
+        """
         holder = np.where(system.body_b >= 0, system.body_b, system.body_a)[self.contact]
-        free = holder < 0  # between two that never move there is none
+        free = holder < 0  # a contact of the world with itself has no particle
         sizes = np.diff(system.offset)
         more = np.bincount(holder[~free], minlength=len(sizes)).astype(np.int64)
         widest = int((sizes + more).max(initial=0))
@@ -145,7 +158,11 @@ class Moments(NamedTuple):
 
 
 def _wider(blocks: Floats, sizes: Ints, holder: Ints, of_particle: Floats) -> Floats:
-    """Diagonal blocks of these sizes, one after the other, each with those of the particles that its body holds."""
+    """Return concatenated diagonal blocks, each extended by the entries of the particles of its body.
+
+    blocks: concatenated entries. sizes: (bodies,) sizes of the blocks. holder: (k,) body of each particle.
+    of_particle: (k,) diagonal entry of each particle.
+    """
     out, start = [np.zeros(0)], 0
     for body, size in enumerate(sizes):
         own = of_particle[holder == body]
@@ -159,14 +176,17 @@ def _wider(blocks: Floats, sizes: Ints, holder: Ints, of_particle: Floats) -> Fl
 
 
 def rows_of_moments(dim: int, rolling: Any, torsion: Any) -> int:
-    """How many rows a contact has for its moments. Raises ValueError for torsion in two dimensions."""
+    """Return the number of rows of the moments of a contact. Raises ValueError for torsion in two dimensions."""
     if torsion is not None and dim == 2:
-        raise ValueError("torsion is given in two dimensions, where nothing turns about a normal; leave it out")
+        raise ValueError("torsion is given in two dimensions, where nothing turns about a normal; omit it")
     return (0 if torsion is None else 1) + (0 if rolling is None else dim - 1)
 
 
 def moments_of(dim: int, contacts: int, rolling: ArrayLike | None, torsion: ArrayLike | None) -> Moments:
-    """The moments of so many contacts, with scalar or (m,) lengths. Raises ValueError naming the argument and the index."""
+    """Return the moments of m contacts. rolling, torsion: lengths [m], a scalar or (m,), or None.
+
+    Raises ValueError with the name of the argument and the index.
+    """
     parts, row = [], dim
     for name, lengths, rows in (("torsion", torsion, 1), ("rolling", rolling, dim - 1)):
         if lengths is None:
@@ -174,7 +194,7 @@ def moments_of(dim: int, contacts: int, rolling: ArrayLike | None, torsion: Arra
         given = per_contact(name, lengths, contacts)
         wrong = np.flatnonzero(given < 0.0)
         if wrong.size:
-            raise ValueError(f"{name}[{wrong[0]}] = {given[wrong[0]]} is negative: it is a length in m, at least 0")
+            raise ValueError(f"{name}[{wrong[0]}] = {given[wrong[0]]} is negative; give a length in m, at least 0")
         parts.append((given, row, rows))
         row += rows
     kinds = len(parts)

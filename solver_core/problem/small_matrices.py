@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small Delassus operators as bodies, G = F F^T as in `delassus.py`, by a kernel: asking LAPACK would take longer.
+"""Small Delassus operators as bodies, G = F F^T as in `delassus.py`, by a kernel, because calling LAPACK would take longer.
 
-What is less symmetric than the arithmetic leaves it, or has to be told from rounding by its eigenvalues, is left to
-`delassus.py`.
+A matrix whose asymmetry is more than round-off, or whose eigenvalues have to decide, is left to `delassus.py`.
 """
 
 from __future__ import annotations
@@ -18,16 +17,18 @@ from .system import System
 
 __all__ = ["EPSILON", "LEFT_OVER", "SMALL_ROWS", "UNCOUPLED", "parts_of_dense", "small_system", "small_systems"]
 
-SMALL_ROWS = 60  # of a matrix that is small
-UNCOUPLED = 1e-15  # of the geometric mean of two entries on the diagonal: what is between them is rounding
-LEFT_OVER = 1e-12  # with a diagonal near one: what a factorisation may leave
+SMALL_ROWS = 60  # largest number of rows of a small matrix; for more, the call of LAPACK costs less than the factorization
+UNCOUPLED = 1e-15  # an entry up to this is round-off, relative to the geometric mean of its two diagonal entries
+LEFT_OVER = 1e-12  # largest remainder of a factorization that is round-off, for a diagonal near one
 EPSILON = float(np.finfo(np.float64).eps)
 
 
 @kernel
 def parts_of_dense(dense, group):
-    """(rows,) which connected part of a dense matrix each row is in, in the order of their first rows; and how many there are.
-    Rows of the same group (rows,), ascending, are connected."""
+    """Return the connected component (rows,) of each row of a dense matrix, ordered by the first row, and their number.
+
+    group: (rows,) ascending; rows of the same group are connected.
+    """
     n = group.size
     size, parent = np.empty(n), np.arange(group[n - 1] + 1)
     for i in range(n):
@@ -48,7 +49,7 @@ def parts_of_dense(dense, group):
 
 @leaf_kernel
 def _symmetric_mean(given, out):
-    """out := the mean of a matrix and its transpose; whether they differ by no more than the arithmetic has it."""
+    """Set out to the mean of a matrix and its transpose, and return True if they differ by round-off only."""
     n, largest, skew = given.shape[0], 0.0, 0.0
     for i in range(n):
         for j in range(i + 1):
@@ -60,7 +61,10 @@ def _symmetric_mean(given, out):
 
 @kernel_part
 def _to_near_one(A, rows, scale):
-    """Scale an island of A, some rows, to a diagonal near one; False where that has what no semidefinite matrix has."""
+    """Scale some rows and columns of A to a diagonal near one.
+
+    Returns False if their diagonal shows that A is not semidefinite.
+    """
     n = rows.size
     for i in range(n):
         at, is_empty = rows[i], True
@@ -68,7 +72,7 @@ def _to_near_one(A, rows, scale):
             is_empty &= A[at, rows[j]] == 0.0
         if not is_empty and A[at, at] <= 0.0:
             return False
-        # to between 1/2 and 2, by powers of two, which is exact
+        # Scale to between 1/2 and 2 by powers of two, which is exact.
         exponent = 0 if is_empty else math.frexp(A[at, at])[1]
         scale[i] = math.ldexp(1.0, exponent // 2)
     for i in range(n):
@@ -79,7 +83,7 @@ def _to_near_one(A, rows, scale):
 
 @kernel_part
 def _largest_pivot(A, order, column):
-    """Where in the order the largest entry is that is left on the diagonal."""
+    """Return the position in `order` of the largest remaining diagonal entry."""
     best = column
     for i in range(column + 1, order.size):
         if A[order[i], order[i]] > A[order[best], order[best]]:
@@ -89,7 +93,7 @@ def _largest_pivot(A, order, column):
 
 @kernel_part
 def _left_over(A, rows):
-    """The largest entry of A in some rows and columns."""
+    """Return the largest absolute entry of A in some rows and columns."""
     largest = 0.0
     for i in rows:
         for j in rows:
@@ -99,9 +103,10 @@ def _left_over(A, rows):
 
 @leaf_kernel
 def _pivoted_cholesky(A, rows, scale, order, factor):
-    """Rows of `factor` := F, G = F F^T, of an island of A, some rows; its rank, -1 where it may not be semidefinite.
+    """Factor an island of A, and return its rank, or -1 if it may not be semidefinite.
 
-    A: the whole matrix, of which these rows are worked on. scale, order: (rows,) room.
+    A: matrix of all rows; overwritten in the rows of the island. rows: rows of the island.
+    scale, order: (rows,) work arrays. factor: output, F with G = F F^T in the rows of the island.
     """
     n, rank = rows.size, 0
     if not _to_near_one(A, rows, scale):
@@ -134,10 +139,11 @@ def _pivoted_cholesky(A, rows, scale, order, factor):
 
 @kernel
 def small_system(given, dim, free, slack, mu):
-    """The `as_bodies` of a small dense matrix, with friction; and whether it is one: it is not where the matrix is less
-    symmetric than the arithmetic leaves it, or its eigenvalues have to decide.
+    """Return the system of a small dense matrix with friction, and True if it was factored.
 
-    given: (m dim, m dim). free: (m dim,) g. slack, mu: (m,).
+    It is not factored if its asymmetry is more than round-off, or if its eigenvalues have to decide.
+
+    given: (m dim, m dim). free: (m dim,) g [m/s]. slack, mu: (m,).
     """
     n, m = free.size, slack.size
     factor, offset, body = np.zeros((n, n)), np.zeros(m + 1, np.int64), np.full(m, -1, np.int64)
@@ -147,8 +153,12 @@ def small_system(given, dim, free, slack, mu):
 
 @inner_kernel
 def _factored(given, dim, factor, offset, body, before):
-    """Factor a matrix (n, n) by its islands, the bodies from `before` on: factor (n, n or more), offset (bodies + 1,) of these,
-    body (m,) of each contact. Returns how many bodies there are then, and whether the matrix is one; else nothing is kept."""
+    """Factor a matrix by islands, whose bodies are numbered from `before` on.
+
+    given: (n, n). factor: (n, n or more) output. offset: (bodies + 1,) output. body: (m,) output, the body of each contact.
+
+    Returns the number of bodies after it, and True if the matrix was factored; otherwise no body is added.
+    """
     n = given.shape[0]
     A, group = np.empty((n, n)), np.arange(n) // dim
     is_one = _symmetric_mean(given, A)
@@ -171,7 +181,11 @@ def _factored(given, dim, factor, offset, body, before):
 
 @inner_kernel
 def _of_factor(factor, dim, body, offset, of_contacts):
-    """The system whose bodies are islands, body (m,) of each contact."""
+    """Return the system whose bodies are islands.
+
+    factor: rows of F. body: (m,) body of each contact. offset: (bodies + 1,) first degree of freedom of each.
+    of_contacts: free velocities (m dim,), slack (m,) and mu (m,).
+    """
     (free, slack, mu), m, islands = of_contacts, body.size, offset.size - 1
     block_start, widest = np.zeros(islands + 1, np.int64), 0
     for i in range(islands):
@@ -195,10 +209,11 @@ def _of_factor(factor, dim, body, offset, of_contacts):
 
 @kernel
 def small_systems(matrix, at, start, dim, free, slack, mu):
-    """The `small_system` of each of p matrices as one; and of each whether it is one, (p,). What is none has no bodies there.
+    """Return p small matrices as one system, and for each whether it was factored (p,). The others have no bodies.
 
-    matrix: all entries, row-major, those of problem i from at[i] to at[i + 1]. start: (p + 1,) its contacts, as rows of the
-    others: free (contacts dim,), slack, mu (contacts,).
+    matrix: entries of all matrices in row-major order; those of problem i are matrix[at[i] : at[i + 1]].
+    start: (p + 1,) the contacts of problem i are start[i] to start[i + 1].
+    free: (contacts dim,) [m/s]. slack, mu: (contacts,).
     """
     p, contacts, widest = start.size - 1, start[start.size - 1], 0
     is_one = np.empty(p, np.bool_)

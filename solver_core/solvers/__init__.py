@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Solvers of contact problems: a folder a paper, proposals to Staggered Projections, and the entry points of all."""
+"""The default solver: Staggered Projections, the proposals to them, and the operators and criteria that they share."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems without their bilateral constraints, which are solved for beforehand: u_b = 0 whatever the contacts do.
+"""Elimination of bilateral constraints: u_b = 0 for any impulses of the contacts.
 
-With M^-1 = C C^T, F = J C and F_b = U S V^T without what is zero, the bilateral impulses are
+With M^-1 = C C^T, F = J C, and F_b = U S V^T without zero singular values, the bilateral impulses are
 
     lam_b = -F_b F_b^T+ (F_b F_c^T lam + g_b) = -(U S^-1 V^T F_c^T lam + U S^-2 U^T g_b)
 
-and the contacts are left with u_c = F F^T lam + g_c - F_c V S^-1 U^T g_b, F = F_c (1 - V V^T). Made from F, the Delassus
-operator stays positive semidefinite where a body is wholly held, and what would be nothing but round-off is zero.
+and the contacts are left with u_c = F F^T lam + g_c - F_c V S^-1 U^T g_b, F = F_c (1 - V V^T). A Delassus operator made from F
+is positive semidefinite even if a body is held completely, and entries that would be only round-off are zero.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ __all__ = ["WithoutBilateral", "without_bilateral"]
 
 Floats = NDArray[np.float64]
 
-DEPENDENT_ROW = 1e-12  # of a row of F_c, or of a free velocity
+DEPENDENT_ROW = 1e-12  # relative to a row of F_c, or to the terms of a free velocity; what is smaller is round-off, and zero
 
 
 @dataclass(frozen=True)
 class WithoutBilateral:
-    """The contacts of a problem alone, and what its bilateral constraints answer: lam_b = -(lift lam + own).
+    """The contacts of a problem without its bilateral constraints, whose impulses are lam_b = -(lift lam + own).
 
-    problem: in coordinates of its own, of mass 1, with the same contacts. lift: (b, m dim), own: (b,) N s.
+    problem: the problem of the contacts, in coordinates of unit mass.
+    lift: (b, m dim). own: (b,) [N s].
     """
 
     problem: ContactProblem
@@ -38,12 +39,12 @@ class WithoutBilateral:
     own: Floats
 
     def bilateral(self, impulse: Floats) -> Floats:
-        """The bilateral impulses (b,) that belong to those of the contacts (m, dim)."""
+        """Return the bilateral impulses (b,) [N s] for impulses (m, dim) of the contacts [N s]."""
         return -(self.lift @ impulse.ravel() + self.own)
 
 
 def without_bilateral(problem: ContactProblem) -> WithoutBilateral:
-    """Eliminate the bilateral constraints of a problem, of any rank; of none it is the same problem."""
+    """Eliminate the bilateral constraints of a problem, of any rank. Without constraints the problem stays the same."""
     m, dim = problem.contacts, problem.dim
     if not problem.bilateral_constraints:
         return WithoutBilateral(problem, np.zeros((0, m * dim)), np.zeros(0))

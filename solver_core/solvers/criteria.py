@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stopping criteria: fractions of the tolerance and sizes of islands with which the cascade starts and stops proposals.
+"""Stopping criteria, and the sizes and fractions of the tolerance by which the cascade selects and stops proposals.
 
-The constants here are shared by several proposals. A constant of one method is in the file of that method; limits of work are
-in `effort.py`. The page docs/constants.md lists the constants that influence a result.
+This file has the island sizes that select a proposal, the fractions of the tolerance at which methods stop, and the measures of
+slow progress that methods share. Constants that only one method uses for itself (its penalties, limits of steps, bounds
+relative to its own residuals) are in the file of that method. Limits of work are in `effort.py`, and tolerances of moving
+islands in `dynamics/model/island_motion.py`. The page docs/constants.md lists the constants that influence a result.
 
 A bound on an error has one of four names:
 
@@ -25,7 +27,6 @@ __all__ = [
     "ACCEPTABLE",
     "COARSE",
     "CROWDED",
-    "DESCENT",
     "FEW_BODIES",
     "HALVED",
     "INNER",
@@ -39,9 +40,7 @@ __all__ = [
     "OF_FIXED_POINT",
     "OF_MENDED",
     "OF_STANDING",
-    "ROUGHLY",
     "ROWS_BESIDE_JOINTS",
-    "SHORTEST_STEP",
     "SLOW_GAIN",
     "TARGET",
     "TIGHTER_A_TRY",
@@ -55,41 +54,74 @@ __all__ = [
     "relative_target",
 ]
 
-FEW_BODIES = 64  # largest number of bodies of an island that Newton's method solves fast and that may be a static structure
-CROWDED = 12  # contacts per body; with more, and more than degrees of freedom, Newton's method is faster
-# A dense step costs the cube of the number of its active rows. Beyond these bounds a sparse factorization of contacts and
-# joints is faster.
-MOST_BESIDE_JOINTS = 40  # largest number of contacts with eliminated joints
-ROWS_BESIDE_JOINTS = 160  # rows of the remaining dense problem
-LARGE = 128  # an island of more bodies is divided; a region of a smaller one would contain most of it
+# Sizes of islands.
+#
+# Largest number of bodies of a small island, which Newton's method solves fast and which may be a static structure. With more,
+# piles take longer; with fewer, structures start with first-order methods, which load redundant contacts unevenly.
+FEW_BODIES = 64
+# Contacts per body. An island with more, and with more than its degrees of freedom, starts with Newton's method. With a larger
+# value such islands take longer, with a smaller one loose piles do.
+CROWDED = 12
+# Largest number of contacts with eliminated joints, and of rows of the remaining dense problem. A dense step costs the cube of
+# the number of its active rows, so with larger values piles of jointed bodies take longer. With smaller ones, single jointed
+# bodies do.
+MOST_BESIDE_JOINTS = 40
+ROWS_BESIDE_JOINTS = 160
+# Bodies. A larger island is started as a whole and finished by regions. A region of a smaller island would contain most of it.
+# With a larger value large islands take longer, with a smaller one regions cost more than they save.
+LARGE = 128
 
-ACCEPTABLE = 0.7  # relative to the tolerance, so that the other residuals are within it, too
-# Targets of projections and Newton's method, relative to the tolerance. A static structure accumulates the errors of its steps.
-# A moving island forgets them one step later.
+# Fractions of the tolerance.
+#
+# Acceptable natural map, so that the other residuals are within the tolerance, too. With a larger one more results are rejected
+# by the outside measure, with a smaller one more iterations are done.
+ACCEPTABLE = 0.7
+# Targets of projections and Newton's method, for static and for moving islands. A static structure accumulates the errors of
+# its steps. A moving island forgets them one step later. With larger targets structures creep, with smaller ones more digits
+# are solved than used.
 TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-1
-# Target of large static islands, relative to the acceptable error. The remaining error moves them by as much in each step
-# until they are solved again.
+# Target of ADMM in large static islands, relative to the acceptable error. The remaining error moves them by as much in each
+# step. With a larger one they creep, with a smaller one ADMM takes longer.
 OF_STANDING = 0.1 / ACCEPTABLE
 # For static islands, relative to the target. A warm start within LEFT_STANDING is kept. One that is only acceptable is refined
 # to OF_FIXED_POINT, which round-off does not always allow. The error at which a body may rest is larger than both, so that it
-# can come to rest (`dynamics/model/island_motion.py`).
+# can come to rest (`dynamics/model/island_motion.py`). With larger values structures come to rest later or never, with smaller
+# ones steps are solved that need no solve.
 LEFT_STANDING, OF_FIXED_POINT = 5.0, 1e-1
-LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4  # range of tolerances that the target follows; below is round-off, above digits are free
-WITHIN_SUBDOMAINS = 0.7  # target of subdomains, relative to the acceptable error
-INNER = 0.1  # target of an inner Newton method, relative to the target of the outer method
-OF_MENDED = 0.5  # tolerance for a repaired matrix, relative to the tolerance for the original matrix
-OF_A_GUESS = 30.0  # largest error of a guess, relative to the error that counts as zero; allows for round-off
-TIGHTER_A_TRY = 0.1  # factor of the tolerance for a retry after an acceptable natural map with too large other residuals
-COARSE = 1e-4  # relative to the velocity scale: an error that first-order methods reach fast
-OF_FEW = 0.5  # relative to `COARSE`: error at which small islands are handed to Newton's method
-NEAR_FOR_NEWTON = 1e-3  # relative to the velocity scale: an error from which Newton's method needs few steps
-ROUGHLY = 1e-4  # error of an intermediate solution, relative to the velocity scale times a compliance
-LEAST_HELD = 1e-8  # relative to the velocity scale: a smaller penetration speed does not violate contact
-MAX_CHECKS = 600  # checks of residuals in ADMM
-SLOW_GAIN = 0.1  # progress is slow if a larger fraction of the error remains
-# Line search of Newton steps: the shortest step, and the required decrease of the error per unit of step length.
-SHORTEST_STEP, DESCENT = 0.06, 0.1
-HALVED = 0.5  # a method stops if a larger fraction of the error remains for long
+# Range of tolerances that the target follows. Below the first the target is round-off. Above the second the digits cost
+# nothing.
+LEAST_AIMED, MOST_AIMED = 1e-10, 1e-4
+# Target of subdomains, relative to the acceptable error. With 1 a subdomain that just converged is unconverged in the next
+# round; a smaller one costs iterations.
+WITHIN_SUBDOMAINS = 0.7
+# Target of an inner Newton method, relative to the target of the outer method. With a larger one the outer method cannot reach
+# its target, a smaller one costs steps.
+INNER = 0.1
+# Tolerance for a repaired matrix, relative to the tolerance for the original one. With 1 no room is left for the error of the
+# correction; a smaller one costs iterations.
+OF_MENDED = 0.5
+# Largest error of a guess for pivoting, relative to the error that counts as zero. It allows for round-off. With a larger one
+# worse guesses are used, with a smaller one good guesses are discarded.
+OF_A_GUESS = 30.0
+# Factor of the tolerance for a retry, if the natural map is acceptable but other residuals are too large. With a smaller one
+# retries are harder, with a larger one more of them are needed.
+TIGHTER_A_TRY = 0.1
+
+# Fractions of the velocity scale.
+#
+# Error that first-order methods reach fast. With a larger one Newton's method starts too far away, with a smaller one
+# first-order methods take long.
+COARSE = 1e-4
+OF_FEW = 0.5  # relative to `COARSE`: error at which small islands go to Newton's method; the effects are those of `COARSE`
+# Error from which Newton's method needs few steps, so that small islands skip first-order methods. With a larger one Newton's
+# method starts too far away, with a smaller one first-order methods are done for nothing.
+NEAR_FOR_NEWTON = 1e-3
+LEAST_HELD = 1e-8  # penetration speed that does not violate contact at any tolerance; a smaller one is round-off
+
+# Measures of progress.
+MAX_CHECKS = 600  # limit of residual checks in ADMM; a larger one lets failures take longer, a smaller one ends slow progress
+SLOW_GAIN = 0.1  # progress is slow if a larger fraction of the error remains; with a larger one, methods go on for fewer digits
+HALVED = 0.5  # a method stops if a larger fraction of the error remains for long; a smaller one stops slow progress sooner
 
 
 class Request(NamedTuple):

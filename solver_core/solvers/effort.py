@@ -42,17 +42,21 @@ __all__ = [
     "spent",
 ]
 
-# Entries of an effort. OVERDUE: 1 after the deadline. DONE, MOST: factorizations of the solve so far, and their limit. COST:
-# multiplications per factorization. WORK: multiplications of the step so far.
+# Indices of the entries of an effort. OVERDUE: 1 after the deadline. DONE, MOST: factorizations of the solve so far, and their
+# limit. COST: multiplications per factorization. WORK: multiplications of the step so far.
 OVERDUE, DONE, MOST, COST, WORK = range(5)
-FACTORISATIONS_PER_ITERATION = 80  # for each iteration that is allowed
-LEAST = 400  # factorizations that any solve may do if its iterations allow
-MULTIPLICATIONS = 30_000_000_000  # limit per step, about half a minute
-PATIENT_PART = 40  # a method may use 1 / 40 of a solve's factorizations without halving its error
-WITHOUT_PROGRESS = 100_000_000  # multiplications, about 0.1 s, that a method may use without halving its error
-OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # multiplications per contact: eight tries in a pile of 8,000 cubes
-OF_A_PRODUCT = 216  # multiplications in a product of two 6 by 6 blocks
-OF_A_CONTACT = 400  # approximate multiplications to assemble and evaluate a contact
+# Larger limits let failing solves and steps take longer; with smaller ones hard steps stay unsolved.
+FACTORISATIONS_PER_ITERATION = 80  # limit of factorizations, for each iteration that is allowed
+LEAST = 400  # factorizations that any solve may do if its iterations allow, so that a step out of budget is still solved once
+MULTIPLICATIONS = 30_000_000_000  # limit of multiplications per step, about half a minute
+OF_A_CONTACT_IN_ALL_TRIES = 6_400_000  # the same per contact, above 4,700 contacts: eight tries in a pile of 8,000 cubes
+# A method may use 1 / PATIENT_PART of a solve's factorizations, or WITHOUT_PROGRESS multiplications (about 0.1 s) if that is
+# more, without halving its error. With more, failing methods take longer; with less, slow ones are stopped.
+PATIENT_PART = 40
+WITHOUT_PROGRESS = 100_000_000
+# The unit of work is a multiplication.
+OF_A_PRODUCT = 216  # in a product of two 6 by 6 blocks
+OF_A_CONTACT = 400  # to assemble and evaluate a contact, approximately
 
 
 def effort_of_a_step() -> NDArray[np.int64]:

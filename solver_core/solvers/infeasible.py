@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the conditions of a problem contradict each other, proved by impulses (Farkas 1902).
+"""Proofs that a contact problem has no solution, by impulses (Farkas 1902).
 
-Friction, springs and motors aside, a problem asks for velocities v with  J v + b >= 0  of contacts (with their gaps) and lower
-limits, <= 0 of upper ones, = 0 of rows that hold. By Farkas' lemma there are none exactly where impulses lam exist, >= 0, <= 0
-and of any sign, that move nothing and on which every v would have to do work:
+Without friction, springs and motors, a problem requires velocities v with  J v + b >= 0  for contacts (with their slack) and
+lower limits, <= 0 for upper limits, and = 0 for locked rows. By Farkas' lemma there is no such v if and only if impulses lam
+exist, >= 0, <= 0 or of any sign respectively, that move nothing and on which every v would do negative work:
 
     J^T lam = 0,    lam . b < 0,
 
-for lam . (J v + b) would then be negative for every v. A body squeezed between two that do not give way is the simplest case.
-In floating point J^T lam is only small. What is proved then is that velocities which keep to all rows differ from v_hat by more
-than  gamma / |J^T lam|  in the kinetic metric, gamma = -lam . g, since v = v_hat + x has lam . (J x) >= gamma.
+because lam . (J v + b) would then be negative for every v. The simplest case is a body between two others that close in on it
+and do not yield. In floating point, J^T lam is only small. The proof is then that velocities which satisfy all rows differ from
+v_hat by more than  gamma / |J^T lam|  in the kinetic metric, with gamma = -lam . g, because v = v_hat + x has lam . (J x) >=
+gamma.
 """
 
 from __future__ import annotations
@@ -28,14 +29,21 @@ __all__ = ["contradiction", "proved_infeasible", "proves_contradiction"]
 
 Floats = NDArray[np.float64]
 
-BEYOND_ALL_MOTION = 1e9  # times the motion that the worst row asks for by itself: velocities that no step can mean
-MAX_DENSE_ROWS = 600  # the search is dense: beyond this it can take longer than the solve that failed
+# Smallest motion that proves infeasibility, relative to the motion that the worst row requires alone. No step can mean such
+# velocities. A smaller value would call badly scaled problems infeasible, a larger one proves less.
+BEYOND_ALL_MOTION = 1e9
+MAX_DENSE_ROWS = 600  # largest number of rows of the search, which is dense and may take longer than the failed solve for more
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a problem that ask for something: factor (r, n) J M^(-1/2) of what bilateral constraints leave free, and g
-    (r,); sign (r,): 1 for J v + b >= 0, -1 for <= 0, 0 for both; which: (r,) among all rows."""
+    """The rows of a problem that require a velocity.
+
+    factor: (r, n) J M^(-1/2), without the part that bilateral constraints determine.
+    g: (r,) velocities without impulses, with the slack included [m/s].
+    sign: (r,) 1 for J v + b >= 0, -1 for <= 0, 0 for both.
+    which: (r,) indices among all rows.
+    """
 
     factor: Floats
     g: Floats
@@ -44,23 +52,24 @@ class _Rows:
 
     @property
     def size(self) -> Floats:
-        """(r,) how far a unit impulse moves; 1 where nothing can."""
+        """The velocity norm (r,) that a unit impulse causes, 1 if nothing can move."""
         size = np.linalg.norm(self.factor, axis=1)
         return np.where(size > 0.0, size, 1.0)
 
     @property
     def broken(self) -> Floats:
-        """(r,) m/s, how much the velocities without impulses lack of what the rows ask for."""
+        """Violation (r,) of each row by the velocities without impulses [m/s]."""
         return np.where(self.sign == 0.0, np.abs(self.g), np.maximum(-self.sign * self.g, 0.0))
 
 
 def _rows(problem: ContactProblem) -> _Rows:
+    """Return the rows of a problem whose bilateral constraints are eliminated."""
     free = without_bilateral(problem).problem
     system, contacts = free.system, free.system.mu.size
     low, high = np.zeros((2, free.contacts, free.dim))
     high[:contacts, 0] = np.inf
     if free.joints:
-        # what gives way can always be kept to
+        # A compliant row can always be satisfied.
         stiff = system.box[..., 2] == 0.0
         low[contacts:], high[contacts:] = np.where(stiff, system.box[..., 0], 0.0), np.where(stiff, system.box[..., 1], 0.0)
     lower, upper = high.ravel() == np.inf, low.ravel() == -np.inf
@@ -72,13 +81,17 @@ def _rows(problem: ContactProblem) -> _Rows:
 
 
 def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | None:
-    """Impulses (m, dim) that prove that no velocities keep to all contacts and joints of a problem; None where none are found.
+    """Search for impulses that prove that no velocities satisfy all contacts and joints of a problem.
 
-    The largest of their entries is 1; friction has no part in them, nor rows of joints that give way. They are looked for by
-    non-negative least squares among problems of up to 600 rows, and proved before they are returned. tolerance: relative,
-    errors below it contradict nothing.
+    The search is a nonnegative least squares problem, for up to `MAX_DENSE_ROWS` rows. The proof is checked before it is
+    returned.
+
+    tolerance: relative; smaller violations are no contradiction.
+
+    Returns impulses (m, dim) whose largest entry is 1, without friction and compliant rows of joints, or None if none are
+    found.
     """
-    from scipy.optimize import nnls  # which takes half a second to load, and few need it
+    from scipy.optimize import nnls  # loaded here, because it takes half a second and is rarely needed
 
     if not 0 < problem.contacts <= MAX_DENSE_ROWS:
         return None
@@ -92,11 +105,11 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     unit = np.vstack([(rows.factor / rows.size[:, None]).T, asked / hardest])
     right = np.zeros(len(unit))
     right[-1] = -1.0
-    # a row that holds is two that are pressed against, one from each side
+    # A locked row is two inequalities, one from each side.
     pushed, pulled = np.flatnonzero(rows.sign >= 0.0), np.flatnonzero(rows.sign <= 0.0)
     try:
         found, _ = nnls(np.hstack([unit[:, pushed], -unit[:, pulled]]), right)
-    except RuntimeError:  # too many iterations: nothing is proved
+    except RuntimeError:  # raised for too many iterations; nothing is proved then
         return None
     impulse = np.zeros(rows.which.size)
     impulse[pushed] = found[: pushed.size]
@@ -111,8 +124,13 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
 
 
 def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float = 1e-6) -> bool:
-    """Whether impulses (m, dim) prove that velocities which keep to all contacts and joints, to within the tolerance, would be
-    faster than any step can mean; (b,) impulses of bilateral constraints that go with them are found here."""
+    """Return True if impulses prove that a problem is infeasible.
+
+    They do if velocities that satisfy all contacts and joints to within the tolerance would be faster than any step can mean.
+    The impulses of bilateral constraints are eliminated.
+
+    ray: (m, dim) impulses. tolerance: relative.
+    """
     rows = _rows(problem)
     lam = ray.flat[rows.which]
     if not (np.isfinite(ray).all() and (lam * rows.sign >= 0.0).all() and lam.any()):
@@ -124,10 +142,10 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
 
 
 def proved_infeasible(problem: ContactProblem, result: Result, tolerance: float) -> Result:
-    """A result without a solution, INFEASIBLE and with the proof as its ray where no solution can be."""
+    """Return the result, with the status INFEASIBLE and the proof as its ray if it failed and there is no solution."""
     failures = Status.MAX_ITERATIONS, Status.UNCONFIRMED, Status.NOT_FINITE
     if problem.joints:
-        # a proof that knows of contacts alone is none of joints
+        # A solver that proves infeasibility from contacts only has not considered the joints.
         fails = result.status in (*failures, Status.INFEASIBLE)
     else:
         fails = result.status in failures and residuals(problem, result).penetration.relative > tolerance

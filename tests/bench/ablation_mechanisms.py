@@ -17,7 +17,7 @@ CASCADE = "solvers/coulomb/cascade.py"
 NEWTON = "solvers/coulomb/newton.py"
 ELIMINATION = "solvers/coulomb/elimination.py"
 FIRST_ORDER = "solvers/coulomb/first_order.py"
-ADMM = "solvers/coulomb/admm.py"
+ADMM = "solvers/coulomb/admm_iteration.py"
 SUBDOMAINS = "solvers/coulomb/subdomains.py"
 FEW = "laboratory/few_contacts.py"
 SOLVE = "laboratory/solve.py"
@@ -85,7 +85,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "the soft first penalty": Mechanism((Edit(NEWTON, "FIRST_PENALTIES = (1e2, 1e0, 1e1)", "FIRST_PENALTIES = (1e2, 1e1)"),)),
     "penalties that fall": Mechanism((Edit(NEWTON, "MAX_FALLS = 2 ", "MAX_FALLS = 0 "),)),
     "penalties that rise": Mechanism((Edit(NEWTON, "RISE, FALL = 3.0, 0.1 ", "RISE, FALL = 1.0, 0.1 "),)),
-    "steps uphill": Mechanism((Edit(NEWTON, "uphill = MAX_UPHILL if linear else 0", "uphill = 0"),), ("dolls 8",)),
+    "steps uphill": Mechanism((Edit(NEWTON, "MAX_UPHILL if jointed else 0", "0"),), ("dolls 8",)),
     # not what is missed, but by how much (tests/core/solvers/test_newton.py)
     "the nearest impulses": Mechanism((Edit(CASCADE, "if near < np.inf and effort[OVERDUE] == 0:", "if near < 0.0:"),)),
     "Newton's method": Mechanism((Edit(CASCADE, "if by_newton or (proposes and i > 0):", "if i < 0:"),)),
@@ -187,7 +187,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "factors used again": Mechanism(
         (
-            Edit(NEWTON, "fresh = not (factored and linear) or now > REUSE * last", "fresh = True"),
+            Edit(NEWTON, "REUSE if jointed else 0.0", "0.0"),
             Edit("solvers/kaufman_2008/projection.py", "refreshed = not factored or now > 0.1 * before", "refreshed = True"),
         )
     ),

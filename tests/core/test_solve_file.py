@@ -58,7 +58,7 @@ def test_a_matrix_of_few_digits_is_mended_and_said_with_its_figures_or_refused(s
     status, out, _ = solved(tmp_path / "a.npz", "--tolerance", "1e-8")
     assert status == 0 and "mended: asymmetry" in out and "eigenvalues below zero" in out
     status, _, err = solved(tmp_path / "a.npz", "--rounding", "refuse")
-    assert status == 2 and "rounding='repair' mends" in err
+    assert status == 2 and "rounding='repair' repairs it" in err
 
 
 def test_what_is_not_solved_ends_with_3_and_is_written_with_what_was_found(solved, tmp_path):

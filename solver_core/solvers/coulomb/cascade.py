@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cascade: which proposal is made when to Staggered Projections, and what becomes of it. Bakes and `sc.solve` share it.
+"""The cascade: the order of the proposals to Staggered Projections, and their acceptance. Bakes and `sc.solve` share it.
 
-Staggering converges as slowly as normal and tangential impulses are coupled (a leaning card, section 4 of Kaufman et al. 2008),
-and from far away not at all. So impulses are proposed, in this order:
+Staggering converges slowly if normal and tangential impulses are strongly coupled (a leaning card, section 4 of Kaufman et al.
+2008), and may not converge at all from a distant start. So other methods propose impulses, in this order:
 
-| proposal                       | for what                                            | until                           |
-| ------------------------------ | --------------------------------------------------- | ------------------------------- |
-| impulses given                 | all                                                 | acceptable                      |
-| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts   | the target                      |
-| first order, region by region  | more than `LARGE` bodies                            | acceptable, or at `COARSE`      |
-| continuation in a compliance   | a matrix of more than `WIDE` degrees of freedom     | acceptable                      |
-| first order: sweeps, then ADMM | what tumbles or has many bodies, not mostly joints  | acceptable, or few at `COARSE`  |
-| Newton's method                | what is not solved, before each further iteration   | the target                      |
+| proposal                       | problems                                            | bound
+|
+| ------------------------------ | --------------------------------------------------- |
+---------------------------------------- | | warm start                     | all
+| acceptable                               |
+| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts   | target
+|
+| first order, by regions        | more than `LARGE` bodies                            | acceptable, at least `COARSE` if moving
+|
+| first order: sweeps, then ADMM | moving or many bodies, not mostly joints            | acceptable, at least `COARSE` if few
+|
+| Newton's method                | unsolved ones, before each further iteration        | target
+|
 
-Bounds on the natural map are those of `criteria.py`. Joints are eliminated in `solve_system`. What is large or a matrix is
-begun by `propose_beforehand`, in Python, and all else is proposed in `solve_island`; there is the place for another one. What
-is eliminated is accepted like impulses that are given. After each other proposal there is an iteration of Algorithm 1
-(`kaufman_2008/staggered.py`), and it alone decides: impulses are solved where it leaves them as they are, the fixed point (26),
-by the relative error (28), and where their Coulomb residuals are within the tolerance. Else the next iteration begins with its
-friction. Where nothing is accepted, the iterate with the best `score` is the answer, and is not called solved.
+The bounds on the natural map are those of `criteria.py`. `solve_system` eliminates joints. `propose_beforehand` starts large
+islands, from Python. `solve_island` makes all other proposals; a new one belongs there. Problems given as a matrix get
+proposals before the cascade (`laboratory/given_as_matrix.py`). Eliminated joints are accepted like a warm start. Each other
+proposal is followed by one iteration of Algorithm 1 (`kaufman_2008/staggered.py`), which alone decides: impulses are solved if
+it leaves them unchanged, a fixed point (26) by the relative error (28), and if their Coulomb residuals are within the
+tolerance. Otherwise the next iteration starts from its friction. If nothing is accepted, the iterate with the best `score` is
+returned, and its status is not SOLVED.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,34 +72,51 @@ from .subdomains import MOST_TOGETHER, begin_large, begin_standing
 
 __all__ = ["ACCELERATED", "VARIANTS", "Request", "is_large", "propose_beforehand", "solve_island", "solve_system"]
 
-# of Staggered Projections: with proposals, without, and as published, with its own stopping rule and choice of what to return
+# Variants of Staggered Projections: with proposals, without, and as published, with the paper's stopping rule and result.
 ACCELERATED, PLAIN, PUBLISHED = 0, 1, 2
 VARIANTS = {"accelerated": ACCELERATED, "plain": PLAIN, "published": PUBLISHED}
 
-TOO_FAST = 1e-5  # of the fastest velocity: what leaves a contact by more is no answer, however good the rest
-PENALTY_OF_STANDING = 1e5  # times the effective inverse mass: the first one of Newton's method, where what stands is solved
-PROGRESS = 0.1  # of the residual of the iteration before: a proposal that comes so near is taken, though it is no solution yet
-BROKEN = 10.0  # times a residual: what breaks contact has to be so much better than what holds it
-HOPELESS = 3  # iterations one after the other whose contact projection fails: friction is not what is wrong
+# Largest penetration speed of returned impulses, relative to the velocity scale. With a larger one, missed steps overlap
+# visibly; with a smaller one, worse impulses are returned.
+TOO_FAST = 1e-5
+# First penalty of Newton's method for solved static structures, times the effective inverse mass. It is large because the start
+# is near. A smaller one needs more proximal steps.
+PENALTY_OF_STANDING = 1e5
+# A proposal is taken if its error is this fraction of the last iteration's, even if it is not acceptable. A larger one replaces
+# the published sequence more often, a smaller one discards useful proposals.
+PROGRESS = 0.1
+BROKEN = 10.0  # factor on the score of impulses that violate contact; a larger one returns worse friction with intact contact
+HOPELESS = 3  # consecutive failures of the contact projection that end a solve, because better friction would not mend them
+
+
+class _Errors(NamedTuple):
+    """The natural map of the nearest state, and the Coulomb residual of the last iteration, both relative."""
+
+    nearest: float
+    coulomb: float
 
 
 def is_large(system: System) -> bool:
-    """Whether a system is worth taking apart."""
+    """Return True if a system has so many bodies that it is started by regions."""
     return len(system.offset) - 1 > LARGE
 
 
 def propose_beforehand(
     system: System, request: Request, variant: int, effort: NDArray[np.int64], impulse: NDArray[np.float64], threads: int
 ) -> tuple[int, Found]:
-    """Improve impulses (m, 3) of a large system; returns the factorisations, and what found the impulses.
+    """Improve the impulses of a large system before the cascade.
 
-    variant: of Staggered Projections; only the accelerated one, with the friction disk, has proposals. threads: that large
-    systems are begun in; no answer depends on their number.
+    variant: variant of Staggered Projections; only the accelerated one with the friction disk has proposals.
+    effort: counts and bounds the work.
+    impulse: (m, 3) on input, the warm start; on output, the proposal [N s].
+    threads: number of threads; the result does not depend on it.
+
+    Returns the number of factorizations, and the method that found the impulses.
     """
     if variant != ACCELERATED or request.sides > 0 or not len(impulse):
         return 0, Found.START
     if is_large(system):
-        # what tumbles needs its last digits from Newton's method, what stands has them from many iterations of first order
+        # Moving islands get their last digits from Newton's method, static ones from many iterations of ADMM.
         together = len(system.offset) - 1 <= MOST_TOGETHER
         scale, state = fastest_velocity(system), State(impulse, np.empty_like(system.velocity))
         if not request.tumbles and request.tolerance < COARSE and together:
@@ -102,14 +127,17 @@ def propose_beforehand(
 
 @leaf_kernel
 def score(projections, coulomb, off, tolerance):
-    """What iterates are chosen by where none is accepted: the Coulomb residual, more where contact is broken by `off`, m/s."""
+    """Return the score of an iterate; the one with the smallest score is returned if none is accepted.
+
+    It is the Coulomb residual, and more if contact is violated. off: penetration speed [m/s].
+    """
     fastest = projections.criteria.scale
     return coulomb if is_held(off, tolerance, fastest) else BROKEN * max(coulomb, off / fastest)
 
 
 @inner_kernel
 def _measured(shared, tolerance, state):
-    """The score of a state, and how fast the contact is left that is broken most, m/s."""
+    """Return the score of a state and its penetration speed [m/s]."""
     velocity = np.empty((state.impulse.shape[0], 3))
     off = gap_velocities(shared.operator.system, state.v, velocity)
     return score(shared, relative_residual(shared, state, velocity), off, tolerance), off
@@ -117,13 +145,18 @@ def _measured(shared, tolerance, state):
 
 @kernel_part
 def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
-    """Newton's method with the penalty whose turn it is; returns the natural map of the nearest state so far, relative, and
-    whether what was found is taken, in which case it is the impulses of the state.
+    """Try Newton's method with the next of the first penalties.
 
-    tumbles: whether the system is known to be no structure; what is one, and solved, goes on to a fixed point. errors: natural
-    map of the nearest and Coulomb residual of the last iteration, relative. Both states are brought up to date.
+    tumbles: True if the system is known to be moving. A static structure that is solved is refined to a fixed point.
+    tries: number of tries before.
+    errors: `_Errors` of the nearest state and the last iteration.
+    effort: counts and bounds the work.
+    state: on output, the proposal if it is taken.
+    nearest: state with the smallest natural map so far; updated.
+
+    Returns the relative natural map of the nearest state, and whether the proposal is taken.
     """
-    (near, coulomb), criteria, operator = errors, shared.criteria, shared.operator
+    near, criteria, operator = errors.nearest, shared.criteria, shared.operator
     if tries == 0:
         update_velocities(operator.system, nearest)
         error = natural_error(operator.system, nearest.impulse, nearest.v, operator.kappa, shared.sides)
@@ -131,14 +164,14 @@ def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
     penalty, wanted = FIRST_PENALTIES[tries % len(FIRST_PENALTIES)], criteria
     found = State(state.impulse.copy(), state.v)
     if not tumbles and tries == 0 and near * criteria.scale <= criteria.acceptable:
-        # the next step moves what this one leaves over, and then nothing stands
+        # The remaining error would move the structure in the next step, and it would never come to rest.
         aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
         penalty, wanted = PENALTY_OF_STANDING, StoppingCriteria(aim, aim, criteria.fallback, scale, 0, MAX_CHECKS)
     reached = newton(operator, shared.sides, penalty, wanted, effort, found)
     if reached < near * criteria.scale:
         near = reached / criteria.scale
         take(nearest, found)
-    taken = reached <= max(criteria.acceptable, PROGRESS * coulomb * criteria.scale)
+    taken = reached <= max(criteria.acceptable, PROGRESS * errors.coulomb * criteria.scale)
     if taken:
         copy_rows(found.impulse, state.impulse)
     return near, taken
@@ -146,7 +179,7 @@ def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
 
 @kernel_part
 def _propose(shared, request, effort, state):
-    """What methods of first order make of a state; returns what found it, and whether Newton's method is next."""
+    """Let first-order methods improve a state. Return the method that found it, and whether Newton's method is next."""
     if request.sides > 0:
         return Found.START, False
     return propose(shared.operator, shared.criteria, request.tumbles, effort, state)
@@ -154,7 +187,7 @@ def _propose(shared, request, effort, state):
 
 @kernel_part
 def _take_if_better(shared, tolerance, least, proposed, state):
-    """Take a proposed state where its score is below the least."""
+    """Copy a proposed state to `state` if its score is smaller than `least` and contact is nearly intact."""
     rank, off = _measured(shared, tolerance, proposed)
     if off <= TOO_FAST * shared.criteria.scale and rank < least:
         take(state, proposed)
@@ -162,11 +195,15 @@ def _take_if_better(shared, tolerance, least, proposed, state):
 
 @kernel_part
 def solve_island(system, request, proposes, effort, state, history):
-    """Solve a `System` by Staggered Projections, accepted by their Coulomb residuals, too; returns an `Answer`.
+    """Solve a `System` by Staggered Projections with proposals, and return an `Answer`.
 
-    proposes: whether there are proposals. effort: what it may cost. state: impulses of contacts, and of the rows of joints,
-    warm start and answer; velocities, answer. history: (max_iterations, 3) relative error (28), residual (29) and relative
-    Coulomb residual of each iteration.
+    A solution is accepted by (28) and by its Coulomb residuals.
+
+    request: `Request`.
+    proposes: True if other methods propose impulses.
+    effort: counts and bounds the work.
+    state: on input, the warm start; on output, impulses and velocities.
+    history: (max_iterations, 3) output: relative error (28), residual (29) and relative Coulomb residual of each iteration.
     """
     m, n, tolerance = system.body_a.size, system.velocity.size, request.tolerance
     impulse = state.impulse
@@ -177,7 +214,7 @@ def solve_island(system, request, proposes, effort, state, history):
     into_cones(system, impulse)
     best, least = State(impulse.copy(), state.v.copy()), np.inf
     found, by_newton = _propose(shared, request, effort, state) if proposes else (Found.START, False)
-    # where time is over contact comes first, which is intact in nothing that was proposed
+    # After the deadline a contact projection comes first, because no proposal satisfies contact exactly.
     by_newton = by_newton and not spent(effort)
     if by_newton:
         least, _ = _measured(shared, tolerance, state)
@@ -189,11 +226,11 @@ def solve_island(system, request, proposes, effort, state, history):
         done = i + 1
         found = found if i == 0 else Found.STAGGERING
         if by_newton or (proposes and i > 0):
-            near, taken = _try_newton(shared, request.tumbles, tries, (near, coulomb), effort, state, nearest)
+            near, taken = _try_newton(shared, request.tumbles, tries, _Errors(near, coulomb), effort, state, nearest)
             found = Found.NEWTON if taken else found
             tries += 1
             if i > 0 and spent(effort):
-                # a proposal cut short is none, and contact is intact in what there was before
+                # An interrupted proposal is dropped, because the previous iterate satisfies contact.
                 done = i
                 break
         now = iterate(shared, effort, state, answer)
@@ -205,7 +242,7 @@ def solve_island(system, request, proposes, effort, state, history):
         if not np.isfinite(coulomb):
             return Answer(Status.NOT_FINITE, done, found, first_contact, first_friction)
         if now.change <= tolerance and coulomb <= tolerance:
-            # f and P_F(alpha) agree: f is a fixed point, and the contact projection that goes with it is done
+            # The friction f is a fixed point, and its contact projection is the answer.
             take(state, answer)
             return Answer(Status.SOLVED, done, found, first_contact, first_friction)
         broken = 0 if is_held(now.off, tolerance, shared.criteria.scale) else broken + 1
@@ -220,7 +257,7 @@ def solve_island(system, request, proposes, effort, state, history):
             break
     take(state, best)
     if near < np.inf and effort[OVERDUE] == 0:
-        # when time is over nothing comes after contact
+        # After the deadline the result of a contact projection is kept.
         _take_if_better(shared, tolerance, least, nearest, state)
     undo_penetration(shared, tolerance, state)
     status = Status.TIME_LIMIT if effort[OVERDUE] > 0 else Status.MAX_ITERATIONS
@@ -229,8 +266,12 @@ def solve_island(system, request, proposes, effort, state, history):
 
 @kernel
 def solve_system(system, request, variant, effort, impulse, v, history):
-    """Solve a `System` by a variant of Staggered Projections; returns an `Answer`. impulse: (m, 3) warm start and answer. v:
-    (n,) velocities, answer. All else as of `solve_island`."""
+    """Solve a `System` by a variant of Staggered Projections, and return an `Answer`.
+
+    variant: ACCELERATED, PLAIN or PUBLISHED.
+    impulse: (m, 3) on input, the warm start; on output, the result [N s]. v: (n,) output, velocities.
+    The other arguments are those of `solve_island`.
+    """
     effort[DONE] = 0
     if system.body_a.size == 0:
         copy_vector(system.velocity, v)

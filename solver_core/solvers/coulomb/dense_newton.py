@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's method in impulses, for contacts of which nothing but the matrix G is known: u = G lam + g.
+"""Newton's method in impulses, for contacts of which only the matrix G is known: u = G lam + g. The matrix can be large.
 
-Coulomb's law is that impulses are those that their own velocities ask for,
+The equation and the step are those of `newton_in_impulses.py`, with a compliance c relative to 1 / kappa:
 
-    lam = y(w),    w = lam - rho u,    rho one over what a contact gives way by itself (kappa),
+    lam = y(w),    w = lam - kappa (G lam + g) - c (lam - lam_k),    (1 - D + kappa D G + c D) dlam = y - lam.
 
-y being max(0, w_N) of the normal ones and of friction the nearest on the disk of radius mu y_N (Alart and Curnier 1991). With
-D = dy/dw a Newton step is
+A small dense matrix goes to that kernel. The others are factored by LAPACK, or by SuperLU if they are sparse. The iteration is
+that of `newton_iteration.py` for both.
 
-    (1 - D + rho D G) dlam = y - lam,
-
-where D vanishes at contacts that do not press, so these leave the matrix.
-
-Where contacts are many and depend on each other Newton's method cycles. With a compliance c,
-
-    u = G lam + g + (c / kappa) (lam - lam_k),
-
-each contact answers mostly to itself, and at c = 1 Newton's method finds the answer from nearly anywhere. That is the next
-lam_k, a proximal point step (Rockafellar 1976), and c is lowered (`continuation`). Where no answer is found the path of answers
-over c turns back: c is lowered by less, and then raised, for lam_k has moved on and so have the turns of the path.
+With many contacts that depend strongly on each other, Newton's method cycles. With c = 1 each contact depends mostly on itself,
+and the method converges from almost any start. Its solution is the next lam_k, a proximal point step (Rockafellar 1976), and c
+decreases (`continuation`). Where no solution is found, the path of solutions over c turns back. Then c decreases by less, and
+after repeated failures it increases, since lam_k and with it the turns of the path have moved.
 """
 
 from __future__ import annotations
@@ -32,10 +25,12 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from ...linalg.in_order import length
-from ...linalg.small_dense import solved, times
+from ...linalg.small_dense import times
 from ...problem.coulomb import natural_maps, responses
-from ..criteria import DESCENT, INNER, ROUGHLY, SHORTEST_STEP
+from ..criteria import INNER
 from ..effort import LEAST, OVERDUE
+from .newton_in_impulses import RULES, DenseLaw, newton_in_impulses
+from .newton_iteration import NewtonOperator, newton_iteration
 
 __all__ = [
     "MAX_FACTORISATIONS",
@@ -44,7 +39,6 @@ __all__ = [
     "continuation",
     "island_of",
     "natural_map",
-    "newton",
     "solver",
     "with_diagonal",
 ]
@@ -52,22 +46,33 @@ __all__ = [
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-ZERO_BLOCK = 1e-14  # of the geometric mean of two diagonal blocks: rounding
-DENSE_SHARE, DENSE_ROWS = 0.15, 300  # of blocks that do not vanish, and rows, from which, up to which, dense is faster
-MAX_DENSE_STEPS, MAX_DENSE_UPHILL = 25, 2
-SOFTEST = 1.0  # compliance of a contact, over what it gives way by itself
-STIFFER = 0.3  # of the compliance before, at first
-SOFTER = 10.0  # times the last compliance that had an answer, where those below it have none
-TRIES_BELOW = 2  # compliances one after the other without an answer, until they are raised
-MAX_COMPLIANCES = 200  # in all: what contacts with nothing that moves lack takes no factorisation
-FACTORISATIONS_A_CONTACT = 30  # at most
-MAX_FACTORISATIONS = 3000
-BY_LAPACK = 3e11  # multiplications at most, if half of the contacts press; LAPACK's are ten times as fast as ours
+ZERO_BLOCK = 1e-14  # a (3, 3) block of G up to this is round-off; relative to the geometric mean of its two diagonal blocks
+# A matrix of more than DENSE_ROWS rows is stored as sparse if at most DENSE_SHARE of its blocks are nonzero. With more of
+# them, dense factors are faster. Up to DENSE_ROWS rows the kernel is as fast as LAPACK, and has the same bits everywhere.
+DENSE_SHARE, DENSE_ROWS = 0.15, 300
+SOFTEST = 1.0  # first and largest compliance; from here Newton's method converges from almost any start
+STIFFER = 0.3  # factor of the compliance after a solution, at first; smaller ones fail more often
+SOFTER = 10.0  # factor of the last compliance with a solution, after repeated failures
+TRIES_BELOW = 2  # consecutive failures until the compliance increases
+# Error of an intermediate solution, relative to the velocity scale times the compliance. A larger one disturbs the next
+# proximal step, a smaller one costs Newton steps.
+ROUGHLY = 1e-4
+MAX_COMPLIANCES = 200  # limit of compliances, for problems whose steps need no factorization
+FACTORISATIONS_A_CONTACT = 30  # limit of factorizations per contact; a larger one lets failures take longer
+MAX_FACTORISATIONS = 3000  # limit of factorizations in all
+# Limit of multiplications in factorizations if half of the contacts carry load, about half a minute: ten times
+# `effort.MULTIPLICATIONS`, because LAPACK is ten times as fast as the kernels.
+BY_LAPACK = 3e11
 
 
 class Island(NamedTuple):
-    """Contacts of one dense body: matrix G (3 k, 3 k), dense or sparse, free (k, 3) g, and c of the gaps added to its normals;
-    mu, kappa (k,) friction and effective masses, 0 where nothing gives way."""
+    """Contacts of which the Delassus operator is known.
+
+    matrix: (3 k, 3 k) G [1/kg], dense or sparse.
+    free: (k, 3) velocities without impulses, with the slack included in the normal ones [m/s].
+    mu: (k,) coefficients of friction.
+    kappa: (k,) effective masses [kg], 0 if nothing can move.
+    """
 
     matrix: Any
     free: Floats
@@ -75,17 +80,27 @@ class Island(NamedTuple):
     kappa: Floats
 
     def velocity(self, impulse: Floats) -> Floats:
-        """u + c = G lam + g + c, (k, 3), of impulses (k, 3)."""
+        """Return u + c = G lam + g + c (k, 3) [m/s] for impulses (k, 3) [N s]."""
         return self.free + product_of(self.matrix, impulse.ravel()).reshape(-1, 3)
 
     @property
     def mass(self) -> Floats:
-        """(k,) effective masses, 1 where nothing gives way."""
+        """Effective masses (k,) [kg], 1 if nothing can move."""
         return np.where(self.kappa > 0.0, self.kappa, 1.0)
+
+    @property
+    def is_small(self) -> bool:
+        """True if a kernel factors the matrix."""
+        return not sparse.issparse(self.matrix) and len(self.matrix) <= DENSE_ROWS
 
 
 def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
-    """Contacts of a dense G (3 k, 3 k), with their velocities without impulses (k, 3), gaps in the normals, and mu (k,)."""
+    """Return the `Island` of a dense matrix.
+
+    matrix: (3 k, 3 k) Delassus operator [1/kg].
+    free: (k, 3) velocities without impulses, with the slack included in the normal ones [m/s].
+    mu: (k,) coefficients of friction.
+    """
     k, diagonal = len(mu), np.diagonal(matrix).reshape(-1, 3)
     rows = (diagonal > 0.0).sum(axis=1)
     kappa = rows / np.maximum(diagonal.sum(axis=1), np.finfo(float).tiny)
@@ -93,92 +108,104 @@ def island_of(matrix: Floats, free: Floats, mu: Floats) -> Island:
     largest = np.abs(matrix).reshape(k, 3, k, 3).max(axis=(1, 3))
     coupled = largest > ZERO_BLOCK * np.outer(size, size)
     island = Island(matrix, free, mu, np.where(rows > 0, kappa, 0.0))
-    if 3 * k > DENSE_ROWS and coupled.mean() < DENSE_SHARE:
+    if not island.is_small and coupled.mean() < DENSE_SHARE:
         return island._replace(matrix=sparse.csr_matrix(np.where(np.kron(coupled, np.ones((3, 3), dtype=bool)), matrix, 0.0)))
     return island
 
 
 def product_of(matrix: Any, x: Floats) -> Floats:
-    """(n,) the product of a matrix (n, k), dense or sparse, and a vector (k,); of small ones in a fixed order."""
+    """Return the product (n,) of a matrix (n, k), dense or sparse, and a vector (k,). Small ones are added in a fixed order."""
     if sparse.issparse(matrix) or len(matrix) > DENSE_ROWS:
         return matrix @ x
     return times(matrix, x)
 
 
 def natural_map(island: Island, impulse: Floats) -> Floats:
-    """(k,) m/s, how far impulses and their velocities are from one fixed point of the two projections."""
+    """Return the natural map (k,) of each contact [m/s] for impulses (k, 3) [N s]."""
     return natural_maps(island.mu, impulse, island.velocity(impulse), island.kappa)
 
 
-class _At(NamedTuple):
-    """Impulses (k, 3), what they lack of those that their velocities ask for, (k, 3), D (k, 3, 3), and how much that is."""
+class _Equation(NamedTuple):
+    """The equation of one proximal point step: the island, c, and lam_k (k, 3) [N s]."""
 
-    impulse: Floats
-    off: Floats
-    D: Floats
-    error: float
+    island: Island
+    compliance: float
+    center: Floats
 
 
-def newton(island: Island, impulse: Floats, acceptable: float) -> tuple[Floats, bool, int]:
-    """(impulses (k, 3), whether none is off by more than a velocity `acceptable`, in m/s, makes of it, factorisations)."""
+class _Trial(NamedTuple):
+    """Evaluation of the equation: residual (k, 3) y(w) - lam [N s], derivative (k, 3, 3) D."""
+
+    residual: Floats
+    derivative: Floats
+
+
+def _evaluate(equation: _Equation, x: Floats, trial: _Trial) -> float:
+    """Update `trial` to impulses x (3 k,) and return the norm of the residual in the metric of 1 / kappa."""
+    island, impulse = equation.island, x.reshape(-1, 3)
     kappa = island.mass[:, None]
-    now = best = _at(island, impulse)
-    uphill = MAX_DENSE_UPHILL
-    for done in range(MAX_DENSE_STEPS):
-        if (np.abs(now.off) <= acceptable * kappa).all():
-            return now.impulse, True, done
-        step = _step(island, now)
-        if not np.isfinite(step).all():
-            return best.impulse, False, done + 1
-        t, after = 1.0, _at(island, now.impulse + step)
-        while not after.error < (1.0 - DESCENT * t) * now.error and t >= SHORTEST_STEP:
-            t *= 0.5
-            after = _at(island, now.impulse + t * step)
-        if not after.error < now.error:
-            if uphill == 0:
-                return best.impulse, False, done + 1
-            # where pieces of the law meet, a step uphill often leads on
-            uphill, after = uphill - 1, _at(island, now.impulse + step)
-        now = after
-        if now.error < best.error:
-            best = now
-    return best.impulse, False, MAX_DENSE_STEPS
+    w = impulse - kappa * island.velocity(impulse) - equation.compliance * (impulse - equation.center)
+    response, trial.derivative[:] = responses(island.mu, w)
+    trial.residual[:] = response - impulse
+    return length((trial.residual / np.sqrt(kappa)).ravel())
 
 
-def _at(island: Island, impulse: Floats) -> _At:
-    kappa = island.mass[:, None]
-    wanted, D = responses(island.mu, impulse - kappa * island.velocity(impulse))
-    off = wanted - impulse
-    return _At(impulse, off, D, length((off / np.sqrt(kappa)).ravel()))
+def _is_solved(equation: _Equation, trial: _Trial, target: float) -> bool:
+    """Return True if no residual exceeds the impulse that changes the velocity of its contact by `target` [m/s]."""
+    return bool((np.abs(trial.residual) <= target * equation.island.mass[:, None]).all())
 
 
-def _step(island: Island, now: _At) -> Floats:
-    """dlam, (k, 3): of contacts that do not press it is known beforehand."""
-    presses = now.D[:, 0, 0] > 0.0
-    step = np.where(presses[:, None], 0.0, now.off)
-    active, k = np.flatnonzero(np.repeat(presses, 3)), int(presses.sum())
-    if k == 0:
-        return step
-    weights, kept = island.mass[presses, None, None] * now.D[presses], np.eye(3) - now.D[presses]
-    right = now.off[presses] - np.einsum("kij,kj->ki", weights, product_of(island.matrix, step.ravel()).reshape(-1, 3)[presses])
-    if sparse.issparse(island.matrix):
-        matrix = (_of_blocks(weights) @ island.matrix[active][:, active] + _of_blocks(kept)).tocsc()
-    else:
-        matrix = np.einsum("kij,kjc->kic", weights, island.matrix[np.ix_(active, active)].reshape(k, 3, -1))
-        matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)] += kept
-        matrix = matrix.reshape(3 * k, -1)
-    step[presses] = solver(matrix, symmetric=False)(right.ravel()).reshape(-1, 3)
-    return step
+def _find_step(equation: _Equation, trial: _Trial, _fresh: bool, step: Floats) -> bool:
+    """Set step (3 k,) to the Newton step. The impulses of contacts without load go to zero. Return False if there is none."""
+    island, residual, derivative = equation.island, trial.residual, trial.derivative
+    is_active = derivative[:, 0, 0] > 0.0
+    change = np.where(is_active[:, None], 0.0, residual)
+    rows, k = np.flatnonzero(np.repeat(is_active, 3)), int(is_active.sum())
+    if k > 0:
+        D = derivative[is_active]
+        weights, diagonal = island.mass[is_active, None, None] * D, np.eye(3) + (equation.compliance - 1.0) * D
+        known = product_of(island.matrix, change.ravel()).reshape(-1, 3)[is_active]
+        right = residual[is_active] - np.einsum("kij,kj->ki", weights, known)
+        if sparse.issparse(island.matrix):
+            matrix = (_of_blocks(weights) @ island.matrix[rows][:, rows] + _of_blocks(diagonal)).tocsc()
+        else:
+            matrix = np.einsum("kij,kjc->kic", weights, island.matrix[np.ix_(rows, rows)].reshape(k, 3, -1))
+            matrix.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)] += diagonal
+            matrix = matrix.reshape(3 * k, -1)
+        change[is_active] = solver(matrix, symmetric=False)(right.ravel()).reshape(-1, 3)
+    step[:] = change.ravel()
+    return bool(np.isfinite(step).all())
+
+
+NEWTON_WITH_MATRIX = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
 def _of_blocks(blocks: Floats) -> Any:
-    """The sparse matrix (3 k, 3 k) with blocks (k, 3, 3) on its diagonal."""
+    """Return the sparse matrix (3 k, 3 k) with blocks (k, 3, 3) on its diagonal."""
     k = len(blocks)
     return sparse.bsr_matrix((blocks, np.arange(k), np.arange(k + 1)), shape=(3 * k, 3 * k))
 
 
+def _proximal_step(island: Island, compliance: float, impulse: Floats, target: float) -> tuple[Floats, bool, int]:
+    """Do one proximal point step from impulses (k, 3) [N s].
+
+    target: bound on the change of velocity that the residual of a row means [m/s].
+
+    Returns the impulses (k, 3), whether the target is reached, and the number of factorizations.
+    """
+    x = impulse.ravel().copy()
+    if island.is_small:
+        law = DenseLaw(np.ascontiguousarray(island.matrix), island.free.ravel(), island.mu, np.empty((0, 2)), island.kappa)
+        steps, is_solved = newton_in_impulses(law, np.array([compliance]), target, x)
+    else:
+        trial = _Trial(np.empty(impulse.shape), np.empty((len(impulse), 3, 3)))
+        equation = _Equation(island, compliance, impulse)
+        steps, is_solved = newton_iteration.py_func(NEWTON_WITH_MATRIX, equation, RULES, target, x, trial)
+    return x.reshape(-1, 3), bool(is_solved), int(steps)
+
+
 def with_diagonal(matrix: Any, diagonal: Floats) -> Any:
-    """A matrix, dense or sparse, with numbers added to its diagonal, as it is factorised."""
+    """Return a matrix (n, n), dense or sparse, with a diagonal (n,) added, in the storage that `solver` factors."""
     if sparse.issparse(matrix):
         return (matrix + sparse.diags(diagonal)).tocsc()
     added = matrix.copy()
@@ -187,20 +214,20 @@ def with_diagonal(matrix: Any, diagonal: Floats) -> Any:
 
 
 def solver(matrix: Any, *, symmetric: bool) -> Callable[[Floats], Floats]:
-    """What solves with a matrix, factorised once, and gives nan where it is singular. symmetric: positive definite besides."""
+    """Factor a matrix (n, n) and return a function that solves with the factor. It returns nan if the matrix is singular.
+
+    symmetric: True if the matrix is symmetric and positive definite.
+    """
     if sparse.issparse(matrix):
         order = "MMD_AT_PLUS_A"
         threshold = 0.0 if symmetric else 0.01
         try:
             return splu(matrix, permc_spec=order, diag_pivot_thresh=threshold, options={"SymmetricMode": True}).solve
-        except RuntimeError:  # what SuperLU says of a singular matrix
+        except RuntimeError:  # SuperLU's error for a singular matrix
             return _no_solution
     if symmetric:
         inverse = linalg.inv(matrix, check_finite=False)
         return lambda right: inverse @ right
-    if len(matrix) <= DENSE_ROWS:
-        # as fast as LAPACK, and the same on every processor
-        return lambda right: solved(matrix, right)
     factorise, solve = linalg.get_lapack_funcs(("getrf", "getrs"), (matrix,))
     factors, order, singular = factorise(matrix)
     return _no_solution if singular else lambda right: solve(factors, order, right)[0]
@@ -211,20 +238,24 @@ def _no_solution(right: Floats) -> Floats:
 
 
 class _Course(NamedTuple):
-    """A compliance, the last one that had an answer, the factor to the next one, and how many had none since."""
+    """The sequence of compliances.
+
+    compliance: the present one. last: the last one with a solution. factor: to the next one.
+    failures: consecutive compliances without a solution.
+    """
 
     compliance: float
     last: float
     factor: float
-    lost: int
+    failures: int
 
-    def next(self, answered: bool) -> _Course:
-        """Where to go on after this compliance, with or without an answer."""
-        if answered:
+    def next(self, is_solved: bool) -> _Course:
+        """Return the next compliance, after a solution at this one or a failure."""
+        if is_solved:
             return _Course(self.compliance * self.factor, self.compliance, max(STIFFER, self.factor**1.5), 0)
-        if self.lost + 1 < TRIES_BELOW:
+        if self.failures + 1 < TRIES_BELOW:
             factor = self.factor**0.5
-            return _Course(self.last * factor, self.last, factor, self.lost + 1)
+            return _Course(self.last * factor, self.last, factor, self.failures + 1)
         return _Course(min(SOFTER * self.last, SOFTEST), self.last, STIFFER, 0)
 
 
@@ -237,28 +268,32 @@ def continuation(
     begin: float = SOFTEST,
     max_factorisations: int = MAX_FACTORISATIONS,
 ) -> tuple[Floats, float, int]:
-    """(impulses (k, 3), their natural map in m/s, factorisations), from impulses that need not be near.
+    """Solve by proximal point steps with decreasing compliances, from any start.
 
-    acceptable: m/s, of the natural map. fastest: m/s, the velocity that errors are a part of. begin: the first compliance.
-    max_factorisations: after which no other compliance is tried.
+    island: the contacts.
+    impulse: (k, 3) start [N s].
+    acceptable: bound on the natural map [m/s].
+    fastest: velocity scale to which errors are relative [m/s].
+    effort: its deadline ends the solve.
+    begin: first compliance, relative to 1 / kappa.
+    max_factorisations: no compliance is tried after this number of factorizations.
+
+    Returns the impulses (k, 3) with the smallest natural map, that map [m/s], and the number of factorizations.
     """
     best, least, cost = impulse, natural_map(island, impulse).max(initial=0.0), 0
     by_work = np.clip(BY_LAPACK / (0.5 * impulse.size) ** 3 * 3.0, LEAST, max_factorisations)
     limit = min(by_work, max_factorisations, FACTORISATIONS_A_CONTACT * len(impulse))
-    known, course = impulse, _Course(begin, begin, STIFFER, 0)
+    course = _Course(begin, begin, STIFFER, 0)
     for _ in range(MAX_COMPLIANCES):
         if least <= acceptable or cost >= limit or effort[OVERDUE] > 0:
             break
-        soft = course.compliance / island.mass
-        giving = island._replace(
-            matrix=with_diagonal(island.matrix, np.repeat(soft, 3)), free=island.free - soft[:, None] * known
-        )
-        found, answered, done = newton(giving, impulse, max(INNER * acceptable, ROUGHLY * course.compliance * fastest))
+        target = max(INNER * acceptable, ROUGHLY * course.compliance * fastest)
+        found, is_solved, done = _proximal_step(island, course.compliance, impulse, target)
         cost += done
         error = natural_map(island, found).max()
         if error < least:
             best, least = found, error
-        if answered:
-            impulse = known = found
-        course = course.next(answered)
+        if is_solved:
+            impulse = found
+        course = course.next(is_solved)
     return best, least, cost

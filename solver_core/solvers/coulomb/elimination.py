@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints that hold, and springs, eliminated exactly; contacts, motors and limits are left as a small dense problem in impulses.
+"""Elimination of rigid joints and springs. Contacts, motors and limits remain as a small dense problem in impulses.
 
-A row of a joint that may pull in both directions without bound is linear: J v + b + gamma lam = 0, gamma > 0. All of them
-together turn M into
+A joint row without bounds on its impulse is linear: J v + b + gamma lam = 0, gamma > 0. All of these rows together turn M into
 
-    A = M + J_e^T diag(1 / gamma) J_e,    A v = M v_hat - J_e^T b_e / gamma + J_d^T lam_d,
+    A = M + J_e^T diag(1 / gamma) J_e,    A v = M v_hat - J_e^T b_e / gamma + J_d^T lam_d.
 
-whose Cholesky factor has one block for each pair of *jointed* bodies, and none for pairs in contact: joints in a tree have no
-fill. The rows that are left, J_d, are contacts, motors, rows with the bounds of a breaking impulse, and those limits that push
-or that the velocities would break; the latter are taken in a few at a time. Their Delassus operator G = J_d A^-1 J_d^T is
-dense, and `newton_in_impulses.py` solves for their impulses.
+The Cholesky factor of A has one block per pair of *jointed* bodies, and none per pair in contact. Joints in a tree cause no
+fill-in. The remaining rows J_d are contacts, motors, rows with the bounds of a breaking impulse, and limits. A limit is
+included when it has an impulse or when the velocities would violate it, so limits enter in several rounds. The Delassus
+operator of these rows, G = J_d A^-1 J_d^T, is dense, and `newton_in_impulses.py` solves for their impulses.
 
-A has a condition of about 1 / gamma, and rounding costs as many digits. Iterative refinement of the eliminated rows brings them
-back (Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12).
+A has a condition number of about 1 / gamma, which costs that many digits. Iterative refinement of the eliminated rows restores
+them (Higham 2002, "Accuracy and Stability of Numerical Algorithms", chapter 12).
 
-G and the factor depend on the Jacobians and compliances only. Where joints are corrected about the velocities that came out,
-their bias alone changes, so an `Elimination` serves for all corrections of a step.
+G and the factor depend on the Jacobians and compliances only. If joints are corrected after a solve, only their bias changes,
+so one `Elimination` serves for all corrections of a step.
 """
 
 from __future__ import annotations
@@ -42,22 +41,27 @@ __all__ = ["Elimination", "begin_elimination", "can_eliminate", "propose_elimina
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDS = 6  # in which limits are taken in that the velocities of the round before would break
-REFINEMENTS = 3  # at most
-OF_REFINED = 0.1  # of the target: what refinement leaves to the eliminated rows
-# Compliances of Newton's method, over what rows give way by themselves, in turn. G is known to some ten digits, and redundant
-# contacts share their load by chance if they give way by less than G is off. Twice the last: the second is about the answer.
+ROUNDS = 6  # maximum number of rounds in which violated limits are included; with fewer, more solves are left to the cascade
+REFINEMENTS = 3  # maximum number of refinements; each restores the digits of one solve with the factor
+OF_REFINED = 0.1  # largest error of eliminated rows, relative to the target, so that the target is met by all rows
+# Compliances of Newton's method in order, relative to 1 / kappa, first from the warm start, then from any start. G is known to
+# about ten digits. With a compliance below its error, redundant contacts would share their load at random. The last compliance
+# is used twice, so that the second step is about the solution and the compliance does not show in the result.
 HARDLY_GIVING = np.array([1e-7, 1e-7])
 GIVING_LESS_AND_LESS = np.array([1.0, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-6, 1e-7, 1e-7])
-OF_A_PRODUCT = 216  # multiplications of two blocks of six by six, in which work is counted
+OF_A_PRODUCT = 216  # multiplications in a product of two 6 by 6 blocks, the unit of `effort.count_products`
 
 
 class Elimination(NamedTuple):
-    """A system whose linear rows of joints are eliminated.
+    """A system whose linear joint rows are eliminated.
 
-    operator: of the rows of joints alone, with the factor of A. stiffness: (j, 3) kg, 1 / gamma of the eliminated rows, 0 of
-    others. place: (j, 3) the dense row of a row with bounds, -1 where it has none. bounded: (r,) of the rows with bounds that
-    are dense, 3 j + row, in order. columns: (r, n) A^-1 J_d^T. G: (r, r) 1/kg. taken: (1,) how many of `bounded` there are.
+    operator: operator of the joint rows only, with the factor of A.
+    stiffness: (j, 3) 1 / gamma of the eliminated rows [kg], 0 for the others.
+    place: (j, 3) index of the dense row of each bounded row, -1 if it is not included.
+    bounded: (r,) the included bounded rows in order, as 3 * joint + row.
+    columns: (r, n) transpose of A^-1 J_d^T.
+    G: (r, r) Delassus operator of the dense rows [1/kg].
+    taken: (1,) number of included bounded rows.
     """
 
     operator: Operator
@@ -71,7 +75,7 @@ class Elimination(NamedTuple):
 
 @inlined_kernel
 def _row_velocity(system, k, r, x):
-    """J_kr x."""
+    """Return J_kr x, the velocity of row r of triple k."""
     total, a, b = 0.0, system.body_a[k], system.body_b[k]
     if a >= 0:
         first, row = system.offset[a], system.jacobian_a[k, r]
@@ -88,7 +92,7 @@ def _row_velocity(system, k, r, x):
 
 @inlined_kernel
 def _push_row(system, k, r, impulse, x):
-    """x += J_kr^T impulse."""
+    """Add J_kr^T impulse to x."""
     a, b = system.body_a[k], system.body_b[k]
     if a >= 0:
         first, row = system.offset[a], system.jacobian_a[k, r]
@@ -104,14 +108,16 @@ def _push_row(system, k, r, impulse, x):
 
 @inlined_kernel
 def _is_linear(law):
-    """Whether a row of a joint, by its least and largest impulse and its compliance, is eliminated."""
+    """Return True if a joint row is eliminated. law: (3,) its smallest and largest impulse and its compliance."""
     return law[0] == -np.inf and law[1] == np.inf and law[2] > 0.0
 
 
 @leaf_kernel
 def can_eliminate(system, sides):
-    """Whether joints of a system are worth eliminating: few contacts beside them, of finite friction, and few rows that have
-    two bounds. sides: of a friction polygon, 0 for the disk."""
+    """Return True if the elimination of the joints pays: few contacts with finite friction, and few rows with two bounds.
+
+    sides: number of sides of the friction polygon, 0 for the disk.
+    """
     contacts, joints = system.mu.size, system.box.shape[0]
     if joints == 0 or contacts > MOST_BESIDE_JOINTS or sides > 0:
         return False
@@ -131,8 +137,10 @@ def can_eliminate(system, sides):
 
 @leaf_kernel
 def _fill_stiffness(system, stiffness, derivative):
-    """stiffness (j, 3) := 1 / gamma of the linear rows; derivative (j, 3, 3): the same on its diagonal. Returns how many rows
-    may have impulses and are not linear."""
+    """Set stiffness (j, 3) := 1 / gamma of the linear rows, and the diagonals of derivative (j, 3, 3) likewise.
+
+    Returns the number of bounded rows that may have impulses.
+    """
     bounded = 0
     for j in range(stiffness.shape[0]):
         for r in range(3):
@@ -146,7 +154,7 @@ def _fill_stiffness(system, stiffness, derivative):
 
 @leaf_kernel
 def _take_in_row(system, one, k, r, here):
-    """Row r of triple k as the dense row `here`; those before it are there."""
+    """Include row r of triple k as dense row `here`. All dense rows before it are included already."""
     contacts, structure = system.mu.size, one.operator.blocks.structure
     x = one.columns[here]
     x[:] = 0.0
@@ -161,6 +169,7 @@ def _take_in_row(system, one, k, r, here):
 
 @leaf_kernel
 def _take_in_contacts(system, one):
+    """Include the three rows of each contact."""
     for k in range(system.mu.size):
         for r in range(3):
             _take_in_row(system, one, k, r, 3 * k + r)
@@ -168,8 +177,10 @@ def _take_in_contacts(system, one):
 
 @leaf_kernel
 def _take_in(system, one, v, impulse):
-    """Take in the rows with bounds that velocities (n,) would break, or that have an impulse (m, 3); how many, or -1 where
-    there is no room for all."""
+    """Include the bounded rows that velocities v (n,) violate, or that have an impulse (m, 3).
+
+    Returns the number of rows that were added, or -1 if there is not enough storage.
+    """
     contacts, before = system.mu.size, one.taken[0]
     for j in range(one.place.shape[0]):
         k = contacts + j
@@ -192,7 +203,7 @@ def _take_in(system, one, v, impulse):
 
 @inner_kernel
 def begin_elimination(system, effort):
-    """The `Elimination` of a system, its contacts taken in, and whether A has a factor. effort: what it costs is counted in."""
+    """Return the `Elimination` of a system with its contacts, and False if A has no factor. effort: counts the work."""
     contacts, joints, n = system.mu.size, system.box.shape[0], system.velocity.size
     operator = operator_of_joints(system)
     stiffness, derivative = np.zeros((joints, 3)), np.zeros((joints, 3, 3))
@@ -209,7 +220,7 @@ def begin_elimination(system, effort):
 
 @leaf_kernel
 def _free_velocity(system, one, v):
-    """v (n,) := the velocities that the linear rows lead to alone."""
+    """Set v (n,) to the velocities with the impulses of the linear rows only."""
     apply_mass(system, system.velocity, v)
     contacts = system.mu.size
     for j in range(one.stiffness.shape[0]):
@@ -221,7 +232,7 @@ def _free_velocity(system, one, v):
 
 @leaf_kernel
 def _gather(system, one, impulse, lam):
-    """lam (r,) := the impulses (m, 3) of the dense rows."""
+    """Copy the impulses of the dense rows from impulse (m, 3) to lam (r,)."""
     contacts = system.mu.size
     for at in range(3 * contacts):
         lam[at] = impulse[at // 3, at % 3]
@@ -232,7 +243,7 @@ def _gather(system, one, impulse, lam):
 
 @leaf_kernel
 def _scatter(system, one, lam, impulse):
-    """The impulses (m, 3) of the dense rows := lam (r,)."""
+    """Copy the impulses of the dense rows from lam (r,) to impulse (m, 3)."""
     contacts = system.mu.size
     for at in range(3 * contacts):
         impulse[at // 3, at % 3] = lam[at]
@@ -243,7 +254,7 @@ def _scatter(system, one, lam, impulse):
 
 @leaf_kernel
 def _fill_law(system, one, free, law):
-    """The velocities (n,) without dense impulses, and the bounds and effective masses, of the dense rows, into their law."""
+    """Fill `free`, `bounds` and `kappa` of the law of the dense rows. free: (n,) velocities without dense impulses."""
     contacts = system.mu.size
     for k in range(contacts):
         total = 0.0
@@ -263,7 +274,7 @@ def _fill_law(system, one, free, law):
 
 @inner_kernel
 def _law_of(system, one, free):
-    """The `DenseLaw` of the dense rows, beside velocities (n,) without their impulses."""
+    """Return the `DenseLaw` of the dense rows. free: (n,) velocities without their impulses."""
     contacts, taken = system.mu.size, one.taken[0]
     rows = 3 * contacts + taken
     law = DenseLaw(one.G[:rows, :rows], np.empty(rows), system.mu, np.empty((taken, 2)), np.empty(contacts + taken))
@@ -273,7 +284,7 @@ def _law_of(system, one, free):
 
 @leaf_kernel
 def _velocities_with(one, free, lam, v):
-    """v := free + A^-1 J_d^T lam, all (n,)."""
+    """Set v (n,) := free + A^-1 J_d^T lam."""
     copy_vector(free, v)
     for i in range(lam.size):
         if lam[i] != 0.0:
@@ -284,7 +295,7 @@ def _velocities_with(one, free, lam, v):
 
 @leaf_kernel
 def _impulses_of_linear(system, one, v, impulse):
-    """The impulses (m, 3) of the eliminated rows := those that velocities (n,) mean."""
+    """Set the impulses of the eliminated rows in impulse (m, 3) to those that follow from velocities v (n,)."""
     contacts = system.mu.size
     for j in range(one.stiffness.shape[0]):
         k = contacts + j
@@ -295,8 +306,10 @@ def _impulses_of_linear(system, one, v, impulse):
 
 @leaf_kernel
 def _off_linear(system, one, impulse, v, off, push):
-    """off (j, 3) := J v + b + gamma lam of the eliminated rows, m/s; push (n,) := -J_e^T off / gamma. The largest, without its
-    sign."""
+    """Compute the errors of the eliminated rows, and return the largest absolute one [m/s].
+
+    off: (j, 3) output, J v + b + gamma lam [m/s]. push: (n,) output, -J_e^T off / gamma [N s].
+    """
     contacts, largest = system.mu.size, 0.0
     push[:] = 0.0
     for j in range(one.stiffness.shape[0]):
@@ -311,7 +324,7 @@ def _off_linear(system, one, impulse, v, off, push):
 
 @leaf_kernel
 def _correct_linear(system, one, off, change, impulse):
-    """Impulses (m, 3) of the eliminated rows, corrected for what they are off, (j, 3), by a change (n,) of velocities."""
+    """Correct the impulses (m, 3) of the eliminated rows for their errors off (j, 3) and a velocity change (n,)."""
     contacts = system.mu.size
     for j in range(one.stiffness.shape[0]):
         k = contacts + j
@@ -322,8 +335,10 @@ def _correct_linear(system, one, off, change, impulse):
 
 @inner_kernel
 def _refine(system, one, target, state):
-    """Bring the eliminated rows of a state to a part of the target, m/s, by iterative refinement, and its velocities up to
-    date."""
+    """Reduce the errors of the eliminated rows below `OF_REFINED` times the target [m/s] by iterative refinement.
+
+    The velocities of the state are updated.
+    """
     change, off = np.empty(state.v.size), np.zeros(one.stiffness.shape)
     update_velocities(system, state)
     for _ in range(REFINEMENTS):
@@ -336,11 +351,17 @@ def _refine(system, one, target, state):
 
 @inner_kernel
 def solve_eliminated(system, one, target, effort, state):
-    """Solve a system, whose matrix that of an `Elimination` is, by Newton's method on its dense rows.
+    """Solve a system by Newton's method on the dense rows of its `Elimination`.
 
-    target: m/s, of the natural map. effort: what it costs is counted in. state: impulses (m, 3), warm start and answer, and
-    velocities (n,), answer. Returns the steps of Newton's method, and whether it reached the target: not where there are more
-    rows than room. How good the answer is as a whole is for the caller to measure.
+    The result is not checked; the caller measures its residuals.
+
+    one: `Elimination` with the Jacobians and compliances of the system.
+    target: target of Newton's method, as a velocity [m/s].
+    effort: counts the work.
+    state: on input, the warm start; on output, impulses and velocities.
+
+    Returns the number of Newton steps, and whether the target was reached, which is False if there is not enough storage for
+    all violated limits.
     """
     impulse, n, done, is_near, contacts = state.impulse, state.v.size, 0, True, system.mu.size
     free, lam = np.empty(n), np.empty(3 * contacts + one.taken[0])
@@ -377,7 +398,7 @@ def solve_eliminated(system, one, target, effort, state):
 
 @inner_kernel
 def _worst_of(system, kappa, fastest, state):
-    """The largest relative residual of Coulomb's law of a state, natural map and penetration among them."""
+    """Return the largest of the five relative residuals of Coulomb's law of a state."""
     value, index = np.empty(5), np.empty(5, np.int64)
     worst, _ = relative_coulomb(system, state.impulse, relative_velocities(system, state.v), kappa, 0, fastest, value, index)
     return worst
@@ -385,12 +406,17 @@ def _worst_of(system, kappa, fastest, state):
 
 @kernel
 def propose_elimination(system, request, effort, state, history):
-    """Solve a system that `can_eliminate`; whether its impulses are accepted, and whether the state has them.
+    """Solve a system for which `can_eliminate` is True.
 
-    They are accepted like impulses that are given: if an iteration of Algorithm 1 would leave them as they are. Otherwise the
-    state has them where they are better than what was given, for the cascade to go on from. request: as of `solve_island`.
-    effort: what it costs. state: impulses (m, 3), warm start and answer, and velocities (n,), answer. history: as of
-    `solve_island`.
+    The impulses are accepted like a warm start: if an iteration of Algorithm 1 would leave them unchanged. If they are not
+    accepted but better than the warm start, the cascade starts from them.
+
+    request: `Request`.
+    effort: counts the work.
+    state: on input, the warm start; on output, impulses and velocities.
+    history: (max_iterations, 3) output, as in `solve_island`; its first row is set if the impulses are accepted.
+
+    Returns whether the impulses are accepted, and whether the state has them.
     """
     kappa, fastest = effective_masses(effective_inverse_mass(system)), fastest_velocity(system)
     allow(effort, request.max_iterations, 0, kappa.size)

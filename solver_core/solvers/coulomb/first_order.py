@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The methods of first order, one after the other: where Staggered Projections begin, if that is far from a solution.
+"""First-order proposals: Gauss-Seidel sweeps, then ADMM. Staggered Projections start from them if the warm start is far away.
 
-Gauss-Seidel sweeps and the alternating direction method of multipliers find the contacts that bear load, stick and slide in the
-time of a few factorisations.
+They find the contacts that carry load, stick and slide in the time of a few factorizations.
 """
 
 from __future__ import annotations
@@ -28,30 +27,39 @@ from .gauss_seidel import sweeps
 
 __all__ = ["propose", "sweeps_and_admm"]
 
-# Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
-# iteration of first order, which hands on from joint to joint what the factor knows.
+# Block products of a factorization, per body, up to which bodies are coupled in a tree, or nearly. Such a factor costs as much
+# as a first-order iteration, and couples all joints, while an iteration passes a change on from one joint to the next. With a
+# larger value more islands start with Newton's method.
 OF_A_TREE = 3
-FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
+FACTORISING = 30  # the budget of first-order methods in a subdomain, as iterations of a solve (`effort.allow`)
 
 
 @kernel_part
 def propose(operator, criteria, tumbles, effort, state):
-    """Improve a state by what needs few factorisations or none; returns what found it, and whether Newton's method is next.
-    tumbles: whether few bodies are known to be no structure. What is large (`subdomains.py`), mostly joints, or coupled in
-    trees with some is left as it is."""
+    """Improve a state by sweeps and ADMM, where they pay.
+
+    The state is unchanged in islands of more than `LARGE` bodies (`subdomains.py` starts those), with mostly joints, or with
+    joints and coupled in a tree.
+
+    operator: `Operator` of the system. criteria: `StoppingCriteria`.
+    tumbles: True if the system is known to be moving.
+    effort: counts and bounds the work.
+
+    Returns the method that found the state, and True if Newton's method is next.
+    """
     system = operator.system
     degrees, bodies, contacts = system.velocity.size, system.offset.size - 1, system.mu.size
-    few = degrees <= 6 * FEW_BODIES  # a problem given as a matrix is one body of many
+    few = degrees <= 6 * FEW_BODIES  # not by bodies, because a problem given as a matrix is one body
     error, _ = measure(operator, criteria.acceptable, state)
-    # few bodies may be a structure, which keeps what its first step leaves it: from nothing, and to the last digits, the
-    # projections spread loads evenly over redundant contacts
+    # Few bodies may be a static structure, which keeps the impulses of its first step. Without a warm start and with a tight
+    # tolerance, the projections distribute loads evenly over redundant contacts.
     exact = not (tumbles or criteria.acceptable >= OF_FEW * COARSE * criteria.scale) or not state.impulse.any()
     if error <= criteria.acceptable:
         return Found.START, _goes_on(system, criteria, tumbles, error)
-    # redundant contacts take first order many iterations, over all of them; factors of few degrees of freedom are cheap
+    # First-order methods need many iterations for redundant contacts, while few degrees of freedom have a cheap factor.
     is_crowded = contacts > max(degrees, CROWDED * bodies)
     if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
-        # what tumbles would be as far away after a projection
+        # A moving island would be as far away after a projection.
         return Found.START, tumbles
     if bodies > LARGE:
         return Found.START, error > criteria.fallback
@@ -75,15 +83,22 @@ def propose(operator, criteria, tumbles, effort, state):
 
 @kernel_part
 def _goes_on(system, criteria, tumbles, error):
-    """Whether a system is known to stand, and its natural map, m/s, is acceptable and no fixed point yet: what an equilibrium
-    keeps of an error sets it in motion, and the impulses that stop it are those of no equilibrium."""
+    """Return True if Newton's method refines an acceptable state to a fixed point, because the system is a static structure.
+
+    A remaining error would move the structure, and the impulses that stop it are not those of an equilibrium.
+    error: natural map [m/s].
+    """
     return error > LEFT_STANDING * criteria.target and not tumbles and system.box.shape[0] == 0
 
 
 @kernel
 def sweeps_and_admm(system, criteria, swept, effort, state):
-    """Improve a state by sweeps and, where these are slow, the alternating direction method; returns what found it, and its
-    natural map, m/s. swept: whether there are sweeps."""
+    """Improve a state by sweeps and, if these are slow, by ADMM.
+
+    swept: False to skip the sweeps. effort: counts and bounds the work.
+
+    Returns the method that found the state, and its natural map [m/s].
+    """
     operator = operator_of(system)
     allow(effort, FACTORISING, operator.blocks.structure.target.size, operator.kappa.size)
     if swept:

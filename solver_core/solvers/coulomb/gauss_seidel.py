@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block Gauss-Seidel sweeps over contacts, each given its Coulomb law exactly: the method of nonsmooth contact dynamics.
+"""Block Gauss-Seidel sweeps over contacts, each solved exactly: the method of nonsmooth contact dynamics.
 
-Contact after contact, the impulse lam_k takes the value that solves
+For one contact after the other, the impulse lam_k is set to the solution of
 
     u = G_kk lam_k + g_k,    0 <= u_n + c  perp  lam_n >= 0,    lam_t in argmin { y . u_t : |y| <= mu lam_n },
 
-with what all others have done so far in g_k (Jean and Moreau 1992, "Unilaterality and dry friction in the dynamics of rigid
-body collections"; Jean 1999, "The non-smooth contact dynamics method"). A sweep costs about what it costs to measure the
-residuals. Every second one runs backwards: what presses at the bottom of a heap and what falls onto its top are as far from
-each other both ways. Few sweeps find the contacts that bear load, many never come to the last digits: a proposal. Of a joint
-the rows are taken one by one.
+where g_k contains the present impulses of all other contacts (Jean and Moreau 1992, "Unilaterality and dry friction in the
+dynamics of rigid body collections"; Jean 1999, "The non-smooth contact dynamics method"). A sweep costs about as much as a
+measurement of the residuals. Every second sweep runs backwards, so that changes travel up and down a pile equally fast. A few
+sweeps find the contacts that carry load, but even many do not reach the last digits. So the result is a proposal. The rows of a
+joint are solved one by one.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ __all__ = ["DelassusBlocks", "delassus_blocks", "sweep", "sweeps"]
 
 Floats = NDArray[np.float64]
 
-MAX_SWEEPS = 60
-SWEEPS_A_CHECK = 5  # sweeps between two measurements of the residuals
-GAIN = 1.0 / 3.0  # of an error, that the sweeps between two checks take away, or the alternating direction method is faster
+MAX_SWEEPS = 60  # ADMM is faster for a problem that needs more
+SWEEPS_A_CHECK = 5  # sweeps between two measurements; fewer cost more measurements, more end later than necessary
+GAIN = 1.0 / 3.0  # fraction of the error that the sweeps between two checks must remove, or ADMM is faster
 
 
 class DelassusBlocks(NamedTuple):
-    """The diagonal blocks of the Delassus operator, with M^-1 J^T, of m contacts and joints.
+    """The diagonal blocks of the Delassus operator of m contacts and joints.
 
-    of_a, of_b: (m, 3, widest) rows of (M^-1 J^T)^T. delassus: (m, 3, 3) G_kk. inverse: (m, 3, 3). slip: (m, 6) of the Schur
-    complement of G_nn: its eigenvalues, the first eigenvector, and G_tn in the eigenvectors' axes.
+    of_a, of_b: (m, 3, largest block) rows of (M^-1 J^T)^T of both bodies.
+    delassus: (m, 3, 3) G_kk [1/kg]. inverse: (m, 3, 3) its inverse [kg], for contacts.
+    slip: (m, 6) factors of the sliding case (`coulomb.decompose`), for contacts.
     """
 
     of_a: Floats
@@ -52,12 +53,12 @@ class DelassusBlocks(NamedTuple):
 
 @leaf_kernel
 def _fill_block(system, k, body, jacobian, out, delassus):
-    """out[k] := (M^-1 J_k^T)^T of one body, delassus += J_k out[k]^T."""
+    """Set out[k] := (M^-1 J_k^T)^T of one body, and add J_k out[k]^T to delassus (3, 3)."""
     size = system.offset[body + 1] - system.offset[body]
     inverse, rows, answer = system.inverse_mass[system.block_start[body] :], jacobian[k], out[k]
     for row in range(3):
         if size == 6:
-            # M is symmetric: its rows are its columns
+            # M is symmetric, so its rows are its columns.
             weigh_six_rows(answer[row], rows[row], inverse)
         else:
             for i in range(size):
@@ -73,7 +74,7 @@ def _fill_block(system, k, body, jacobian, out, delassus):
 
 @inner_kernel
 def delassus_blocks(system):
-    """The `DelassusBlocks` of a `System`."""
+    """Return the `DelassusBlocks` of a `System`."""
     count, widest = system.body_a.size, system.jacobian_a.shape[2]
     blocks = DelassusBlocks(
         np.zeros((count, 3, widest)),
@@ -99,7 +100,10 @@ def _fill(system, out):
 
 @kernel_part
 def _one_joint(g, box, joint, impulse, velocity):
-    """The impulses of the rows of a joint, one after the other, from those before and the velocities with them, both (3,)."""
+    """Solve the rows of a joint one after the other, and return their impulses, three numbers [N s].
+
+    impulse, velocity: present impulses of the rows [N s] and their velocities [m/s], three numbers each.
+    """
     changes = (0.0, 0.0, 0.0)
     for r in range(3):
         if not g[r, r] > 0.0:
@@ -118,7 +122,7 @@ def _one_joint(g, box, joint, impulse, velocity):
 
 @leaf_kernel
 def sweep(system, blocks, backwards, state):
-    """One sweep over all contacts and joints."""
+    """Do one sweep over all contacts and joints. The velocities of the state are updated with its impulses."""
     contacts, count, impulse, v = system.mu.size, system.body_a.size, state.impulse, state.v
     for i in range(count):
         k = count - 1 - i if backwards else i
@@ -163,8 +167,10 @@ def sweep(system, blocks, backwards, state):
 
 @inner_kernel
 def sweeps(operator, criteria, effort, state):
-    """Sweep until the natural map converges, or that is slow; returns it, m/s, and how many contacts are beyond what is
-    acceptable."""
+    """Sweep until the natural map converges, or converges slowly.
+
+    Returns the natural map [m/s], and the number of contacts and joints that are not acceptable.
+    """
     system, before, error, unconverged = operator.system, np.inf, np.inf, 0
     blocks = delassus_blocks(system)
     for done in range(MAX_SWEEPS + 1):

@@ -5,10 +5,10 @@ Let y = (alpha, beta), rho > 0, and y(w) the projection of `problem/coulomb.py`,
 
     M (v - v_hat) = J^T y(v),    y(v) = y(y_k - rho (J v + c)),
 
-A semismooth Newton method with the derivative  M + J^T D J  solves this for v. Then y_(k+1) := y(v), and the step repeats
-(Alart and Curnier 1991, "A mixed formulation for frictional contact problems prone to Newton like solution methods"). A sliding
-contact makes the derivative unsymmetric. No merit function decreases in every step, and convergence is only local. The method
-therefore only proposes impulses; it never accepts them.
+The iteration of `newton_iteration.py` with the derivative  M + J^T D J  solves this for v. Then y_(k+1) := y(v), and the step
+repeats (Alart and Curnier 1991, "A mixed formulation for frictional contact problems prone to Newton like solution methods"). A
+sliding contact makes the derivative unsymmetric. No merit function decreases in every step, and convergence is only local. The
+method therefore only proposes impulses; it never accepts them.
 
 Each y_(k+1) is a proximal point step: the impulses of contacts with compliance 1/rho about y_k (Rockafellar 1976). With a small
 rho, each contact depends mostly on itself, and Newton's method converges from almost any start. With a large rho, few proximal
@@ -25,14 +25,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import FALSE, inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import FALSE, inner_kernel, leaf_kernel
 from ...linalg.block_lu import factorise_lu, solve_lu_in_place
 from ...linalg.copying import copy_rows, copy_vector
 from ...problem.coulomb import respond, respond_in_rows
 from ...problem.residuals import natural_error
-from ...problem.system import System
 from ..block_operator import (
     BOTH,
+    Operator,
     State,
     assemble,
     gap_velocity,
@@ -40,34 +40,43 @@ from ..block_operator import (
     update_velocities,
     velocities_of_change,
 )
-from ..criteria import DESCENT, HALVED, SHORTEST_STEP, SLOW_GAIN
+from ..criteria import HALVED, SLOW_GAIN
 from ..effort import DONE, count_factorisation, patience, spent
+from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
 
 __all__ = ["FIRST_PENALTIES", "newton"]
 
 Floats = NDArray[np.float64]
 
-# rho_k times the effective inverse mass. The tries of a solve start with these in turn, because the one that succeeds depends
-# on the problem.
+# Penalties are rho_k times the effective inverse mass of contact k. The tries of a solve start with these in turn, because the
+# one that succeeds depends on the problem. A larger one needs fewer proximal steps, but fails more often from a distant start.
 FIRST_PENALTIES = (1e2, 1e0, 1e1)
+# With a smaller penalty a try ends. A larger one would cost more digits than it saves steps.
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
 PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts, because joints are mostly linear
 RISE, FALL = 3.0, 0.1  # factors of the penalty if Newton's method is fast, and if it does not converge
-QUICK_STEPS, MAX_STEPS = 5, 12  # Newton steps: at most so many if fast, and the limit
-MAX_UPHILL = 4  # full steps without a decrease, with joints only; at kinks of y(w) these often help
-MAX_FALLS = 2  # consecutive reductions of the penalty
-WITHIN = 1e-2  # target of Newton's method, relative to the smallest natural map so far
+QUICK_STEPS, MAX_STEPS = 5, 11  # Newton steps: at most so many if fast, and the limit
+MAX_UPHILL = 4  # uphill steps, with joints only; without joints they cost factorizations and find nothing
+MAX_FALLS = 2  # consecutive reductions of the penalty; with more, a try that fails takes longer
+WITHIN = 1e-2  # target of Newton's method, relative to the smallest natural map so far; a looser one disturbs the next step
 WITHIN_AT_MOST = 1e-4  # upper bound of that map, relative to the velocity scale
-REUSE = 0.1  # a factor is reused with joints if a step leaves at most this fraction of the residual
+REUSE = 0.1  # a factor is reused with joints if a step leaves at most this fraction of the residual; 0 never reuses it
 
 
-class _Law(NamedTuple):
-    """The equation to solve: a `System`, sides of the friction polygon, rho (m,) [kg] and multipliers y (m, 3) [N s]."""
+class _Equation(NamedTuple):
+    """The equation of one proximal point step, in velocities.
 
-    system: System
+    operator: `Operator` of the system, with the storage of the factor.
+    sides: number of sides of the friction polygon, 0 for the disk.
+    rho: (m,) penalties [kg]. y: (m, 3) multipliers [N s].
+    effort: counts and bounds the work.
+    """
+
+    operator: Operator
     sides: int
     rho: Floats
     y: Floats
+    effort: NDArray[np.int64]
 
 
 class _Trial(NamedTuple):
@@ -75,6 +84,7 @@ class _Trial(NamedTuple):
 
     response: (m, 3) y(v). derivative: (m, 3, 3) D.
     gradient: (n,) momentum residual M (v - v_hat) - J^T y(v). back: (n,) M^-1 times it. speed: (m, 3) J times `back`.
+    u, w: (3,) work arrays.
     """
 
     response: Floats
@@ -82,94 +92,60 @@ class _Trial(NamedTuple):
     gradient: Floats
     back: Floats
     speed: Floats
+    u: Floats
+    w: Floats
 
 
 @leaf_kernel
-def _respond_all(law, v, work, trial):
-    """Compute y(v) and D of all contacts and joints. work: two arrays (3,)."""
-    (system, sides, rho, y), (u, w) = law, work
+def _respond_all(equation, v, trial):
+    """Compute y(v) and D of all contacts and joints."""
+    system, rho, u, w = equation.operator.system, equation.rho, trial.u, trial.w
     for k in range(rho.size):
         gap_velocity(system, k, v, u)
         for r in range(3):
-            w[r] = y[k, r] - rho[k] * u[r]
+            w[r] = equation.y[k, r] - rho[k] * u[r]
         if k < system.mu.size:
-            respond(system.mu[k], sides, rho[k], w, trial.response[k], trial.derivative[k])
+            respond(system.mu[k], equation.sides, rho[k], w, trial.response[k], trial.derivative[k])
         else:
             respond_in_rows(system.box[k - system.mu.size], rho[k], w, trial.response[k], trial.derivative[k])
 
 
 @inner_kernel
-def _imbalance(law, v, trial):
+def _evaluate(equation, v, trial):
     """Update `trial` to v, except `speed`, and return the kinetic norm of its momentum residual."""
-    _respond_all(law, v, (np.empty(3), np.empty(3)), trial)
-    imbalance(law.system, BOTH, trial.response, v - law.system.velocity, (trial.gradient, trial.back))
+    system = equation.operator.system
+    _respond_all(equation, v, trial)
+    imbalance(system, BOTH, trial.response, v - system.velocity, (trial.gradient, trial.back))
     square = 0.0
     for i in range(v.size):
         square += trial.gradient[i] * trial.back[i]
     return np.sqrt(max(0.0, square))
 
 
-@kernel_part
-def _factorise(operator, derivative, effort):
-    """Factor M + J^T D J in the storage of the operator. Return False if there is no factor."""
-    assemble(operator, derivative, FALSE)
-    count_factorisation(effort)
-    return factorise_lu(operator.blocks.structure, operator.factor)
+@inner_kernel
+def _is_solved(equation, trial, target):
+    """Return True if the momentum residual would change no velocity at a contact by more than `target` [m/s]."""
+    return velocities_of_change(equation.operator.system, BOTH, trial.back, trial.speed) <= target
 
 
-@kernel_part
-def _search(law, v, step, now, trial, at):
-    """Backtrack along a Newton step until the residual norm decreases, and return the last norm.
+@inner_kernel
+def _find_step(equation, trial, fresh, step):
+    """Set step (n,) to the Newton step, with M + J^T D J factored in the storage of the operator."""
+    operator, effort = equation.operator, equation.effort
+    if spent(effort):
+        return False
+    if fresh:
+        assemble(operator, trial.derivative, FALSE)
+        count_factorisation(effort)
+        if not factorise_lu(operator.blocks.structure, operator.factor):
+            return False
+    for i in range(step.size):
+        step[i] = -trial.gradient[i]
+    solve_lu_in_place(operator.blocks.structure, operator.factor, step)
+    return True
 
-    now: norm at v. at: (n,) output, velocities of the last trial. If no step length helps, the result is not below `now`.
-    """
-    t, after = 1.0, np.inf
-    while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
-        for i in range(v.size):
-            at[i] = v[i] + t * step[i]
-        after = _imbalance(law, at, trial)
-        t *= 0.5
-    return after
 
-
-@kernel_part
-def _settle(law, operator, target, effort, v, trial):
-    """Solve for the velocities v (n,) of a law with Newton's method, and return the number of steps, or -1 if it fails.
-
-    target: bound on the velocity change that the residual would cause at a contact [m/s].
-    v: on input, the start; on output, the solution. The next multipliers are `trial.response`.
-    """
-    system, at = law.system, np.empty(v.size)
-    last, factored, linear = np.inf, False, system.box.shape[0] > 0
-    uphill = MAX_UPHILL if linear else 0
-    now = _imbalance(law, v, trial)
-    for done in range(MAX_STEPS):
-        if velocities_of_change(system, BOTH, trial.back, trial.speed) <= target:
-            return done
-        if spent(effort):
-            return -1
-        fresh = not (factored and linear) or now > REUSE * last
-        if fresh and not _factorise(operator, trial.derivative, effort):
-            return -1
-        factored, last = True, now
-        step = -trial.gradient
-        solve_lu_in_place(operator.blocks.structure, operator.factor, step)
-        after = _search(law, v, step, now, trial, at)
-        if not after < now and not fresh:
-            # The reused factor gave no descent direction, so factor again at the present velocities.
-            factored = False
-            now = _imbalance(law, v, trial)
-            continue
-        if not after < now:
-            if uphill == 0:
-                return -1
-            uphill -= 1
-            for i in range(v.size):
-                at[i] = v[i] + step[i]
-            after = _imbalance(law, at, trial)
-        now = after
-        copy_vector(at, v)
-    return -1
+NEWTON_WITH_BODIES = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
 @inner_kernel
@@ -186,7 +162,17 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     """
     system, impulse = operator.system, state.impulse
     m, n, rho = impulse.shape[0], state.v.size, np.empty(impulse.shape[0])
-    trial = _Trial(np.zeros((m, 3)), np.zeros((m, 3, 3)), np.empty(n), np.empty(n), np.empty((m, 3)))
+    trial = _Trial(
+        np.zeros((m, 3)),
+        np.zeros((m, 3, 3)),
+        np.empty(n),
+        np.empty(n),
+        np.empty((m, 3)),
+        np.empty(3),
+        np.empty(3),
+    )
+    jointed = system.box.shape[0] > 0
+    rules = NewtonRules(MAX_STEPS, MAX_UPHILL if jointed else 0, REUSE if jointed else 0.0)
     now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
     update_velocities(system, now)
     copy_vector(now.v, state.v)
@@ -202,8 +188,9 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         inner = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
         for k in range(m):
             rho[k] = (penalty if k < system.mu.size else PENALTY_OF_JOINTS) * operator.kappa[k]
-        steps = _settle(_Law(system, sides, rho, now.impulse), operator, inner, effort, trial_v, trial)
-        if steps < 0:
+        equation = _Equation(operator, sides, rho, now.impulse, effort)
+        steps, converged = newton_iteration(NEWTON_WITH_BODIES, equation, rules, inner, trial_v, trial)
+        if not converged:
             falls += 1
             if least <= criteria.acceptable or falls > MAX_FALLS:
                 break

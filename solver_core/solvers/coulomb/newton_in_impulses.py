@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's method in impulses, as a kernel, for a small dense Delassus operator G: u = G lam + g.
+"""Newton's method in impulses, for contacts and bounded rows of a small dense Delassus operator G: u = G lam + g.
 
-Rows are those of contacts, three each, and then single rows with bounds: limits, motors, and joints that can break. With y the
-law (Alart and Curnier 1991 for contacts, the nearest number within the bounds for a row), D = dy/dw at w = lam - kappa u, and c
-a compliance over what a contact gives way by itself, a step is
+A row is one of the three of a contact, or a single row with bounds: a limit, a motor, or a joint that can break. Let y(w) be
+the projection of a trial impulse onto the friction constraints, or onto the bounds (Alart and Curnier 1991), and kappa the
+effective mass of a contact or row. With a compliance c, relative to 1 / kappa, and impulses lam_0, the equation is
+
+    lam = y(w),    w = lam - kappa (G lam + g) - c (lam - lam_0),
+
+With D = dy/dw, the step of `newton_iteration.py` is
 
     (1 - D + kappa D G + c D) dlam = y - lam.
 
-It is the method of `dense_newton.py`, which has large and sparse matrices. Rows that do not press have D = 0 and leave the
-matrix. The compliance is about the impulses at which it was set, a proximal point step (Rockafellar 1976): it keeps redundant
-contacts from handing impulses to each other.
+D is zero at contacts without load, so these leave the matrix. Each solution is a proximal point step from lam_0 (Rockafellar
+1976). The compliance keeps redundant contacts from exchanging impulses. With c = 1 each contact depends mostly on itself, and
+Newton's method converges from almost any start; with a smaller c fewer proximal steps are needed.
 """
 
 from __future__ import annotations
@@ -19,26 +23,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.kernel import inner_kernel, kernel_part, leaf_kernel
+from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...linalg.copying import copy_vector
 from ...problem.cones import project_interval
 from ...problem.coulomb import respond
-from ..criteria import DESCENT, SHORTEST_STEP
+from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
 
-__all__ = ["DenseLaw", "newton_in_impulses"]
+__all__ = ["RULES", "DenseLaw", "newton_in_impulses"]
 
 Floats = NDArray[np.float64]
 
-STEPS_OF_FEW = 12  # of Newton's method, with one compliance
-LEAST_PIVOT = 1e-15  # of the largest entry of a matrix whose rows are near one
+# Steps for one compliance, and uphill steps among them. With more of either, failures with a small compliance take longer; with
+# fewer, a larger compliance is needed more often. The matrix is factored in every step, because D changes.
+RULES = NewtonRules(max_steps=25, max_uphill=2, reuse=0.0)
+LEAST_PIVOT = 1e-15  # smallest pivot of a nonsingular matrix, whose rows are scaled to about 1
 
 
 class DenseLaw(NamedTuple):
-    """A dense problem in impulses, of c contacts and l rows with bounds; r = 3 c + l.
+    """A dense problem in impulses, of c contacts and l bounded rows; r = 3 c + l.
 
-    G: (r, r) 1/kg. free: (r,) m/s, velocities without impulses, the requested separation included. mu: (c,) friction, finite.
-    bounds: (l, 2) N s, the least and the largest impulse of a row. kappa: (c + l,) kg, effective masses, 0 for rows without
-    compliance.
+    G: (r, r) Delassus operator [1/kg].
+    free: (r,) velocities without impulses, with the slack included [m/s].
+    mu: (c,) coefficients of friction, finite.
+    bounds: (l, 2) smallest and largest impulse of each bounded row [N s].
+    kappa: (c + l,) effective masses [kg], 0 if nothing can move.
     """
 
     G: Floats
@@ -48,17 +56,33 @@ class DenseLaw(NamedTuple):
     kappa: Floats
 
 
-class _Work(NamedTuple):
-    """What impulses lead to: u (r,) m/s; off (r,) N s, what they lack of those that u asks for; slope (c + l, 3, 3) D."""
+class _Equation(NamedTuple):
+    """The equation of one proximal point step, with work arrays.
+
+    law: the problem. compliance: c. center: (r,) lam_0 [N s].
+    matrix: (r, r + 1) matrix of a step with its right side. active: (r,) rows of that matrix. w, y: (3,).
+    """
+
+    law: DenseLaw
+    compliance: float
+    center: Floats
+    matrix: Floats
+    active: NDArray[np.int64]
+    w: Floats
+    y: Floats
+
+
+class _Trial(NamedTuple):
+    """Evaluation of the equation: u (r,) G lam + g [m/s], residual (r,) y(w) - lam [N s], derivative (c + l, 3, 3) D."""
 
     u: Floats
-    off: Floats
-    slope: Floats
+    residual: Floats
+    derivative: Floats
 
 
 @leaf_kernel
 def _fill_velocities(law, lam, u):
-    """u := G lam + g."""
+    """Set u := G lam + g."""
     rows = lam.size
     for i in range(rows):
         row, total = law.G[i], law.free[i]
@@ -68,50 +92,49 @@ def _fill_velocities(law, lam, u):
 
 
 @leaf_kernel
-def _look(law, compliance, about, lam, scratch, work):
-    """Bring the work up to impulses (r,); returns how much they lack, in the metric of the effective masses.
-
-    compliance: c, and about: (r,) the impulses that it is about. scratch: (2, 3).
-    """
-    _fill_velocities(law, lam, work.u)
-    y, w, total, contacts = scratch[0], scratch[1], 0.0, law.mu.size
+def _evaluate(equation, lam, trial):
+    """Update `trial` to impulses lam (r,) and return the norm of the residual in the metric of 1 / kappa."""
+    law, compliance, center, y, w = equation.law, equation.compliance, equation.center, equation.y, equation.w
+    _fill_velocities(law, lam, trial.u)
+    total, contacts = 0.0, law.mu.size
     for k in range(contacts):
         at, kappa = 3 * k, law.kappa[k]
         for r in range(3):
-            w[r] = lam[at + r] - kappa * work.u[at + r] - compliance * (lam[at + r] - about[at + r])
-        respond(law.mu[k], 0, 1.0, w, y, work.slope[k])
+            w[r] = lam[at + r] - kappa * trial.u[at + r] - compliance * (lam[at + r] - center[at + r])
+        respond(law.mu[k], 0, 1.0, w, y, trial.derivative[k])
         for r in range(3):
-            work.off[at + r] = y[r] - lam[at + r]
+            trial.residual[at + r] = y[r] - lam[at + r]
             if kappa > 0.0:
-                total += work.off[at + r] * work.off[at + r] / kappa
+                total += trial.residual[at + r] * trial.residual[at + r] / kappa
     for i in range(law.bounds.shape[0]):
         at, kappa = 3 * contacts + i, law.kappa[contacts + i]
-        x = lam[at] - kappa * work.u[at] - compliance * (lam[at] - about[at])
-        nearest, free = project_interval(x, law.bounds[i, 0], law.bounds[i, 1], 1.0)
-        work.slope[contacts + i, 0, 0], work.off[at] = free, nearest - lam[at]
+        x = lam[at] - kappa * trial.u[at] - compliance * (lam[at] - center[at])
+        nearest, is_free = project_interval(x, law.bounds[i, 0], law.bounds[i, 1], 1.0)
+        trial.derivative[contacts + i, 0, 0], trial.residual[at] = is_free, nearest - lam[at]
         if kappa > 0.0:
-            total += work.off[at] * work.off[at] / kappa
+            total += trial.residual[at] * trial.residual[at] / kappa
     return np.sqrt(total)
 
 
 @leaf_kernel
-def _is_near(law, target, off):
-    """Whether no row is off by more than the impulse that a velocity `target` is worth there."""
+def _is_solved(equation, trial, target):
+    """Return True if no residual exceeds the impulse that changes the velocity of its row by `target` [m/s]."""
+    law = equation.law
     contacts = law.mu.size
-    for i in range(off.size):
+    for i in range(trial.residual.size):
         unit = i // 3 if i < 3 * contacts else i - 2 * contacts
-        if not abs(off[i]) <= target * law.kappa[unit]:
+        if not abs(trial.residual[i]) <= target * law.kappa[unit]:
             return False
     return True
 
 
 @kernel_part
-def _fill_rows_of_contact(law, compliance, k, work, active, step, A, first):
-    """The three rows of A, from the first one, that belong to contact k, their right side in the last column."""
-    count, at = active.size, 3 * k
+def _fill_rows_of_contact(equation, k, trial, step, first, count):
+    """Fill the three rows of the matrix, from row `first` on, of contact k; their right side is in column `count`."""
+    law, A, active, at = equation.law, equation.matrix, equation.active, 3 * k
     g0, g1, g2 = law.G[at], law.G[at + 1], law.G[at + 2]
     for r in range(3):
-        row, d, right = A[first + r], work.slope[k, r], work.off[at + r]
+        row, d, right = A[first + r], trial.derivative[k, r], trial.residual[at + r]
         d0, d1, d2 = law.kappa[k] * d[0], law.kappa[k] * d[1], law.kappa[k] * d[2]
         for c in range(step.size):
             if step[c] != 0.0:
@@ -119,27 +142,28 @@ def _fill_rows_of_contact(law, compliance, k, work, active, step, A, first):
         for s in range(count):
             row[s] = d0 * g0[active[s]] + d1 * g1[active[s]] + d2 * g2[active[s]]
         for s in range(3):
-            row[first + s] += (compliance - 1.0) * d[s]
+            row[first + s] += (equation.compliance - 1.0) * d[s]
         row[first + r] += 1.0
         row[count] = right
 
 
 @kernel_part
-def _fill_bounded_row(law, compliance, at, work, active, step, A, first):
-    """The row of A that belongs to a row with bounds, which presses within them; its right side in the last column."""
-    row, right, g, kappa = A[first], work.off[at], law.G[at], law.kappa[at - 2 * law.mu.size]
+def _fill_bounded_row(equation, at, trial, step, first, count):
+    """Fill the row of the matrix that belongs to bounded row `at`, whose impulse is within its bounds."""
+    law, active = equation.law, equation.active
+    row, right, g, kappa = equation.matrix[first], trial.residual[at], law.G[at], law.kappa[at - 2 * law.mu.size]
     for c in range(step.size):
         if step[c] != 0.0:
             right -= kappa * g[c] * step[c]
-    for s in range(active.size):
+    for s in range(count):
         row[s] = kappa * g[active[s]]
-    row[first] += compliance
-    row[active.size] = right
+    row[first] += equation.compliance
+    row[count] = right
 
 
 @kernel_part
 def _eliminate(A, n):
-    """Solve A x = b for b in column n, x in its place; False where A is singular."""
+    """Solve A x = b, with b in column n, which x replaces. Return False if A is singular."""
     for i in range(n):
         best, pivot = i, abs(A[i, i])
         for j in range(i + 1, n):
@@ -166,28 +190,29 @@ def _eliminate(A, n):
 
 
 @leaf_kernel
-def _step(law, compliance, work, A, pressing, step):
-    """step (r,) := the Newton step, in which what does not press goes to its bound; False where there is none.
+def _find_step(equation, trial, _fresh, step):
+    """Set step (r,) to the Newton step, in which the impulses without load go to their bounds. Return False if there is none.
 
-    A: (r, r + 1), pressing: (r,), room for the matrix and for the rows in it.
+    The matrix is factored in place, so each step needs a fresh factor.
     """
+    law, A, active = equation.law, equation.matrix, equation.active
     count, contacts = 0, law.mu.size
     for unit in range(law.kappa.size):
-        at, wide = (3 * unit, 3) if unit < contacts else (2 * contacts + unit, 1)
-        presses = work.slope[unit, 0, 0] > 0.0
-        for r in range(at, at + wide):
-            step[r] = 0.0 if presses else work.off[r]
-            if presses:
-                pressing[count] = r
+        at, rows = (3 * unit, 3) if unit < contacts else (2 * contacts + unit, 1)
+        is_active = trial.derivative[unit, 0, 0] > 0.0
+        for r in range(at, at + rows):
+            step[r] = 0.0 if is_active else trial.residual[r]
+            if is_active:
+                active[count] = r
                 count += 1
-    i, active = 0, pressing[:count]
+    i = 0
     while i < count:
         at = active[i]
         if at < 3 * contacts:
-            _fill_rows_of_contact(law, compliance, at // 3, work, active, step, A, i)
+            _fill_rows_of_contact(equation, at // 3, trial, step, i, count)
             i += 3
         else:
-            _fill_bounded_row(law, compliance, at, work, active, step, A, i)
+            _fill_bounded_row(equation, at, trial, step, i, count)
             i += 1
     if not _eliminate(A, count):
         return False
@@ -196,37 +221,27 @@ def _step(law, compliance, work, A, pressing, step):
     return True
 
 
-@inner_kernel
-def newton_in_impulses(law, compliances, target, lam):
-    """Improve impulses (r,) of a `DenseLaw` by Newton's method with each of some compliances in turn.
+NEWTON_IN_IMPULSES = NewtonOperator(_evaluate, _is_solved, _find_step)
 
-    compliances: over what contacts and rows give way by themselves; each is about the impulses that the one before led to.
-    target: m/s, of the natural map. Returns the number of steps, each of which factors a matrix of the rows that press, and
-    whether the target is reached.
+
+@kernel
+def newton_in_impulses(law, compliances, target, lam):
+    """Improve impulses by Newton's method, and return the number of steps and whether the target is reached.
+
+    Each step factors a matrix of the rows that carry load.
+
+    law: `DenseLaw`.
+    compliances: relative to 1 / kappa, in order; each proximal point step starts from the result of the one before.
+    target: bound on the change of velocity that the residual of a row means [m/s].
+    lam: (r,) on input, the start; on output, the result [N s].
     """
-    rows, done, is_near = lam.size, 0, False
-    work = _Work(np.empty(rows), np.empty(rows), np.empty((law.kappa.size, 3, 3)))
-    scratch, A, pressing = np.empty((2, 3)), np.empty((rows, rows + 1)), np.empty(rows, np.int64)
-    step, before, about = np.empty(rows), np.empty(rows), np.empty(rows)
+    rows, steps, is_solved = lam.size, 0, False
+    trial = _Trial(np.empty(rows), np.empty(rows), np.empty((law.kappa.size, 3, 3)))
+    center, matrix, active = np.empty(rows), np.empty((rows, rows + 1)), np.empty(rows, np.int64)
+    w, y = np.empty(3), np.empty(3)
     for compliance in compliances:
-        copy_vector(lam, about)
-        now = _look(law, compliance, about, lam, scratch, work)
-        for steps in range(STEPS_OF_FEW + 1):
-            is_near = _is_near(law, target, work.off)
-            if is_near or steps == STEPS_OF_FEW:
-                break
-            done += 1
-            if not _step(law, compliance, work, A, pressing, step):
-                break
-            copy_vector(lam, before)
-            t, after = 1.0, np.inf
-            while t >= SHORTEST_STEP and not after < (1.0 - DESCENT * t) * now:
-                for i in range(rows):
-                    lam[i] = before[i] + t * step[i]
-                after = _look(law, compliance, about, lam, scratch, work)
-                t *= 0.5
-            if not np.isfinite(after):
-                copy_vector(before, lam)
-                break
-            now = after
-    return done, is_near
+        copy_vector(lam, center)
+        equation = _Equation(law, compliance, center, matrix, active, w, y)
+        done, is_solved = newton_iteration(NEWTON_IN_IMPULSES, equation, RULES, target, lam, trial)
+        steps += done
+    return steps, is_solved

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Coupled contacts cut into subdomains: the regions that they fall into, or domains of so many bodies, which overlap."""
+"""Division of coupled contacts into subdomains: separate regions, or overlapping domains of limited size."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ Indices = NDArray[np.int64]
 
 
 class Subdomains(NamedTuple):
-    """Subdomain i is solved for the contacts contacts[start[i] : start[i + 1]], ascending, and answers for those whose owner
-    (m,) it is."""
+    """Subdomains of m contacts and joints.
+
+    start: (subdomains + 1,) subdomain i is solved for contacts[start[i] : start[i + 1]].
+    contacts: contacts and joints of all subdomains, ascending in each.
+    owner: (m,) the subdomain that provides the impulse of each contact.
+    """
 
     start: Indices
     contacts: Indices
@@ -25,8 +29,11 @@ class Subdomains(NamedTuple):
 
 
 def regions(bodies: int, body_a: Indices, body_b: Indices) -> Subdomains:
-    """What is coupled, each a subdomain, without overlap. body_a, body_b: (m,), negative for what does not move and so couples
-    nothing."""
+    """Return each connected component as a subdomain, without overlap.
+
+    bodies: number of bodies.
+    body_a, body_b: (m,) bodies of each contact, negative for the world, which couples nothing.
+    """
     start, contacts = contact_islands(bodies, body_a, body_b)
     owner = np.empty_like(contacts)
     owner[contacts] = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -34,9 +41,12 @@ def regions(bodies: int, body_a: Indices, body_b: Indices) -> Subdomains:
 
 
 def domains(bodies: int, body_a: Indices, body_b: Indices, max_bodies: int) -> Subdomains:
-    """Domains of at most so many bodies, solved for with a ring of bodies around their own; arguments as of `regions`. What is
-    no larger than a domain is one, without a ring."""
-    from scipy import sparse  # takes as long to load as all kernels, and few scenes are so large
+    """Return domains of at most `max_bodies` bodies, each with one ring of neighbors.
+
+    A connected component of at most `max_bodies` bodies is one domain and has no neighbors. The other arguments are those of
+    `regions`.
+    """
+    from scipy import sparse  # loaded here, because it takes as long as all kernels and few scenes are so large
 
     both = (body_a >= 0) & (body_b >= 0)
     one = (np.ones(np.count_nonzero(both)), (body_a[both], body_b[both]))
@@ -49,15 +59,21 @@ def domains(bodies: int, body_a: Indices, body_b: Indices, max_bodies: int) -> S
     for i in range(count):
         members = np.flatnonzero(domain == i)
         inside[:] = False
-        inside[members] = inside[graph[members].indices] = inside[bodies] = True  # what does not move, index -1, is the last
+        inside[members] = inside[graph[members].indices] = inside[bodies] = True  # the last is the world, index -1
         chosen.append(np.flatnonzero(inside[body_a] & inside[body_b]))
     start = np.concatenate([[0], np.cumsum([len(contacts) for contacts in chosen])])
     return Subdomains(start.astype(np.int64), np.concatenate(chosen), domain[mover])
 
 
 def _bisected(graph: Any, touching: Indices, max_bodies: int) -> tuple[Indices, int]:
-    """(bodies,) the domain of each body, -1 without contacts, and how many there are: what is coupled is halved, from the body
-    that is farthest from one of them on, until none has more than so many. graph: (bodies, bodies), sparse and symmetric."""
+    """Bisect each connected component by graph distance until no part has more than `max_bodies` bodies.
+
+    The order of a component is by distance from a body that is farthest from its first one.
+
+    graph: (bodies, bodies) sparse and symmetric. touching: the bodies with contacts.
+
+    Returns the domain of each body (bodies,), -1 without contacts, and the number of domains.
+    """
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
     def order_from(part: Any, body: int) -> Indices:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the alternating direction method does at each contact by itself: projections onto cones, and targets of velocities."""
+"""The steps of ADMM at one contact or joint: projections onto the cones, and targets of the velocities (`admm.py`)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = [
     "start",
 ]
 
-JOINT_FACTOR = 1e2  # times that of contacts, for joints: what is linear has nothing to find out
-RELAXATION = 1.6
+JOINT_FACTOR = 1e2  # penalty of joints, relative to that of contacts; joint rows are mostly linear, so a large one is faster
+RELAXATION = 1.6  # alpha; from 1 (none) to below 2 (unstable); 1.5 to 1.8 is usual (Boyd et al., section 3.4.3)
 
 
 @inlined_kernel
 def _joint_impulse(system, rho, k, r, x):
-    """-rho w in a row of a joint, where it is the projection of -rho x onto what the row may do."""
+    """Return the impulse -rho w of a joint row [N s]: the projection of -rho x onto the bounds of the row."""
     joint = k - system.mu.size
     low, high, gamma = system.box[joint, r, 0], system.box[joint, r, 1], system.box[joint, r, 2]
     return project_interval(-rho[k] * x, low, high, 1.0 + rho[k] * gamma)[0]
@@ -35,14 +35,14 @@ def _joint_impulse(system, rho, k, r, x):
 
 @inlined_kernel
 def _gap_velocity(system, k, v):
-    """J_k v + b_k + c_k, as three numbers."""
+    """Return J_k v + b_k + c_k, as three numbers [m/s]."""
     n, t1, t2 = inlined_relative_velocity(system, k, v)
     return n + system.slack[k] if k < system.mu.size else n, t1, t2
 
 
 @leaf_kernel
 def split_all(system, rho, x, impulse):
-    """impulse := -rho w, w = -P_K(-x); of joints, the interval's in place of the cone's."""
+    """Set impulse (m, 3) := -rho w with w = -P_K(-x). For joints, P is the projection onto the bounds of the rows."""
     for k in range(system.mu.size):
         n, t1, t2, _ = project_cone(system.mu[k], -x[k, 0], -x[k, 1], -x[k, 2])
         impulse[k, 0], impulse[k, 1], impulse[k, 2] = rho[k] * n, rho[k] * t1, rho[k] * t2
@@ -53,7 +53,10 @@ def split_all(system, rho, x, impulse):
 
 @kernel_part
 def contact_target(system, rho, k, x, offset, z):
-    """z := P_K*(x), s := mu |z_t|, x being three numbers; returns rho (z - w - c - s e_n), the target of v."""
+    """Set z := P_K*(x) and s := mu |z_t| of a contact, and return the target rho (z - w - c - s e_n) of v.
+
+    x: three numbers [m/s].
+    """
     mu, (x0, x1, x2) = system.mu[k], x
     n, t1, t2, slip = project_cone(mu, -x0, -x1, -x2)
     z0, z1, z2 = x0 + n, x1 + t1, x2 + t2
@@ -68,7 +71,7 @@ def contact_target(system, rho, k, x, offset, z):
 
 @inlined_kernel
 def _row_target(system, rho, k, r, x, z):
-    # of an impulse lam = -rho w, z = x - w and z - w = x - 2 w
+    # With lam = -rho w, z = x - w and z - w = x - 2 w.
     impulse = _joint_impulse(system, rho, k, r, x)
     z[k, r] = x + impulse / rho[k]
     return rho[k] * (x - system.bias[k, r]) + 2.0 * impulse
@@ -76,7 +79,7 @@ def _row_target(system, rho, k, r, x, z):
 
 @kernel_part
 def joint_target(system, rho, k, x, offset, z):
-    """The same of the rows of a joint."""
+    """Do the same as `contact_target` for the rows of a joint."""
     offset[k] = 0.0
     x0, x1, x2 = x
     return _row_target(system, rho, k, 0, x0, z), _row_target(system, rho, k, 1, x1, z), _row_target(system, rho, k, 2, x2, z)
@@ -84,8 +87,10 @@ def joint_target(system, rho, k, x, offset, z):
 
 @inlined_kernel
 def relax(system, k, v, offset, z, x):
-    """x := alpha (J v + c + s e_n) + (1 - alpha) z + w, where x is z + w before; returns it, for what was
-    just written one by one is not soon read as a vector."""
+    """Set x := alpha (J v + c + s e_n) + (1 - alpha) z + w, and return it as three numbers. On input, x is z + w.
+
+    Reading three numbers that were just written one by one as a vector would stall the processor, so they are returned.
+    """
     u, u1, u2 = _gap_velocity(system, k, v)
     x0 = x[k, 0] + RELAXATION * (u + offset[k] - z[k, 0])
     x1 = x[k, 1] + RELAXATION * (u1 - z[k, 1])
@@ -96,7 +101,7 @@ def relax(system, k, v, offset, z, x):
 
 @leaf_kernel
 def extrapolate(x, before, times):
-    """x := x + times (x - before)."""
+    """Add times (x - before) to x (m, 3)."""
     for k in range(x.shape[0]):
         for r in range(3):
             x[k, r] += times * (x[k, r] - before[k, r])
@@ -104,7 +109,7 @@ def extrapolate(x, before, times):
 
 @leaf_kernel
 def start(system, kappa, penalty, impulse, v, rho, x):
-    """rho, penalty times the effective masses, and x = z + w such that impulse = -rho w and z are the velocities v, s added."""
+    """Set rho to the penalty times the effective masses, and x := z + w with impulse = -rho w and z = J v + c + s e_n."""
     for k in range(rho.size):
         rho[k] = penalty * kappa[k] if kappa[k] > 0.0 else 1.0
         if k >= system.mu.size:
@@ -119,7 +124,7 @@ def start(system, kappa, penalty, impulse, v, rho, x):
 
 @leaf_kernel
 def change_penalty(impulse, rho, x, change):
-    """rho by a factor, x = z + w such that z and impulse = -rho w stay."""
+    """Multiply rho (m,) by a factor, and change x = z + w such that z and impulse = -rho w stay the same."""
     for k in range(rho.size):
         for r in range(3):
             x[k, r] += (1.0 - 1.0 / change) * impulse[k, r] / rho[k]

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Large islands: the methods of first order on all of one, until few contacts are left, then subdomain by subdomain.
+"""Large islands: first-order methods on all contacts until few are unconverged, then subdomain by subdomain.
 
-After a hundred iterations of the alternating direction method all but one in a hundred contacts of a heap are good, and those
-are in a few places, which take hundreds more. The more bodies a heap has, the more such places, and the worst of them sets the
-time for all. So the bodies at those contacts, and those around them, make regions: the impulses of all contacts that are not
-wholly within one are held, and each is solved by itself, for as long as it takes (the additive Schwarz method; Xu 1992,
-"Iterative methods by space decomposition and subspace correction"). What that moves at their borders begins the regions of the
-next round. When a step is tried again, for contacts found at its end, few contacts are new, and that is all that is done.
+After a hundred iterations of ADMM, all but one in a hundred contacts of a pile have converged. The others are in a few places
+and take hundreds of iterations more. A larger pile has more such places, and the slowest of them decides how long all contacts
+take. So regions are formed from the bodies at those contacts and the bodies around them. All contacts that are not entirely in
+a region keep their impulses, and each region is solved separately, for as long as it takes (the additive Schwarz method; Xu
+1992, "Iterative methods by space decomposition and subspace correction"). The contacts that this changes at the borders start
+the regions of the next round. When a step is solved again because contacts were added at its end, few contacts are new, and
+only the regions around them are solved.
 
-What is very large is not begun all together, and its regions are cut into domains (`partition.py`), which overlap: each answers
-for the contacts of its own bodies alone (the restricted additive Schwarz method; Cai and Sarkis 1999, "A restricted additive
-Schwarz preconditioner for general sparse linear systems"). A factor of a whole heap takes more for each body, the more bodies
-there are, and is read in every iteration; that of a domain is not. Subdomains are solved side by side.
+Very large islands are not started as a whole, and their regions are divided into overlapping domains (`partition.py`). Each
+domain provides the impulses of the contacts of its own bodies only (the restricted additive Schwarz method; Cai and Sarkis
+1999, "A restricted additive Schwarz preconditioner for general sparse linear systems"). The factor of a whole pile costs more
+per body the more bodies there are, and each iteration reads it. The factor of a domain does not grow. Subdomains are solved in
+parallel.
 
-What stands is asked for more digits, and has them all from the alternating direction method, which converges linearly where
-nobody changes between sticking and sliding any more (`begin_standing`).
+Static islands need more digits. ADMM alone provides them (`begin_standing`): it converges linearly once no contact changes
+between sticking and sliding.
 """
 
 from __future__ import annotations
@@ -38,21 +40,29 @@ from .partition import domains, regions
 
 __all__ = ["MOST_TOGETHER", "begin_large", "begin_standing", "regions_around", "solve_subdomains"]
 
-FEW_UNCONVERGED = 0.01  # of the contacts: what is left to regions
-RINGS = 3  # of bodies around those of a contact that is not good: with two there are half as many rounds again
-MOST_IN_REGIONS = 0.35  # of the contacts, that are in regions; more are solved for with all others
+FEW_UNCONVERGED = 0.01  # fraction of the contacts that is left to regions; more make regions large, fewer take long as a whole
+RINGS = 3  # rings of bodies around an unconverged contact; with two, half as many rounds again are needed
+MOST_IN_REGIONS = 0.35  # largest fraction of the contacts in regions; regions of half a pile make the rest of it worse
+# Maximum number of rounds, after which the island is solved as a whole. Domains need more, because they start from nothing.
 ROUNDS_OF_REGIONS, ROUNDS_OF_DOMAINS = 20, 40
-MOST_TOGETHER = 6000  # bodies that begin all together: of more, the processor's cache does not hold the factor
-OF_A_DOMAIN = 1000  # bodies
-CHECKS_OF_A_REGION = 60  # of the residuals
-OF_A_RUN = 256  # contacts, of subdomains that one thread solves
+MOST_TOGETHER = 6000  # largest number of bodies that start as a whole; the factor of more does not fit in the processor's cache
+OF_A_DOMAIN = 1000  # bodies of a domain; larger ones cost more per body, smaller ones need more rounds
+CHECKS_OF_A_REGION = 60  # limit of checks of ADMM in a region; a region that needs more goes on in the next round
+OF_A_RUN = 256  # contacts of a run of subdomains, which one thread solves; larger runs balance threads worse
 
 Indices = NDArray[np.int64]
 
 
 def begin_large(system: System, criteria: StoppingCriteria, effort: Indices, state: State, threads: int) -> tuple[int, Found]:
-    """Improve the state of a large system until its natural map is acceptable, in so many threads; returns the factorisations,
-    and what found it. No answer depends on the number of threads."""
+    """Improve the state of a large system until its natural map is acceptable.
+
+    criteria: bounds on the natural map.
+    effort: counts and bounds the work.
+    state: on input, the warm start; on output, the proposal.
+    threads: number of threads; the result does not depend on it.
+
+    Returns the number of factorizations, and the method that found the state.
+    """
     acceptable, count = criteria.acceptable, len(state.impulse)
     kappa, few = effective_masses(effective_inverse_mass(system)), int(FEW_UNCONVERGED * count)
     together = len(system.offset) - 1 <= MOST_TOGETHER
@@ -81,15 +91,21 @@ def begin_large(system: System, criteria: StoppingCriteria, effort: Indices, sta
 
 
 def begin_standing(system: System, criteria: StoppingCriteria, effort: Indices, state: State) -> tuple[int, Found]:
-    """Improve the state of a large system that stands until its natural map is well within a tolerance below `COARSE`, or no
-    longer converges; returns the factorisations, and what found it.
+    """Improve the state of a large static system by ADMM, until its natural map is well within a tolerance below `COARSE`.
 
-    There are no sweeps, which load redundant contacts unevenly: what begins with them is slower by half, or ends nowhere."""
+    It also stops if the natural map no longer converges. There are no sweeps, because they load redundant contacts unevenly:
+    ADMM is then half as fast, or does not converge.
+
+    The arguments are those of `begin_large`.
+
+    Returns the number of factorizations, and the method that found the state.
+    """
     errors = measure_each(system, effective_masses(effective_inverse_mass(system)), state)
     if errors.max() <= criteria.acceptable or effort[OVERDUE] > 0 or is_worked_off(effort, len(errors)):
         return 0, Found.START
     if errors.max() > criteria.scale:
-        # worse than none: contacts that fit exactly get other features by rounding, and impulses of some of a face unbalance it
+        # The warm start is worse than none. Round-off changes the features of contacts that fit exactly, so that only some
+        # contacts of a face have impulses, and the face is out of balance.
         state.impulse[:] = 0.0
     closer = criteria._replace(acceptable=OF_STANDING * criteria.acceptable, fallback=ACCEPTABLE * COARSE * criteria.scale)
     found, _ = sweeps_and_admm(system, closer, False, effort, state)
@@ -99,8 +115,16 @@ def begin_standing(system: System, criteria: StoppingCriteria, effort: Indices, 
 def solve_subdomains(
     system: System, chosen: Indices, criteria: StoppingCriteria, effort: Indices, state: State, threads: int
 ) -> int:
-    """Solve for the impulses of chosen contacts, with all others held, subdomain by subdomain; returns the factorisations. The
-    velocities of the state are those of its impulses before."""
+    """Solve for the impulses of chosen contacts, subdomain by subdomain. All other impulses stay.
+
+    chosen: contacts and joints, ascending.
+    criteria: bounds on the natural map of a subdomain.
+    effort: counts and bounds the work.
+    state: on input, impulses and their velocities; on output, the impulses are new and the velocities unchanged.
+    threads: number of threads; the result does not depend on it.
+
+    Returns the number of factorizations.
+    """
     bodies = len(system.offset) - 1
     part, _ = subsystem(system._replace(velocity=state.v), chosen, np.full(bodies, -1))
     if bodies <= MOST_TOGETHER:
@@ -126,12 +150,18 @@ def solve_subdomains(
 
 @kernel
 def _solve_each(system, pieces, which, criteria, effort, before, after):
-    """Solve some subdomains of a system whose velocities are those of the impulses before, (m, 3); of the impulses after,
-    (m, 3), each writes what it answers for. Returns the factorisations."""
-    start, contacts, owner = pieces
+    """Solve some subdomains of a system, and return the number of factorizations.
+
+    system: its velocities are those with the impulses `before`.
+    pieces: `Subdomains`. which: indices of the subdomains to solve.
+    criteria: bounds on the natural map. effort: counts and bounds the work.
+    before: (m, 3) impulses [N s].
+    after: (m, 3) output [N s]; each subdomain writes the impulses of the contacts that it owns.
+    """
+    owner = pieces.owner
     number, factorisations = np.full(system.offset.size - 1, -1, np.int64), 0
     for i in which:
-        chosen = contacts[start[i] : start[i + 1]]
+        chosen = pieces.contacts[pieces.start[i] : pieces.start[i + 1]]
         part, _ = subsystem(system, chosen, number)
         some = before[chosen]
         _without(part, some)
@@ -151,7 +181,7 @@ def _solve_each(system, pieces, which, criteria, effort, before, after):
 
 @kernel_part
 def _without(system, impulse):
-    """Take what impulses (m, 3) give from the velocities of a system."""
+    """Subtract the velocities that impulses (m, 3) cause from the velocities of a system."""
     momentum, v = np.empty(system.velocity.size), np.empty(system.velocity.size)
     generalised_impulse(system, BOTH, impulse.shape[0], impulse, momentum)
     apply_inverse_mass(system, momentum, v)
@@ -160,9 +190,12 @@ def _without(system, impulse):
 
 @kernel
 def regions_around(system, errors, acceptable):
-    """The contacts, and rows of joints, of regions around those whose errors (m,) are beyond what is acceptable, ascending."""
+    """Return the contacts and joints of the regions around unconverged ones, ascending.
+
+    errors: (m,) natural maps [m/s]. acceptable: bound on them [m/s].
+    """
     m, bodies = system.body_a.size, system.offset.size - 1
-    inside = np.zeros(bodies + 1, np.bool_)  # what never moves, index -1, is the last one
+    inside = np.zeros(bodies + 1, np.bool_)  # the last one is the world, whose index is -1
     for k in range(m):
         if not errors[k] <= acceptable:
             inside[system.body_a[k]] = inside[system.body_b[k]] = True

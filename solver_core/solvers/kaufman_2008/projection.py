@@ -53,8 +53,12 @@ __all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "project"]
 
 # numpy integers, because a Python literal in a named tuple triggers a separate numba specialization
 DISK = np.int64(0)  # number of polygon sides that denotes the exact friction disk
-FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10  # rho_k times the effective inverse mass of contact k
-JOINT_PENALTY = 1e3  # penalty of joints, relative to the penalty of contacts
+# rho_k times the effective inverse mass of contact k, first and largest. A larger first one costs digits, a smaller one more
+# multiplier steps. The largest one suffices for loads of 1e8 times the mass of a contact.
+FIRST_PENALTY, LAST_PENALTY = 3e1, 3e10
+JOINT_PENALTY = 1e3  # relative to the penalty of contacts; joint rows are mostly linear, so it costs them few digits
+# Maximum number of steps in one projection, and of Newton steps in one multiplier step. With larger limits, projections that do
+# not converge take longer; with smaller ones, slow projections end early, and contact is violated.
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
 
@@ -72,6 +76,14 @@ class Sets(NamedTuple):
     sides: int | np.int64
     radius: NDArray[np.float64]
     box: NDArray[np.float64]
+
+
+class _Trial(NamedTuple):
+    """Evaluation of all triples: w (m, 3) and y (m, 3) [N s], derivative (m, 3, 3) rho P'(w)."""
+
+    w: NDArray[np.float64]
+    y: NDArray[np.float64]
+    derivative: NDArray[np.float64]
 
 
 @leaf_kernel
@@ -207,17 +219,17 @@ def _into_sets(sets, contacts, impulse, y, derivative):
 
 @leaf_kernel
 def _respond_all(system, sets, rho, impulse, v, u, trial):
-    """Set w := impulse - rho (J v + c), y := P(w) and derivative := rho P'(w) for all triples.
+    """Set the `_Trial` of all triples: w := impulse - rho (J v + c), y := P(w) and derivative := rho P'(w).
 
-    trial: the output arrays w (m, 3), y (m, 3) and derivative (m, 3, 3). u: (3,) work array.
+    u: (3,) work array.
     """
-    (w, y, derivative), contacts = trial, system.mu.size
+    w, contacts = trial.w, system.mu.size
     for k in range(rho.size):
         first, last = rows_of_kind(sets.kind, k >= contacts)
         gap_velocity(system, k, v, u)
         for r in range(first, last):
             w[k, r] = impulse[k, r] - rho[k] * u[r]
-        _respond(sets, k, rho[k], w[k], y[k], derivative[k])
+        _respond(sets, k, rho[k], w[k], trial.y[k], trial.derivative[k])
 
 
 @kernel
@@ -236,15 +248,15 @@ def project(operator, sets, target, criteria, effort, state, steps):
 
     Returns the error [m/s], or inf if the Hessian has no factor.
     """
-    system, blocks, values, inverse, kappa = operator
+    system, kappa = operator.system, operator.kappa
     kind, impulse, v = sets.kind, state.impulse, state.v
     m, n, contacts = system.body_a.size, target.size, system.mu.size
     rho, w, speed = np.empty(m), np.zeros((m, 3)), np.zeros((m, 3))
     derivative, factored_with, fresh = np.zeros((m, 3, 3)), np.zeros((m, 3, 3)), np.zeros((m, 3))
     work, gradient, step = np.empty(n), np.empty(n), np.empty(n)
     u, small = np.empty(3), np.empty((5, 3))
-    penalty = FIRST_PENALTY
-    _choose_penalties(kind, contacts, penalty, inverse, rho)
+    trial, penalty = _Trial(w, fresh, derivative), FIRST_PENALTY
+    _choose_penalties(kind, contacts, penalty, operator.inverse, rho)
     _into_sets(sets, contacts, impulse, fresh, derivative)
     generalised_impulse(system, kind, m, impulse, work)
     velocity_after(system, target, work, v)
@@ -258,7 +270,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
         # Newton's method: v minimizes the smooth function for the multipliers y.
         before, t, now, refreshed = np.inf, 0.0, np.inf, False
         for _newton in range(NEWTON_STEPS):
-            _respond_all(system, sets, rho, impulse, v, u, (w, fresh, derivative))
+            _respond_all(system, sets, rho, impulse, v, u, trial)
             for i in range(n):
                 work[i] = v[i] - target[i]
             # M^-1 gradient is the difference of the velocities v and target + M^-1 J^T P(w).
@@ -276,14 +288,14 @@ def project(operator, sets, target, criteria, effort, state, steps):
                     break
                 assemble(operator, derivative, TRUE)
                 count_factorisation(effort)
-                if not factorise(blocks.structure, values):
+                if not factorise(operator.blocks.structure, operator.factor):
                     return np.inf
                 factored = True
                 copy_blocks(derivative, factored_with)
             before = now
             for i in range(n):
                 step[i] = -gradient[i]
-            solve_in_place(blocks.structure, values, step)
+            solve_in_place(operator.blocks.structure, operator.factor, step)
             apply_mass(system, step, work)
             linear, quadratic = 0.0, 0.0
             for i in range(n):

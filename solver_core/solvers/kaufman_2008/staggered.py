@@ -54,8 +54,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-EXACT = 1e-6  # largest target of a projection, relative to the velocity scale, for any looser tolerance
-ROUND_OFF = 1e-20  # changes of friction up to this count as zero; squared kinetic norms, relative to contact
+# Largest tolerance of the projections of the published algorithm, relative to the velocity scale, for any looser tolerance of
+# (28). With a larger one projections are not those of the paper, with a smaller one they cost more digits than (28) shows.
+EXACT = 1e-6
+# Largest change of friction that is round-off, as a squared kinetic norm relative to that of the contact impulse. With a larger
+# one (28) ignores friction of light contacts, with a smaller one it measures round-off.
+ROUND_OFF = 1e-20
 
 
 class Projections(NamedTuple):

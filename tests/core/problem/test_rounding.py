@@ -67,11 +67,11 @@ def test_what_was_mended_is_told_with_its_figures():
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.coo_array])
 def test_it_is_refused_where_that_is_asked_for(make):
     G, g, mu = random_stack(np.random.default_rng(4), 3)
-    with pytest.raises(ValueError, match=r"G must be symmetric: G\[\d+, \d+\].*rounding='repair' mends"):
+    with pytest.raises(ValueError, match=r"G must be symmetric: G\[\d+, \d+\].*rounding='repair' repairs it"):
         sc.ContactProblem.from_delassus(make(printed(G, 6)), g, mu, rounding="refuse")
     even = printed(G, 6)
     even = np.triu(even) + np.triu(even, 1).T
-    with pytest.raises(ValueError, match=r"semidefinite.*eigenvalue.*rounding='repair' mends"):
+    with pytest.raises(ValueError, match=r"semidefinite.*eigenvalue.*rounding='repair' repairs it"):
         sc.ContactProblem.from_delassus(make(even), g, mu, rounding=sc.Rounding.REFUSE)
     with pytest.raises(ValueError, match="rounding must be one of repair, refuse"):
         sc.ContactProblem.from_delassus(G, g, mu, rounding="round")

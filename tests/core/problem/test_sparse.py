@@ -107,7 +107,7 @@ def test_an_island_too_wide_to_be_dense_is_solved_by_its_matrix():
     assert (np.abs(r[:, 1]) - 0.4 * r[:, 0]).max() < 1e-6 * largest
     again = sc.solve(problem, tolerance=1e-7, warm_start=result.impulse)
     assert again.status is sc.Status.SOLVED and again.stats.factorisations <= result.stats.factorisations
-    with pytest.raises(ValueError, match="it has the method staggered alone"):
+    with pytest.raises(ValueError, match="use the method staggered without options"):
         sc.solve(problem, "pivot")
 
 

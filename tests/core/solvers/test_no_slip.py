@@ -91,7 +91,7 @@ def test_it_stands_beside_contacts_that_slip_and_a_result_that_slips_is_measured
 @pytest.mark.parametrize("method", ["pivot", "energy", "lemke"])
 def test_the_other_methods_refuse_it_by_name(method):
     problem = sc.ContactProblem.from_delassus(np.eye(6), np.full(6, -1.0), [0.3, np.inf])
-    with pytest.raises(ValueError, match=rf"mu\[1\] is inf, which the method {method} does not know"):
+    with pytest.raises(ValueError, match=rf"mu\[1\] is inf, which the method {method} does not support"):
         sc.solve(problem, method)
 
 
