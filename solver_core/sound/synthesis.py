@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sound of a bake at a listener: forces of contacts, filtered by the modes of the bodies, and radiated.
+
+The surface of a body of mass m moves with the acceleration
+
+    a = (F / sqrt(m) + sum_i q_i'') / sqrt(m),      q_i'' + eta omega_i q_i' + omega_i^2 q_i = phi_i . F,
+
+the root mean square over its volume of each mode and of its motion as a whole, which is the click of a body too small or too
+hard to ring. The pressure at a distance r is that of a sphere of the same area A, which radiates little below the frequency
+where its circumference is a wave length:
+
+    p = rho A / (4 pi r) a s / (s + c / R),         A = 4 pi R^2.
+
+It has the radiation of an oscillating sphere at low frequencies up to a factor (Landau, Lifshitz: Fluid Mechanics, section 74).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import cont2discrete, lfilter
+
+from ..debris import DebrisEvents, DebrisKind
+from ..geometry.compounds import rotation_matrix
+from ..io.cache import FrameCacheReader
+from ..process.command_line import UsageError
+from ..scene.spec import SceneSpec
+from ..scene.timing import Timing
+from .contact_table import contacts_of, sides_of, with_durations
+from .excitation import SAMPLE_RATE, Forces, hit_forces, scrape_forces
+from .materials import SoundMaterial
+from .voices import Voice, Voices, voices_of
+
+__all__ = ["Contacts", "SoundOrder", "contacts_with_voices", "pressure_of_body", "sound_of"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# kg/m^3 and m/s
+DENSITY_OF_AIR, SPEED_OF_SOUND = 1.2, 343.0
+# Time constants of a mode after which it is no longer heard: -139 dB.
+DECAYED = 16.0
+# s, at the end of the sound, where bodies may still ring.
+FADE_OUT = 0.01
+# m, that a listener is away from all contacts where there is none.
+COMMON_DISTANCE = 1.0
+# Frames: an event at the end of a frame belongs to it in spite of rounding.
+SAME_MOMENT = 1e-6
+# rad/s
+NO_SPIN = 1e-12
+
+
+@dataclass(frozen=True)
+class SoundOrder:
+    """How a bake is made audible.
+
+    Attributes
+    ----------
+    materials : names of sound materials by the names of bodies
+    volumes : factors by the names of bodies, 1 for all others
+    listener : (frames, 3) m, at each frame of the scene's range, or (1, 3) for one that does not move; None for a listener at
+        1 m from every contact
+    scraping : share of the sliding power that each mode takes
+    support_loss : loss factor that is added to that of each material, for what supports and the air take
+    seed : of the random profiles of surfaces
+    """
+
+    materials: Mapping[str, str] = field(default_factory=dict)
+    volumes: Mapping[str, float] = field(default_factory=dict)
+    listener: Array | None = None
+    scraping: float = 1e-4
+    support_loss: float = 0.002
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        numbers = {"scraping": self.scraping, "support loss": self.support_loss, "seed": self.seed}
+        for name, value in (*numbers.items(), *self.volumes.items()):
+            if not (math.isfinite(value) and value >= 0.0):
+                raise UsageError(f"{name}: {value} is no value for a sound; it has to be 0 or more, and finite")
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts of a bake, and the bodies that they sound by.
+
+    Attributes
+    ----------
+    events : in the order of time, hits with the durations of their pulses
+    voices : of bodies that take part
+    """
+
+    events: DebrisEvents
+    voices: Voices
+
+
+def contacts_with_voices(
+    reader: FrameCacheReader, spec: SceneSpec, chosen: Mapping[str, str], presets: Mapping[str, SoundMaterial]
+) -> Contacts:
+    """Return the contacts of a bake.
+
+    Parameters
+    ----------
+    reader : the cache of the bake
+    spec : its scene
+    chosen : names of materials by the names of bodies
+    presets : the materials by name
+
+    Raises CacheError, OSError, and UsageError for the name of no material.
+    """
+    events = contacts_of(reader)
+    touched = {int(index) for index in np.concatenate([events.body_a, events.body_b]) if index >= 0}
+    voices = voices_of(spec, touched, chosen, presets)
+    return Contacts(with_durations(events, sides_of(spec, voices)), voices)
+
+
+def sound_of(contacts: Contacts, spec: SceneSpec, reader: FrameCacheReader, order: SoundOrder) -> Array:
+    """Return (n,) Pa at SAMPLE_RATE, from the first frame of a bake to its last.
+
+    Parameters
+    ----------
+    contacts : of the bake
+    spec, reader : its scene and cache
+    order : how it is made audible
+
+    Raises CacheError and OSError, and UsageError where there is nothing to hear.
+    """
+    events, timing = contacts.events, Timing(spec)
+    if not len(events):
+        raise UsageError(f"{reader.path}: nothing hits or scrapes in this bake, so there is no sound")
+    if not contacts.voices.of_bodies:
+        raise UsageError(
+            f"{reader.path}: bodies touch, and none of them makes a sound; choose a sound material for one that has a volume"
+        )
+    count = max(math.ceil((len(reader.frames) - 1) / spec.fps * SAMPLE_RATE), 1)
+    whole = np.zeros(count)
+    half = np.where(events.kind == DebrisKind.SCRAPE, 0.5 * events.duration, 0.0)
+    begin, end = (timing.frames_at(np.maximum(moment, 0.0)) / spec.fps for moment in (events.time - half, events.time + half))
+    distances = distances_of(events, begin, spec, order.listener)
+    forces_of_pairs = scrapes_by_pair(events, (begin, end), spec, order.seed) if order.scraping > 0.0 else {}
+    for index, voice in contacts.voices.of_bodies.items():
+        loudness = order.volumes.get(spec.bodies[index].name, 1.0)
+        rows = np.flatnonzero((events.body_a == index) | (events.body_b == index))
+        hits = rows[events.kind[rows] == DebrisKind.HIT]
+        parts = [hit_forces(begin[hits], events.duration[hits], events.impulse[hits], hits)]
+        factor = math.sqrt(order.scraping * voice.mass)
+        for pair, forces in forces_of_pairs.items():
+            if index in pair:
+                parts.append(Forces(forces.sample, factor * forces.newtons, forces.event))
+        if loudness <= 0.0:
+            continue
+        forces = Forces(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("sample", "newtons", "event")))
+        radius = math.sqrt(voice.area / (4.0 * math.pi))
+        near = loudness / np.maximum(distances, radius)
+        forces = Forces(forces.sample, forces.newtons * near[forces.event], forces.event)
+        points, normals = in_body(events, rows, index, spec, reader)
+        gains = np.zeros((len(events), len(voice.modes.omega)))
+        gains[rows] = voice.gains(points, normals)
+        pressure_of_body(voice, order.support_loss, forces, gains, whole)
+    fade = min(int(FADE_OUT * SAMPLE_RATE), count)
+    whole[count - fade :] *= np.linspace(1.0, 0.0, fade)
+    if not np.abs(whole).max() > 0.0:
+        raise UsageError(f"{reader.path}: the sound is silent, since the volume of all bodies that sound is 0")
+    return whole
+
+
+def scrapes_by_pair(
+    events: DebrisEvents, span: tuple[Array, Array], spec: SceneSpec, seed: int
+) -> dict[tuple[int, int], Forces]:
+    """Return the forces of all scrapes by the indices of their two bodies. span: (n,) s at which each event begins and ends."""
+    rows = np.flatnonzero((events.kind == DebrisKind.SCRAPE) & (span[1] > span[0]) & (events.speed > 0.0))
+    found = {}
+    pairs, which = np.unique(np.column_stack([events.body_a[rows], events.body_b[rows]]), axis=0, return_inverse=True)
+    for k, (a, b) in enumerate(pairs.tolist()):
+        own = rows[which.ravel() == k]
+        names = [spec.bodies[index].name if index >= 0 else "" for index in (a, b)]
+        found[a, b] = scrape_forces(events, own, (span[0][own], span[1][own]), names, seed)
+    return found
+
+
+def pressure_of_body(voice: Voice, support_loss: float, forces: Forces, gains: Array, whole: Array) -> None:
+    """Add to `whole` (n,) what a body radiates, Pa at 1 m.
+
+    Parameters
+    ----------
+    voice : of the body
+    support_loss : loss factor beside that of the material
+    forces : on it
+    gains : (events, r) 1/sqrt(kg), phi_i along the force of each event
+    whole : (n,) at SAMPLE_RATE
+    """
+    heard = (forces.sample >= 0) & (forces.sample < len(whole))
+    if not heard.any():
+        return
+    sample, newtons, event = forces.sample[heard], forces.newtons[heard], forces.event[heard]
+    first = int(sample.min())
+    sample -= first
+    acceleration = np.bincount(sample, newtons / math.sqrt(voice.mass), len(whole) - first)
+    lasts = int(sample.max()) + 1
+    for k, omega in enumerate(voice.modes.omega.tolist()):
+        damping = (voice.material.loss + support_loss) * omega
+        rings = 2.0 * DECAYED / damping * SAMPLE_RATE if damping > 0.0 else math.inf
+        ends = int(min(lasts + rings, len(acceleration)))
+        on_mode = np.bincount(sample, newtons * gains[event, k], ends)
+        acceleration[:ends] += lfilter(*resonator(omega, damping), on_mode)
+    radius = math.sqrt(voice.area / (4.0 * math.pi))
+    low = SPEED_OF_SOUND / (2.0 * radius * SAMPLE_RATE)
+    radiated = lfilter([1.0 / (1.0 + low), -1.0 / (1.0 + low)], [1.0, (low - 1.0) / (low + 1.0)], acceleration)
+    whole[first:] += DENSITY_OF_AIR * voice.area / (4.0 * math.pi * math.sqrt(voice.mass)) * radiated
+
+
+def resonator(omega: float, damping: float) -> tuple[Array, Array]:
+    """Return numerator and denominator of the filter from forces, constant over each sample, to the acceleration of a mode."""
+    numerator, denominator, _ = cont2discrete(([1.0, 0.0, 0.0], [1.0, damping, omega**2]), 1.0 / SAMPLE_RATE, method="zoh")
+    return np.ravel(numerator), np.ravel(denominator)
+
+
+def distances_of(events: DebrisEvents, begin: Array, spec: SceneSpec, listener: Array | None) -> Array:
+    """Return (n,) m from the listener to each event. begin: (n,) s of the shot. listener: as of `SoundOrder`."""
+    if listener is None:
+        return np.full(len(events), COMMON_DISTANCE)
+    frames = begin * spec.fps
+    places = np.stack([np.interp(frames, np.arange(len(listener)), listener[:, k]) for k in range(3)], axis=1)
+    return np.linalg.norm(places - events.position, axis=1)
+
+
+def in_body(events: DebrisEvents, rows: Indices, index: int, spec: SceneSpec, reader: FrameCacheReader) -> tuple[Array, Array]:
+    """Return (k, 3) m and (k, 3), the places and the normals of events in the axes of a body.
+
+    From the end of the frame an event is looked back at with the velocity that the body has there: after an impact the body
+    flies freely to the end of the frame, and before it the body had another velocity.
+
+    Parameters
+    ----------
+    events : all of them
+    rows : (k,) those of the body
+    index : of the body
+    """
+    timing = Timing(spec)
+    frames = spec.frame_start + np.ceil(timing.frames_at(events.time[rows]) - SAME_MOMENT).astype(np.int64)
+    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
+    points, normals = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+    for number in np.unique(frames):
+        own = np.flatnonzero(frames == number)
+        frame = reader.read(int(number))
+        pose, twist = frame.poses[index], frame.velocities[index]
+        turn, spin = rotation_matrix(pose[3:]).T, float(np.linalg.norm(twist[3:]))
+        axis = twist[3:] / spin if spin > NO_SPIN else np.zeros(3)
+        ahead = timing.begin(int(number) - spec.frame_start) - events.time[rows[own]]
+        arms = events.position[rows[own]] - pose[:3] + twist[:3] * ahead[:, None]
+        angle = (spin * ahead)[:, None]
+        points[own] = turned(arms, axis, angle) @ turn.T
+        normals[own] = turned(events.normal[rows[own]], axis, angle) @ turn.T
+    return points, normals
+
+
+def turned(vectors: Array, axis: Array, angle: Array) -> Array:
+    """Return vectors (k, 3) turned about a unit axis by angles (k, 1) rad: Rodrigues' formula."""
+    along = (vectors @ axis)[:, None] * axis
+    return along + np.cos(angle) * (vectors - along) + np.sin(angle) * np.cross(axis, vectors)
