@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The forces of contacts on a body, sample by sample: half a sine for a hit, noise for a scrape.
 
-A scrape reads a profile of random heights along the path that it slides, so its pitch follows the speed. Its amplitude is
-proportional to the square root of the sliding power (van den Doel, Kry, Pai 2001, section 5.1). The constant is such that a
+A scrape reads a profile of random heights along the path that it slides, so its pitch follows the speed (the phonograph needle
+of van den Doel, Kry, Pai 2001). Its amplitude is proportional to the square root of the sliding power, as there. The constant is such that a
 mode within the band of the noise takes a given share of the power: a force of root mean square f whose band reaches B = v / (2
 spacing) gives f^2 / (4 B m) to each mode of a body of mass m.
 """

@@ -6,7 +6,7 @@ The surface of a body of mass m moves with the acceleration
     a = (F / sqrt(m) + sum_i q_i'') / sqrt(m),      q_i'' + eta omega_i q_i' + omega_i^2 q_i = phi_i . F,
 
 the root mean square over its volume of each mode and of its motion as a whole, which is the click of a body too small or too
-hard to ring. The pressure at a distance r is that of a sphere of the same area A, which radiates little below the frequency
+hard to ring (Chadwick, Zheng, James 2012). The pressure at a distance r is that of a sphere of the same area A, which radiates little below the frequency
 where its circumference is a wave length:
 
     p = rho A / (4 pi r) a s / (s + c / R),         A = 4 pi R^2.

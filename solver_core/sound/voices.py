@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The modes that a rigid body would ring in: frequencies, dampings, and how a force at a point excites them.
 
-The modes are those of the body's shape in its material, free in space, by the bricks that flexible bodies are computed with
-(O'Brien, Shen, Gatchalian 2002, section 4: a body's sound from the modes of its elements). A mode of circular frequency omega
-and loss factor eta obeys q'' + eta omega q' + omega^2 q = phi . F, so it decays as exp(-eta omega t / 2): the constant loss of
-van den Doel and Pai 1998, section 3.2.
+The modes are those of the body's shape in its material, free in space, by the bricks that flexible bodies are computed with, as
+those of finite elements in O'Brien, Shen, Gatchalian 2002. A mode of circular frequency omega and loss factor eta obeys
+
+    q'' + eta omega q' + omega^2 q = phi . F,
+
+so it decays as exp(-eta omega t / 2): the internal friction of van den Doel and Pai 1998, whose tan(phi) is eta.
 """
 
 from __future__ import annotations

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies ring at the frequencies of theory, as long as their material says, and as loud as they are hit; rest is silent."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import wave
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from solver_core.debris import DebrisKind, collected
+from solver_core.io.outputs import refuse_output
+from solver_core.process.command_line import ExitStatus, UsageError
+from solver_core.process.plain_files import PathRefused
+from solver_core.scene import parts
+from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
+from solver_core.sound.__main__ import main
+from solver_core.sound.contact_table import ContactSide, contacts_of, hertz_duration
+from solver_core.sound.excitation import SAMPLE_RATE, Forces, hit_forces, scrape_forces
+from solver_core.sound.materials import PRESETS, material_of, read_materials
+from solver_core.sound.synthesis import SoundOrder, contacts_with_voices, pressure_of_body, sound_of
+from solver_core.sound.voices import ShapeModes, Voice, modes_of, solid_surface
+from solver_core.sound.wav import PEAK, WAV, wav_bytes
+
+from ..bake.test_debris import baked
+
+GRAVITY = 9.81
+MATERIALS = read_materials()
+STEEL = MATERIALS["Steel"]
+# of a free bar in bending: cos(x) cosh(x) = 1
+FREE_BAR = np.array([4.730041, 7.853205, 10.995608])
+
+
+def test_a_free_steel_bar_rings_at_the_frequencies_of_euler_and_bernoulli():
+    length, width, height = 0.5, 0.03, 0.01
+    found = modes_of(solid_surface(parts.box_shape((length, width, height))), STEEL).omega / (2.0 * math.pi)
+    flat = FREE_BAR**2 / (2.0 * math.pi * length**2) * math.sqrt(STEEL.young * height**2 / (12.0 * STEEL.density))
+    upright = flat[0] * width / height
+    assert found[0] == pytest.approx(flat[0], rel=0.005) and found[1] == pytest.approx(flat[1], rel=0.005)
+    # the width is a sixteenth of the length, so shear lowers it by some per cent
+    assert found[2] == pytest.approx(upright, rel=0.03)
+
+
+def bell(hertz: float = 1000.0, loss: float = 0.01) -> Voice:
+    """A body with one mode."""
+    modes = ShapeModes(np.array([2.0 * math.pi * hertz]), None, np.zeros((0, 3, 1)), 1.0)
+    return Voice(replace(STEEL, loss=loss), 1.0, 0.01, 1e-4, modes)
+
+
+def rung(voice: Voice, impulse: float, seconds: float = 0.5) -> np.ndarray:
+    """What a body radiates that is hit at once, but for its click."""
+    forces = hit_forces(np.array([0.01]), np.array([1e-4]), np.array([impulse]), np.array([0]))
+    whole = np.zeros(int(seconds * SAMPLE_RATE))
+    pressure_of_body(voice, 0.0, forces, np.ones((1, 1)), whole)
+    return whole
+
+
+def test_a_mode_decays_with_its_loss_factor_and_is_as_loud_as_the_impulse():
+    sound = rung(bell(), 1.0)
+    start, later, window = (int(seconds * SAMPLE_RATE) for seconds in (0.05, 0.15, 0.02))
+    ratio = np.linalg.norm(sound[later : later + window]) / np.linalg.norm(sound[start : start + window])
+    assert ratio == pytest.approx(math.exp(-0.5 * 0.01 * 2.0 * math.pi * 1000.0 * 0.1), rel=0.01)
+    spectrum = np.abs(np.fft.rfft(sound[start:]))
+    assert np.argmax(spectrum) * SAMPLE_RATE / len(sound[start:]) == pytest.approx(1000.0, abs=2.0)
+    np.testing.assert_allclose(rung(bell(), 3.0), 3.0 * sound, rtol=1e-9, atol=1e-12)
+
+
+def test_balls_touch_as_long_as_hertz_says():
+    radius, speed = 0.01, 1.0
+    mass = 4.0 / 3.0 * math.pi * radius**3 * STEEL.density
+    modulus = STEEL.young / (1.0 - STEEL.poisson**2)
+    # the depth at which all energy is elastic, and the time to there and back (Johnson 1985, (11.23))
+    depth = (15.0 * mass * speed**2 / (16.0 * math.sqrt(radius) * modulus)) ** 0.4
+    ball = ContactSide(1.0 / mass, 1.0 / radius, 1.0 / modulus)
+    assert hertz_duration(ball, ContactSide(), speed) == pytest.approx(2.9432 * depth / speed, rel=2e-3)
+    assert hertz_duration(ContactSide(1.0, 1.0), ContactSide(), speed) == 0.0
+
+
+def test_the_samples_of_hits_sum_to_their_impulses_however_short_they_are():
+    begin = np.array([0.1, 0.2, 0.30001])
+    forces = hit_forces(begin, np.array([0.0, 3e-6, 5e-3]), np.array([1.0, 2.0, 3.0]), np.arange(3))
+    assert np.bincount(forces.event, forces.newtons) / SAMPLE_RATE == pytest.approx([1.0, 2.0, 3.0])
+    middle = np.bincount(forces.event, forces.newtons * (forces.sample + 0.5)) / np.bincount(forces.event, forces.newtons)
+    assert middle[2] / SAMPLE_RATE == pytest.approx(begin[2] + 2.5e-3, abs=1.0 / SAMPLE_RATE)
+
+
+def scraped(speed: float, energy: float, seed: int = 0) -> Forces:
+    """The noise of two bodies that slide for a second, in frames of a tenth."""
+    row = {"kind": DebrisKind.SCRAPE, "duration": 0.1, "speed": speed, "energy": energy, "body_a": 0, "body_b": 1}
+    events = collected([row | {"time": 0.1 * k + 0.05} for k in range(10)])
+    span = events.time - 0.05, events.time + 0.05
+    return scrape_forces(events, np.arange(10), span, ("A", "B"), seed)
+
+
+def test_a_scrape_is_noise_by_the_root_of_its_power_and_its_pitch_follows_the_speed():
+    quiet, loud, fast = scraped(0.2, 1.0), scraped(0.2, 4.0), scraped(0.4, 1.0)
+    np.testing.assert_allclose(loud.newtons, 2.0 * quiet.newtons)
+    np.testing.assert_array_equal(quiet.newtons, scraped(0.2, 1.0).newtons)
+    assert not np.array_equal(quiet.newtons, scraped(0.2, 1.0, seed=1).newtons)
+    centroids = []
+    for forces in (quiet, fast):
+        power = np.abs(np.fft.rfft(forces.newtons)) ** 2
+        centroids.append(float(power @ np.arange(len(power)) / power.sum()))
+    assert centroids[1] / centroids[0] == pytest.approx(2.0, rel=0.1)
+    # f^2 = 4 P B with B = v / (2 spacing)
+    assert np.mean(quiet.newtons**2) == pytest.approx(4.0 * 10.0 * 0.2 / 2e-4, rel=0.1)
+
+
+def test_materials_are_those_of_flexible_bodies_and_are_guessed_by_name_and_density():
+    data = json.loads(PRESETS.read_text(encoding="utf-8"))
+    assert {entry["name"] for entry in data["materials"]} == set(MATERIALS)
+    assert all(entry["loss"]["source"] in data["sources"] and entry["loss"]["value"] > 0.0 for entry in data["materials"])
+    box = parts.box("Box", (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), parts.pair_material(0.5), mass=7000.0)
+    assert material_of(box, 1.0, "", MATERIALS) == STEEL
+    assert material_of(replace(box, mass=2500.0), 1.0, "", MATERIALS).name == "Glass"
+    assert material_of(replace(box, mass=1.0), 1.0, "", MATERIALS).name == "Oak"
+    assert material_of(replace(box, material=replace(box.material, name="Foam")), 1.0, "", MATERIALS).name == "Foam"
+    passive = replace(box, kind=BodyKind.PASSIVE)
+    assert material_of(passive, 1.0, "", MATERIALS) is None and material_of(passive, 1.0, "Steel", MATERIALS) == STEEL
+    with pytest.raises(UsageError, match="Box: there is no sound material Cheese"):
+        material_of(box, 1.0, "Cheese", MATERIALS)
+
+
+def bouncing(frames: int = 36) -> SceneSpec:
+    """A steel ball that falls on the ground from half a meter and bounces."""
+    lively = replace(parts.pair_material(0.0), restitution=0.7)
+    shape, radius = parts.sphere_shape(0.05), 0.05
+    ball = BodySpec("Ball", BodyKind.ACTIVE, shape, np.array([0.0, 0.0, radius + 0.5]), mass=4.1, material=lively)
+    return SceneSpec((parts.ground(replace(lively, restitution=1.0)), ball), fps=30.0, frame_end=frames)
+
+
+def levels(sound: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """The root of the energy in the 20 ms after each time."""
+    return np.array([np.linalg.norm(sound[int(t * SAMPLE_RATE) - 100 :][: SAMPLE_RATE // 50]) for t in begins])
+
+
+@pytest.mark.slow
+def test_a_bouncing_ball_is_heard_at_the_times_and_by_the_impulses_of_theory_at_any_time_step(tmp_path):
+    spec, speed = bouncing(), math.sqrt(2.0 * GRAVITY * 0.5)
+    flights = 2.0 * speed / GRAVITY * 0.7 ** np.arange(1, 3)
+    times = speed / GRAVITY + np.concatenate([[0.0], np.cumsum(flights)])
+    sounds = []
+    for substeps in (2, 8, 32):
+        folder = tmp_path / str(substeps)
+        folder.mkdir()
+        reader = baked(folder, spec, substeps)
+        contacts = contacts_with_voices(reader, spec, {}, MATERIALS)
+        hits = contacts.events.chosen(contacts.events.kind == DebrisKind.HIT)
+        np.testing.assert_allclose(hits.time[:3], times, atol=1.0 / (30.0 * substeps))
+        np.testing.assert_allclose(hits.impulse[:3], 4.1 * 1.7 * speed * 0.7 ** np.arange(3), rtol=0.05)
+        sounds.append(sound_of(contacts, spec, reader, SoundOrder(support_loss=0.02)))
+        found = levels(sounds[-1], hits.time[:3])
+        np.testing.assert_allclose(found / found[0], hits.impulse[:3] / hits.impulse[0], rtol=0.1)
+        # nothing is heard before the first hit
+        assert not sounds[-1][: int(hits.time[0] * SAMPLE_RATE) - 2].any()
+    energies = [np.linalg.norm(sound) for sound in sounds]
+    assert energies == pytest.approx([energies[1]] * 3, rel=0.05)
+
+
+def test_the_sound_of_a_bake_is_the_same_bits_and_is_told_as_a_table(tmp_path, capsys):
+    spec = bouncing(frames=12)
+    baked(tmp_path, spec, 2)
+    bake = [str(tmp_path / name) for name in ("scene.snapshot", "scene.cache")]
+    file, again, table = (tmp_path / name for name in ("one.wav", "two.wav", "events.csv"))
+    assert main([*bake, str(file), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.BAKED
+    assert main([*bake, str(again), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.BAKED
+    assert file.read_bytes() == again.read_bytes()
+    with wave.open(str(file)) as read:
+        assert (read.getframerate(), read.getsampwidth(), read.getnchannels()) == (SAMPLE_RATE, 2, 1)
+        assert read.getnframes() == math.ceil(11 / 30.0 * SAMPLE_RATE)
+        samples = np.frombuffer(read.readframes(read.getnframes()), "<i2")
+    assert np.abs(samples).max() == round(PEAK * 32767)
+    assert main([*bake, str(table), "--material", "Ball=Glass"]) == ExitStatus.BAKED
+    (row,) = csv.DictReader(io.StringIO(table.read_text()))
+    assert (row["kind"], row["body_a"], row["body_b"]) == ("hit", "Ground", "Ball")
+    assert (row["material_a"], row["material_b"]) == ("", "Glass")
+    assert 1e-5 < float(row["duration"]) < 1e-3 and float(row["impulse"]) > 0.0
+    for more, said in (
+        (["--material", "Ball=Cheese"], "no sound material Cheese"),
+        (["--material", "Cube=Glass"], "no such body"),
+        (["--volume", "Ball=0"], "the sound is silent"),
+        (["--volume", "Ball"], "BODY=VALUE"),
+        (["--scraping", "-1"], "0 or more"),
+    ):
+        assert main([*bake, str(file), *more]) == ExitStatus.BAD_INPUT
+        assert said in capsys.readouterr().err
+    assert main([*bake, str(tmp_path / "sound.mp3")]) == ExitStatus.BAD_INPUT
+    assert ".wav for the sound" in capsys.readouterr().err
+
+
+def test_a_scene_at_rest_is_silent_and_a_bake_without_contacts_is_refused(tmp_path):
+    surface = parts.pair_material(0.5)
+    box = parts.box("Box", (0.2, 0.2, 0.2), (0.0, 0.0, 0.1), surface)
+    spec = SceneSpec((parts.ground(surface), box), frame_end=4)
+    reader = baked(tmp_path, spec, 2)
+    assert not len(contacts_of(reader))
+    with pytest.raises(UsageError, match="nothing hits or scrapes"):
+        sound_of(contacts_with_voices(reader, spec, {}, MATERIALS), spec, reader, SoundOrder())
+
+
+def test_a_sheet_has_no_modes_and_says_why_and_other_sounds_are_not_written_over(tmp_path):
+    sheet = ShapeSpec(ShapeKind.HULL, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+    with pytest.raises(ValueError, match="flat"):
+        solid_surface(sheet)
+    other = tmp_path / "song.wav"
+    with wave.open(str(other), "wb") as written:
+        written.setparams((1, 2, SAMPLE_RATE, 0, "NONE", ""))
+        written.writeframes(b"\0\0" * 200)
+    with pytest.raises(PathRefused, match="not a sound of Stiction"):
+        refuse_output(other, WAV)
+    other.write_bytes(wav_bytes(np.zeros(8)))
+    refuse_output(other, WAV)
