@@ -42,6 +42,7 @@ __all__ = [
     "contact_events",
     "debris_of",
     "events_of",
+    "frames_after",
     "main",
     "sampled",
     "write_debris",
@@ -199,8 +200,7 @@ def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpe
     result = np.zeros((len(events), 3))
     if not len(events) or not len(reader.frames):
         return result
-    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(events.time) - SAME_FRAME).astype(np.int64)
-    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
+    frames = frames_after(events.time, reader, spec)
     both = np.column_stack([events.body_a, events.body_b])
     for number in np.unique(frames):
         rows = np.flatnonzero(frames == number)
@@ -213,6 +213,12 @@ def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpe
         share = is_body / np.maximum(is_body.sum(axis=1, keepdims=True), 1)
         result[rows] = np.einsum("ij,ijk->ik", share, at_place)
     return result
+
+
+def frames_after(time: Array, reader: FrameCacheReader, spec: SceneSpec) -> NDArray[np.int64]:
+    """Return (n,) the frames of a bake that end the motion in which moments (n,) s of simulated time are."""
+    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(time) - SAME_FRAME).astype(np.int64)
+    return np.clip(frames, reader.frames[0], reader.frames[-1])
 
 
 def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:

@@ -2,9 +2,9 @@
 """The forces of contacts on a body, sample by sample: half a sine for a hit, noise for a scrape.
 
 A scrape reads a profile of random heights along the path that it slides, so its pitch follows the speed (the phonograph needle
-of van den Doel, Kry, Pai 2001). Its amplitude is proportional to the square root of the sliding power, as there. The constant is such that a
-mode within the band of the noise takes a given share of the power: a force of root mean square f whose band reaches B = v / (2
-spacing) gives f^2 / (4 B m) to each mode of a body of mass m.
+of van den Doel, Kry, Pai 2001). Its amplitude is proportional to the square root of the sliding power, as there. A force of
+root mean square f, whose band reaches B = v / (2 spacing) at the speed v, gives f^2 / (4 B m) to each mode of a body of mass m.
+So f^2 = 4 B m P gives each mode the power P.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..debris import DebrisEvents, DebrisKind
 
-__all__ = ["SAMPLE_RATE", "Forces", "hit_forces", "scrape_forces"]
+__all__ = ["SAMPLE_RATE", "Forces", "hit_forces", "joined", "scrape_forces"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,6 +48,18 @@ class Forces:
     sample: Indices
     newtons: Array
     event: Indices
+
+    def times(self, factor: float) -> Forces:
+        """Return the forces times a factor."""
+        return Forces(self.sample, factor * self.newtons, self.event)
+
+
+def joined(parts: Sequence[Forces], weights: Array) -> Forces:
+    """Return all forces together, each times the weight of its event. weights: (events,)."""
+    sample, newtons, event = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("sample", "newtons", "event")
+    )
+    return Forces(sample, newtons * weights[event], event)
 
 
 def hit_forces(begin: Array, duration: Array, impulse: Array, event: Indices) -> Forces:
@@ -110,5 +122,5 @@ def scrape_forces(events: DebrisEvents, rows: Indices, span: tuple[Array, Array]
         profile = np.interp(paths / ASPERITY_SPACING, np.arange(len(heights)), heights) / RMS_OF_PROFILE
         samples.append(sample)
         newtons.append(np.sqrt(4.0 * powers * speeds / (2.0 * ASPERITY_SPACING)) * profile)
-        owners.append(rows[run[np.clip(np.searchsorted(end[run], now), 0, len(run) - 1)]])
+        owners.append(rows[run[np.searchsorted(0.5 * (middle[run[1:]] + middle[run[:-1]]), now)]])
     return Forces(np.concatenate(samples), np.concatenate(newtons), np.concatenate(owners))

@@ -6,8 +6,8 @@ The surface of a body of mass m moves with the acceleration
     a = (F / sqrt(m) + sum_i q_i'') / sqrt(m),      q_i'' + eta omega_i q_i' + omega_i^2 q_i = phi_i . F,
 
 the root mean square over its volume of each mode and of its motion as a whole, which is the click of a body too small or too
-hard to ring (Chadwick, Zheng, James 2012). The pressure at a distance r is that of a sphere of the same area A, which radiates little below the frequency
-where its circumference is a wave length:
+hard to ring (Chadwick, Zheng, James 2012). The pressure at a distance r is that of a sphere of the same area A. It radiates
+little below the frequency where its circumference is a wave length:
 
     p = rho A / (4 pi r) a s / (s + c / R),         A = 4 pi R^2.
 
@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import cont2discrete, lfilter
 
-from ..debris import DebrisEvents, DebrisKind
+from ..debris import DebrisEvents, DebrisKind, frames_after
 from ..geometry.compounds import rotation_matrix
 from ..io.cache import FrameCacheReader
 from ..process.command_line import UsageError
 from ..scene.spec import SceneSpec
 from ..scene.timing import Timing
 from .contact_table import contacts_of, sides_of, with_durations
-from .excitation import SAMPLE_RATE, Forces, hit_forces, scrape_forces
+from .excitation import SAMPLE_RATE, Forces, hit_forces, joined, scrape_forces
 from .materials import SoundMaterial
 from .voices import Voice, Voices, voices_of
 
@@ -48,10 +48,8 @@ DECAYED = 16.0
 FADE_OUT = 0.01
 # m, that a listener is away from all contacts where there is none.
 COMMON_DISTANCE = 1.0
-# Frames: an event at the end of a frame belongs to it in spite of rounding.
-SAME_MOMENT = 1e-6
-# rad/s
-NO_SPIN = 1e-12
+# rad
+NO_ANGLE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -141,25 +139,22 @@ def sound_of(contacts: Contacts, spec: SceneSpec, reader: FrameCacheReader, orde
     begin, end = (timing.frames_at(np.maximum(moment, 0.0)) / spec.fps for moment in (events.time - half, events.time + half))
     distances = distances_of(events, begin, spec, order.listener)
     forces_of_pairs = scrapes_by_pair(events, (begin, end), spec, order.seed) if order.scraping > 0.0 else {}
+    points, normals = in_bodies(events, spec, reader)
     for index, voice in contacts.voices.of_bodies.items():
         loudness = order.volumes.get(spec.bodies[index].name, 1.0)
-        rows = np.flatnonzero((events.body_a == index) | (events.body_b == index))
-        hits = rows[events.kind[rows] == DebrisKind.HIT]
-        parts = [hit_forces(begin[hits], events.duration[hits], events.impulse[hits], hits)]
-        factor = math.sqrt(order.scraping * voice.mass)
-        for pair, forces in forces_of_pairs.items():
-            if index in pair:
-                parts.append(Forces(forces.sample, factor * forces.newtons, forces.event))
         if loudness <= 0.0:
             continue
-        forces = Forces(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("sample", "newtons", "event")))
-        radius = math.sqrt(voice.area / (4.0 * math.pi))
-        near = loudness / np.maximum(distances, radius)
-        forces = Forces(forces.sample, forces.newtons * near[forces.event], forces.event)
-        points, normals = in_body(events, rows, index, spec, reader)
+        rows = np.flatnonzero((events.body_a == index) | (events.body_b == index))
+        side = (events.body_b[rows] == index).astype(np.int64)
         gains = np.zeros((len(events), len(voice.modes.omega)))
-        gains[rows] = voice.gains(points, normals)
-        pressure_of_body(voice, order.support_loss, forces, gains, whole)
+        gains[rows] = voice.gains(points[rows, side], normals[rows, side])
+        near = loudness / np.maximum(distances, voice.radius)
+        hits = rows[events.kind[rows] == DebrisKind.HIT]
+        parts = [hit_forces(begin[hits], events.duration[hits], events.impulse[hits], hits)]
+        parts += [
+            forces.times(math.sqrt(order.scraping * voice.mass)) for pair, forces in forces_of_pairs.items() if index in pair
+        ]
+        pressure_of_body(voice, order.support_loss, joined(parts, near), gains, whole)
     fade = min(int(FADE_OUT * SAMPLE_RATE), count)
     whole[count - fade :] *= np.linspace(1.0, 0.0, fade)
     if not np.abs(whole).max() > 0.0:
@@ -206,8 +201,7 @@ def pressure_of_body(voice: Voice, support_loss: float, forces: Forces, gains: A
         ends = int(min(lasts + rings, len(acceleration)))
         on_mode = np.bincount(sample, newtons * gains[event, k], ends)
         acceleration[:ends] += lfilter(*resonator(omega, damping), on_mode)
-    radius = math.sqrt(voice.area / (4.0 * math.pi))
-    low = SPEED_OF_SOUND / (2.0 * radius * SAMPLE_RATE)
+    low = SPEED_OF_SOUND / (2.0 * voice.radius * SAMPLE_RATE)
     radiated = lfilter([1.0 / (1.0 + low), -1.0 / (1.0 + low)], [1.0, (low - 1.0) / (low + 1.0)], acceleration)
     whole[first:] += DENSITY_OF_AIR * voice.area / (4.0 * math.pi * math.sqrt(voice.mass)) * radiated
 
@@ -227,37 +221,31 @@ def distances_of(events: DebrisEvents, begin: Array, spec: SceneSpec, listener: 
     return np.linalg.norm(places - events.position, axis=1)
 
 
-def in_body(events: DebrisEvents, rows: Indices, index: int, spec: SceneSpec, reader: FrameCacheReader) -> tuple[Array, Array]:
-    """Return (k, 3) m and (k, 3), the places and the normals of events in the axes of a body.
+def in_bodies(events: DebrisEvents, spec: SceneSpec, reader: FrameCacheReader) -> tuple[Array, Array]:
+    """Return (n, 2, 3) m and (n, 2, 3), the places and the normals of events in the axes of their bodies a and b.
 
-    From the end of the frame an event is looked back at with the velocity that the body has there: after an impact the body
+    An event is looked back at from the end of its frame, with the velocity that the body has there. After an impact the body
     flies freely to the end of the frame, and before it the body had another velocity.
-
-    Parameters
-    ----------
-    events : all of them
-    rows : (k,) those of the body
-    index : of the body
     """
-    timing = Timing(spec)
-    frames = spec.frame_start + np.ceil(timing.frames_at(events.time[rows]) - SAME_MOMENT).astype(np.int64)
-    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
-    points, normals = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
+    frames, timing = frames_after(events.time, reader, spec), Timing(spec)
+    points, normals = np.zeros((len(events), 2, 3)), np.zeros((len(events), 2, 3))
     for number in np.unique(frames):
-        own = np.flatnonzero(frames == number)
         frame = reader.read(int(number))
-        pose, twist = frame.poses[index], frame.velocities[index]
-        turn, spin = rotation_matrix(pose[3:]).T, float(np.linalg.norm(twist[3:]))
-        axis = twist[3:] / spin if spin > NO_SPIN else np.zeros(3)
-        ahead = timing.begin(int(number) - spec.frame_start) - events.time[rows[own]]
-        arms = events.position[rows[own]] - pose[:3] + twist[:3] * ahead[:, None]
-        angle = (spin * ahead)[:, None]
-        points[own] = turned(arms, axis, angle) @ turn.T
-        normals[own] = turned(events.normal[rows[own]], axis, angle) @ turn.T
+        rows = np.flatnonzero(frames == number)
+        ahead = timing.begin(int(number) - spec.frame_start) - events.time[rows]
+        for side, bodies in enumerate((events.body_a[rows], events.body_b[rows])):
+            poses, twists = frame.poses[bodies], frame.velocities[bodies]
+            turns = np.array([rotation_matrix(pose[3:]) for pose in poses])
+            arms = events.position[rows] - poses[:, :3] + twists[:, :3] * ahead[:, None]
+            spins = twists[:, 3:] * ahead[:, None]
+            points[rows, side] = np.einsum("kji,kj->ki", turns, turned(arms, spins))
+            normals[rows, side] = np.einsum("kji,kj->ki", turns, turned(events.normal[rows], spins))
     return points, normals
 
 
-def turned(vectors: Array, axis: Array, angle: Array) -> Array:
-    """Return vectors (k, 3) turned about a unit axis by angles (k, 1) rad: Rodrigues' formula."""
-    along = (vectors @ axis)[:, None] * axis
+def turned(vectors: Array, spins: Array) -> Array:
+    """Return vectors (k, 3) turned by rotation vectors (k, 3) rad: Rodrigues' formula."""
+    angle = np.linalg.norm(spins, axis=1, keepdims=True)
+    axis = spins / np.where(angle > NO_ANGLE, angle, 1.0)
+    along = np.einsum("ij,ij->i", vectors, axis)[:, None] * axis
     return along + np.cos(angle) * (vectors - along) + np.sin(angle) * np.cross(axis, vectors)

@@ -83,6 +83,11 @@ class Voice:
     volume: float
     modes: ShapeModes
 
+    @property
+    def radius(self) -> float:
+        """Return m, of the sphere of the same area."""
+        return math.sqrt(self.area / (4.0 * math.pi))
+
     def gains(self, points: Array, directions: Array) -> Array:
         """Return (k, r) 1/sqrt(kg), phi along directions (k, 3) at points (k, 3) m, both in the body's axes."""
         modes = self.modes
