@@ -60,7 +60,7 @@ def sides_of(spec: SceneSpec, voices: Voices) -> list[ContactSide]:
     sides = []
     for index, body in enumerate(spec.bodies):
         voice, material = voices.of_bodies.get(index), voices.materials.get(index)
-        curvature = (4.0 * math.pi / (3.0 * voice.volume)) ** (1.0 / 3.0) if voice is not None else 0.0
+        curvature = (4.0 * math.pi / (3.0 * voice.surface.volume)) ** (1.0 / 3.0) if voice is not None else 0.0
         inverse_mass = 1.0 / voice.mass if voice is not None and body.kind is BodyKind.ACTIVE else 0.0
         compliance = (1.0 - material.poisson**2) / material.young if material is not None else 0.0
         sides.append(ContactSide(inverse_mass, curvature, compliance))

@@ -3,7 +3,7 @@
 
 The surface of a body of mass m moves with the acceleration
 
-    a = (F / sqrt(m) + sum_i q_i'') / sqrt(m),      q_i'' + eta omega_i q_i' + omega_i^2 q_i = phi_i . F,
+    a = (F + sum_i q_i'') / m,      q_i'' + eta omega_i q_i' + omega_i^2 q_i = sqrt(m) phi_i . F,
 
 the root mean square over its volume of each mode and of its motion as a whole, which is the click of a body too small or too
 hard to ring (Chadwick, Zheng, James 2012). The pressure at a distance r is that of a sphere of the same area A. It radiates
@@ -33,9 +33,9 @@ from ..scene.timing import Timing
 from .contact_table import contacts_of, sides_of, with_durations
 from .excitation import SAMPLE_RATE, Forces, hit_forces, joined, scrape_forces
 from .materials import SoundMaterial
-from .voices import Voice, Voices, voices_of
+from .voices import SharedModes, Voice, Voices, voices_of
 
-__all__ = ["Contacts", "SoundOrder", "contacts_with_voices", "pressure_of_body", "sound_of"]
+__all__ = ["Contacts", "Sound", "SoundOrder", "contacts_with_voices", "pressure_of_body", "sound_of"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -115,8 +115,22 @@ def contacts_with_voices(
     return Contacts(with_durations(events, sides_of(spec, voices)), voices)
 
 
-def sound_of(contacts: Contacts, spec: SceneSpec, reader: FrameCacheReader, order: SoundOrder) -> Array:
-    """Return (n,) Pa at SAMPLE_RATE, from the first frame of a bake to its last.
+@dataclass(frozen=True)
+class Sound:
+    """A sound.
+
+    Attributes
+    ----------
+    pressure : (n,) Pa at SAMPLE_RATE
+    without_modes : why bodies have no modes, by name
+    """
+
+    pressure: Array
+    without_modes: dict[str, str]
+
+
+def sound_of(contacts: Contacts, spec: SceneSpec, reader: FrameCacheReader, order: SoundOrder) -> Sound:
+    """Return the sound of a bake, from its first frame to its last.
 
     Parameters
     ----------
@@ -140,26 +154,30 @@ def sound_of(contacts: Contacts, spec: SceneSpec, reader: FrameCacheReader, orde
     distances = distances_of(events, begin, spec, order.listener)
     forces_of_pairs = scrapes_by_pair(events, (begin, end), spec, order.seed) if order.scraping > 0.0 else {}
     points, normals = in_bodies(events, spec, reader)
+    shared, without_modes = SharedModes(), dict(contacts.voices.without_volume)
     for index, voice in contacts.voices.of_bodies.items():
         loudness = order.volumes.get(spec.bodies[index].name, 1.0)
         if loudness <= 0.0:
             continue
         rows = np.flatnonzero((events.body_a == index) | (events.body_b == index))
         side = (events.body_b[rows] == index).astype(np.int64)
-        gains = np.zeros((len(events), len(voice.modes.omega)))
-        gains[rows] = voice.gains(points[rows, side], normals[rows, side])
-        near = loudness / np.maximum(distances, voice.radius)
+        modes = shared.of(voice)
+        if modes.why_none:
+            without_modes[spec.bodies[index].name] = modes.why_none
+        gains = np.zeros((len(events), len(modes.omega)))
+        gains[rows] = modes.gains(points[rows, side], normals[rows, side])
+        near = loudness / np.maximum(distances, math.sqrt(voice.area / (4.0 * math.pi)))
         hits = rows[events.kind[rows] == DebrisKind.HIT]
         parts = [hit_forces(begin[hits], events.duration[hits], events.impulse[hits], hits)]
         parts += [
             forces.times(math.sqrt(order.scraping * voice.mass)) for pair, forces in forces_of_pairs.items() if index in pair
         ]
-        pressure_of_body(voice, order.support_loss, joined(parts, near), gains, whole)
+        whole += pressure_of_body(voice, modes.omega, order.support_loss, (joined(parts, near), gains), count)
     fade = min(int(FADE_OUT * SAMPLE_RATE), count)
     whole[count - fade :] *= np.linspace(1.0, 0.0, fade)
     if not np.abs(whole).max() > 0.0:
         raise UsageError(f"{reader.path}: the sound is silent, since the volume of all bodies that sound is 0")
-    return whole
+    return Sound(whole, without_modes)
 
 
 def scrapes_by_pair(
@@ -176,34 +194,37 @@ def scrapes_by_pair(
     return found
 
 
-def pressure_of_body(voice: Voice, support_loss: float, forces: Forces, gains: Array, whole: Array) -> None:
-    """Add to `whole` (n,) what a body radiates, Pa at 1 m.
+def pressure_of_body(voice: Voice, omega: Array, support_loss: float, driven: tuple[Forces, Array], count: int) -> Array:
+    """Return (count,) Pa at 1 m, what a body radiates.
 
     Parameters
     ----------
     voice : of the body
+    omega : (r,) rad/s, of its modes
     support_loss : loss factor beside that of the material
-    forces : on it
-    gains : (events, r) 1/sqrt(kg), phi_i along the force of each event
-    whole : (n,) at SAMPLE_RATE
+    driven : the forces on the body, and (events, r) phi_i sqrt(mass) along the force of each event
+    count : of samples at SAMPLE_RATE
     """
-    heard = (forces.sample >= 0) & (forces.sample < len(whole))
+    forces, gains = driven
+    pressure = np.zeros(count)
+    heard = (forces.sample >= 0) & (forces.sample < count)
     if not heard.any():
-        return
+        return pressure
     sample, newtons, event = forces.sample[heard], forces.newtons[heard], forces.event[heard]
     first = int(sample.min())
     sample -= first
-    acceleration = np.bincount(sample, newtons / math.sqrt(voice.mass), len(whole) - first)
+    acceleration = np.bincount(sample, newtons, count - first)
     lasts = int(sample.max()) + 1
-    for k, omega in enumerate(voice.modes.omega.tolist()):
-        damping = (voice.material.loss + support_loss) * omega
+    for k, frequency in enumerate(omega.tolist()):
+        damping = (voice.material.loss + support_loss) * frequency
         rings = 2.0 * DECAYED / damping * SAMPLE_RATE if damping > 0.0 else math.inf
         ends = int(min(lasts + rings, len(acceleration)))
         on_mode = np.bincount(sample, newtons * gains[event, k], ends)
-        acceleration[:ends] += lfilter(*resonator(omega, damping), on_mode)
-    low = SPEED_OF_SOUND / (2.0 * voice.radius * SAMPLE_RATE)
+        acceleration[:ends] += lfilter(*resonator(frequency, damping), on_mode)
+    low = SPEED_OF_SOUND / (2.0 * math.sqrt(voice.area / (4.0 * math.pi)) * SAMPLE_RATE)
     radiated = lfilter([1.0 / (1.0 + low), -1.0 / (1.0 + low)], [1.0, (low - 1.0) / (low + 1.0)], acceleration)
-    whole[first:] += DENSITY_OF_AIR * voice.area / (4.0 * math.pi * math.sqrt(voice.mass)) * radiated
+    pressure[first:] = DENSITY_OF_AIR * voice.area / (4.0 * math.pi * voice.mass) * radiated
+    return pressure
 
 
 def resonator(omega: float, damping: float) -> tuple[Array, Array]:

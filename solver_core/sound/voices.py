@@ -12,7 +12,6 @@ so it decays as exp(-eta omega t / 2): the internal friction of van den Doel and
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,7 +29,7 @@ from ..geometry.surfaces import Surface, hull_surface, mesh_surface, round_surfa
 from ..scene.spec import BodyKind, SceneSpec, ShapeKind, ShapeSpec
 from .materials import SoundMaterial, material_of
 
-__all__ = ["Voice", "Voices", "modes_of", "voices_of"]
+__all__ = ["ShapeModes", "SharedModes", "Voice", "Voices", "modes_of", "solid_surface", "voices_of"]
 
 Array = NDArray[np.float64]
 
@@ -52,16 +51,22 @@ class ShapeModes:
     ----------
     omega : (r,) rad/s, rising
     grid : the bricks; None without modes
-    shapes : (v, 3, r) the displacement of each node in units of 1/sqrt(kg), in the body's axes, for a body of `mass`
-    mass : kg, of the shape in the material
+    shapes : (v, 3, r) sqrt(kg) times those of a body of any mass: the displacement of each node, in the body's axes
     why_none : why no modes could be computed; empty where they were
     """
 
     omega: Array
     grid: Grid | None
     shapes: Array
-    mass: float
     why_none: str = ""
+
+    def gains(self, points: Array, directions: Array) -> Array:
+        """Return (k, r) phi sqrt(mass) along directions (k, 3) at points (k, 3) m, both in the body's axes."""
+        count = len(self.omega)
+        if self.grid is None or not count:
+            return np.zeros((len(points), 0))
+        at_points = nodal_weights(self.grid, points).tocsr() @ self.shapes.reshape(-1, 3 * count)
+        return np.einsum("kar,ka->kr", at_points.reshape(-1, 3, count), directions)
 
 
 @dataclass(frozen=True)
@@ -72,31 +77,18 @@ class Voice:
     ----------
     material : what it is made of
     mass : kg, as in the bake; of a body that does not move, that of its material
-    area : m^2, of its surface
-    volume : m^3
-    modes : the audible ones; their shapes are for the mass of the material
+    surface : of its shape
     """
 
     material: SoundMaterial
     mass: float
-    area: float
-    volume: float
-    modes: ShapeModes
+    surface: Surface
 
     @property
-    def radius(self) -> float:
-        """Return m, of the sphere of the same area."""
-        return math.sqrt(self.area / (4.0 * math.pi))
-
-    def gains(self, points: Array, directions: Array) -> Array:
-        """Return (k, r) 1/sqrt(kg), phi along directions (k, 3) at points (k, 3) m, both in the body's axes."""
-        modes = self.modes
-        if modes.grid is None:
-            return np.zeros((len(points), 0))
-        count = len(modes.omega)
-        at_points = nodal_weights(modes.grid, points).tocsr() @ modes.shapes.reshape(-1, 3 * count)
-        along = np.einsum("kar,ka->kr", at_points.reshape(-1, 3, count), directions)
-        return along * math.sqrt(modes.mass / self.mass)
+    def area(self) -> float:
+        """Return m^2."""
+        a, b, c = (self.surface.vertices[self.surface.triangles[:, k]] for k in range(3))
+        return 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
 
 
 @dataclass(frozen=True)
@@ -107,12 +99,12 @@ class Voices:
     ----------
     of_bodies : by the index of the body; bodies that make no sound are left out
     materials : by the index of the body, also of bodies without a volume, such as a floor
-    without_modes : why bodies have no modes, by name
+    without_volume : why active bodies have no voice, by name
     """
 
     of_bodies: dict[int, Voice]
     materials: dict[int, SoundMaterial]
-    without_modes: dict[str, str]
+    without_volume: dict[str, str]
 
 
 def voices_of(spec: SceneSpec, bodies: set[int], chosen: Mapping[str, str], presets: Mapping[str, SoundMaterial]) -> Voices:
@@ -128,30 +120,38 @@ def voices_of(spec: SceneSpec, bodies: set[int], chosen: Mapping[str, str], pres
     Raises UsageError for the name of no material.
     """
     found = Voices({}, {}, {})
-    same: dict[tuple[bytes, SoundMaterial], ShapeModes] = {}
     for index in sorted(bodies):
-        body, surface, why = spec.bodies[index], None, ""
+        body, surface = spec.bodies[index], None
         try:
             surface = solid_surface(body.shape)
         except ValueError as error:
-            why = str(error)
+            # a floor makes no sound by itself; its material only says how hard it is
+            if body.kind is BodyKind.ACTIVE:
+                found.without_volume[body.name] = str(error)
         volume = 0.0 if surface is None else surface.volume
         material = material_of(body, volume, chosen.get(body.name, ""), presets)
         if material is None:
             continue
         found.materials[index] = material
-        is_active = body.kind is BodyKind.ACTIVE
         if surface is not None:
-            key = pickle.dumps(body.shape), material
-            if key not in same:
-                same[key] = modes_of(surface, material)
-            modes, own = same[key], body.mass if body.mass is not None else (body.density or 0.0) * volume
-            mass = own if is_active and own > 0.0 else modes.mass
-            found.of_bodies[index], why = Voice(material, mass, area_of(surface), volume, modes), modes.why_none
-        # a floor makes no sound by itself; its material only says how hard it is
-        if why and (is_active or surface is not None):
-            found.without_modes[body.name] = why
+            own = body.mass if body.mass is not None else (body.density or 0.0) * volume
+            mass = own if body.kind is BodyKind.ACTIVE and own > 0.0 else material.density * volume
+            found.of_bodies[index] = Voice(material, mass, surface)
     return found
+
+
+class SharedModes:
+    """Computes modes once for equal shapes of one material."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[bytes, bytes, SoundMaterial], ShapeModes] = {}
+
+    def of(self, voice: Voice) -> ShapeModes:
+        """Return the modes of a body."""
+        key = voice.surface.vertices.tobytes(), voice.surface.triangles.tobytes(), voice.material
+        if key not in self._found:
+            self._found[key] = modes_of(voice.surface, voice.material)
+        return self._found[key]
 
 
 def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
@@ -164,11 +164,11 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
         room = len(statics.free) - statics.rigid.shape[1]
         omega, shapes = elastic_modes(statics, min(MODES_OF_A_VOICE, room), whole_families=False)
     except ValueError as error:
-        return ShapeModes(np.zeros(0), None, np.zeros((0, 3, 0)), mass, str(error))
+        return ShapeModes(np.zeros(0), None, np.zeros((0, 3, 0)), str(error))
     hertz = omega / (2.0 * math.pi)
     heard = (hertz >= LOWEST_HEARD) & (hertz <= HIGHEST_HEARD)
-    shapes = np.ascontiguousarray(np.einsum("vkr,ka->var", shapes[:, :, heard], grid.axes))
-    return ShapeModes(omega[heard], grid, shapes, mass)
+    shapes = math.sqrt(mass) * np.einsum("vkr,ka->var", shapes[:, :, heard], grid.axes)
+    return ShapeModes(omega[heard], grid, np.ascontiguousarray(shapes))
 
 
 def solid_surface(shape: ShapeSpec) -> Surface:
@@ -210,9 +210,3 @@ def surface_of_part(shape: ShapeSpec) -> Surface:
         sphere = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)
         points = (points[:, None] + shape.margin * sphere).reshape(-1, 3)
     return hull_surface(convex_hull(points))
-
-
-def area_of(surface: Surface) -> float:
-    """Return the area of a surface, m^2."""
-    a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
-    return 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())

@@ -58,9 +58,11 @@ def write_sound(snapshot: Path, cache: Path, file: Path, order: SoundOrder) -> W
     if unknown:
         raise UsageError(f"{unknown[0]}: there is no such body in the bake")
     contacts = contacts_with_voices(reader, spec, order.materials, read_materials())
+    without_modes: dict[str, str] = {}
     if file.suffix.lower() == ".csv":
         data = contact_table(contacts.events, spec, contacts.voices.materials)
     else:
-        data = wav_bytes(sound_of(contacts, spec, reader, order))
+        sound = sound_of(contacts, spec, reader, order)
+        data, without_modes = wav_bytes(sound.pressure), sound.without_modes
     write_output(file, KINDS[file.suffix.lower()], data)
-    return WrittenSound(len(contacts.events), contacts.voices.without_modes)
+    return WrittenSound(len(contacts.events), without_modes)

@@ -24,18 +24,20 @@ from solver_core.sound.contact_table import ContactSide, contacts_of, hertz_dura
 from solver_core.sound.excitation import SAMPLE_RATE, Forces, hit_forces, scrape_forces
 from solver_core.sound.materials import PRESETS, material_of, read_materials
 from solver_core.sound.synthesis import SoundOrder, contacts_with_voices, pressure_of_body, sound_of
-from solver_core.sound.voices import ShapeModes, Voice, modes_of, solid_surface
+from solver_core.sound.voices import Voice, modes_of, solid_surface
 from solver_core.sound.wav import PEAK, WAV, wav_bytes
 
 from ..bake.test_debris import baked
 
 GRAVITY = 9.81
+MASS, BOUNCE = 260.0, 0.7
 MATERIALS = read_materials()
 STEEL = MATERIALS["Steel"]
 # of a free bar in bending: cos(x) cosh(x) = 1
 FREE_BAR = np.array([4.730041, 7.853205, 10.995608])
 
 
+@pytest.mark.slow
 def test_a_free_steel_bar_rings_at_the_frequencies_of_euler_and_bernoulli():
     length, width, height = 0.5, 0.03, 0.01
     found = modes_of(solid_surface(parts.box_shape((length, width, height))), STEEL).omega / (2.0 * math.pi)
@@ -46,28 +48,22 @@ def test_a_free_steel_bar_rings_at_the_frequencies_of_euler_and_bernoulli():
     assert found[2] == pytest.approx(upright, rel=0.03)
 
 
-def bell(hertz: float = 1000.0, loss: float = 0.01) -> Voice:
-    """A body with one mode."""
-    modes = ShapeModes(np.array([2.0 * math.pi * hertz]), None, np.zeros((0, 3, 1)), 1.0)
-    return Voice(replace(STEEL, loss=loss), 1.0, 0.01, 1e-4, modes)
-
-
-def rung(voice: Voice, impulse: float, seconds: float = 0.5) -> np.ndarray:
-    """What a body radiates that is hit at once, but for its click."""
+def rung(impulse: float, hertz: float = 1000.0, loss: float = 0.01, seconds: float = 0.5) -> np.ndarray:
+    """What a body with one mode radiates that is hit at once."""
+    voice = Voice(replace(STEEL, loss=loss), 1.0, solid_surface(parts.box_shape((0.1, 0.1, 0.1))))
     forces = hit_forces(np.array([0.01]), np.array([1e-4]), np.array([impulse]), np.array([0]))
-    whole = np.zeros(int(seconds * SAMPLE_RATE))
-    pressure_of_body(voice, 0.0, forces, np.ones((1, 1)), whole)
-    return whole
+    driven = forces, np.ones((1, 1))
+    return pressure_of_body(voice, np.array([2.0 * math.pi * hertz]), 0.0, driven, int(seconds * SAMPLE_RATE))
 
 
 def test_a_mode_decays_with_its_loss_factor_and_is_as_loud_as_the_impulse():
-    sound = rung(bell(), 1.0)
+    sound = rung(1.0)
     start, later, window = (int(seconds * SAMPLE_RATE) for seconds in (0.05, 0.15, 0.02))
     ratio = np.linalg.norm(sound[later : later + window]) / np.linalg.norm(sound[start : start + window])
     assert ratio == pytest.approx(math.exp(-0.5 * 0.01 * 2.0 * math.pi * 1000.0 * 0.1), rel=0.01)
     spectrum = np.abs(np.fft.rfft(sound[start:]))
     assert np.argmax(spectrum) * SAMPLE_RATE / len(sound[start:]) == pytest.approx(1000.0, abs=2.0)
-    np.testing.assert_allclose(rung(bell(), 3.0), 3.0 * sound, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rung(3.0), 3.0 * sound, rtol=1e-9, atol=1e-12)
 
 
 def test_balls_touch_as_long_as_hertz_says():
@@ -128,22 +124,18 @@ def test_materials_are_those_of_flexible_bodies_and_are_guessed_by_name_and_dens
 
 def bouncing(frames: int = 36) -> SceneSpec:
     """A steel ball that falls on the ground from half a meter and bounces."""
-    lively = replace(parts.pair_material(0.0), restitution=0.7)
-    shape, radius = parts.sphere_shape(0.05), 0.05
-    ball = BodySpec("Ball", BodyKind.ACTIVE, shape, np.array([0.0, 0.0, radius + 0.5]), mass=4.1, material=lively)
+    lively = replace(parts.pair_material(0.0), restitution=BOUNCE)
+    radius = 0.2
+    ball = BodySpec(
+        "Ball", BodyKind.ACTIVE, parts.sphere_shape(radius), np.array([0.0, 0.0, radius + 0.5]), mass=MASS, material=lively
+    )
     return SceneSpec((parts.ground(replace(lively, restitution=1.0)), ball), fps=30.0, frame_end=frames)
-
-
-def levels(sound: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """The root of the energy in the 20 ms after each time."""
-    return np.array([np.linalg.norm(sound[int(t * SAMPLE_RATE) - 100 :][: SAMPLE_RATE // 50]) for t in begins])
 
 
 @pytest.mark.slow
 def test_a_bouncing_ball_is_heard_at_the_times_and_by_the_impulses_of_theory_at_any_time_step(tmp_path):
-    spec, speed = bouncing(), math.sqrt(2.0 * GRAVITY * 0.5)
-    flights = 2.0 * speed / GRAVITY * 0.7 ** np.arange(1, 3)
-    times = speed / GRAVITY + np.concatenate([[0.0], np.cumsum(flights)])
+    spec, speed = bouncing(frames=26), math.sqrt(2.0 * GRAVITY * 0.5)
+    times = speed / GRAVITY * np.array([1.0, 1.0 + 2.0 * BOUNCE])
     sounds = []
     for substeps in (2, 8, 32):
         folder = tmp_path / str(substeps)
@@ -151,17 +143,21 @@ def test_a_bouncing_ball_is_heard_at_the_times_and_by_the_impulses_of_theory_at_
         reader = baked(folder, spec, substeps)
         contacts = contacts_with_voices(reader, spec, {}, MATERIALS)
         hits = contacts.events.chosen(contacts.events.kind == DebrisKind.HIT)
-        np.testing.assert_allclose(hits.time[:3], times, atol=1.0 / (30.0 * substeps))
-        np.testing.assert_allclose(hits.impulse[:3], 4.1 * 1.7 * speed * 0.7 ** np.arange(3), rtol=0.05)
-        sounds.append(sound_of(contacts, spec, reader, SoundOrder(support_loss=0.02)))
-        found = levels(sounds[-1], hits.time[:3])
-        np.testing.assert_allclose(found / found[0], hits.impulse[:3] / hits.impulse[0], rtol=0.1)
+        # a bounce may come up to a step late
+        np.testing.assert_allclose(hits.time, times, atol=1.0 / (30.0 * substeps))
+        np.testing.assert_allclose(hits.impulse, MASS * (1.0 + BOUNCE) * speed * np.array([1.0, BOUNCE]), rtol=0.05)
+        if substeps == 8:
+            continue
+        sounds.append(sound_of(contacts, spec, reader, SoundOrder(support_loss=0.02)).pressure)
+        first, second = (np.linalg.norm(sounds[-1][int(t * SAMPLE_RATE) - 100 :][: SAMPLE_RATE // 50]) for t in hits.time)
+        # a click is J / T^2, and T goes with v^(-1/5)
+        assert second / first == pytest.approx(BOUNCE**1.4, rel=0.05)
         # nothing is heard before the first hit
         assert not sounds[-1][: int(hits.time[0] * SAMPLE_RATE) - 2].any()
-    energies = [np.linalg.norm(sound) for sound in sounds]
-    assert energies == pytest.approx([energies[1]] * 3, rel=0.05)
+    assert np.linalg.norm(sounds[0]) == pytest.approx(np.linalg.norm(sounds[1]), rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_sound_of_a_bake_is_the_same_bits_and_is_told_as_a_table(tmp_path, capsys):
     spec = bouncing(frames=12)
     baked(tmp_path, spec, 2)
@@ -179,7 +175,7 @@ def test_the_sound_of_a_bake_is_the_same_bits_and_is_told_as_a_table(tmp_path, c
     (row,) = csv.DictReader(io.StringIO(table.read_text()))
     assert (row["kind"], row["body_a"], row["body_b"]) == ("hit", "Ground", "Ball")
     assert (row["material_a"], row["material_b"]) == ("", "Glass")
-    assert 1e-5 < float(row["duration"]) < 1e-3 and float(row["impulse"]) > 0.0
+    assert 1e-4 < float(row["duration"]) < 1e-2 and float(row["impulse"]) > 0.0
     for more, said in (
         (["--material", "Ball=Cheese"], "no sound material Cheese"),
         (["--material", "Cube=Glass"], "no such body"),
