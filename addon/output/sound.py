@@ -132,6 +132,11 @@ def listener_of(scene: Scene, frames: range) -> NDArray[np.float64] | None:
     return np.array(places)
 
 
+def has_audio() -> bool:
+    """Return whether this Blender can have sounds in its sequencer; the module bpy cannot."""
+    return bpy.app.build_options.audaspace
+
+
 def strips_of(scene: Scene) -> Any:
     """Return the strips of the scene's sequencer, which is made where there is none; before Blender 4.4 they are sequences."""
     editor = scene.sequence_editor or scene.sequence_editor_create()
@@ -191,7 +196,10 @@ class STICTION_OT_bake_sound(Operator):
         finally:
             if context.window is not None:
                 context.window.cursor_set("DEFAULT")
-        place_sound(scene, file, open_cache(scene).info.frame_start)
+        if has_audio():
+            place_sound(scene, file, open_cache(scene).info.frame_start)
+        else:
+            self.report({"WARNING"}, "This Blender is built without audio, so the sound is not in the sequencer")
         if written.without_modes:
             why = next(iter(written.without_modes.values()))
             self.report({"WARNING"}, f"{first_few(tuple(written.without_modes))} only clicks and does not ring: {why}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
 import pytest
-
-STRIP = "Stiction Sound"
 
 
 @pytest.fixture
@@ -22,24 +21,50 @@ def baked(scene, make_body, fake_worker):
     return scene
 
 
-def strips_of(scene):
-    editor = scene.sequence_editor
-    if editor is None:
-        return []
-    return list(editor.strips if hasattr(editor, "strips") else editor.sequences)
+class Strips(list):
+    """A double of the strips of a sequencer, for the module bpy is built without audio; sounds are Blender's."""
+
+    def get(self, name):
+        return next((strip for strip in self if strip.name == name), None)
+
+    def new_sound(self, name, filepath, channel, frame_start):
+        sound = bpy.data.sounds.load(filepath)
+        values = {"type": "SOUND", "volume": 1.0, "pan": 0.0, "mute": False, "sound": sound}
+        strip = SimpleNamespace(name=name, channel=channel, frame_start=frame_start, **values)
+        self.append(strip)
+        return strip
 
 
-def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked):
+@pytest.fixture
+def strips(monkeypatch, baked):
+    """The strips of the scene, of which there is one on channel 2 already."""
+    from stiction.addon.output import sound
+
+    found = Strips([SimpleNamespace(name="Music", type="SOUND", channel=2)])
+    baked.sequence_editor_create()
+    monkeypatch.setattr(sound, "has_audio", lambda: True)
+    monkeypatch.setattr(sound, "strips_of", lambda scene: found)
+    return found
+
+
+def test_blenders_sound_strips_have_what_is_kept_of_them():
+    sound = getattr(bpy.types, "SoundStrip", None) or bpy.types.SoundSequence
+    assert {"channel", "volume", "pan", "mute", "sound", "type"} <= set(sound.bl_rna.properties.keys())
+    editor = bpy.types.SequenceEditor.bl_rna.properties
+    strips = (editor["strips"] if "strips" in editor else editor["sequences"]).srna
+    assert {"name", "filepath", "channel", "frame_start"} <= set(strips.functions["new_sound"].parameters.keys())
+
+
+def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked, strips):
     from stiction.addon.bake.bake_files import cache_path, sound_of
 
-    bpy.ops.ed.undo_push(message="before")
     assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
     file = sound_of(Path(cache_path(baked)))
-    (strip,) = strips_of(baked)
-    assert file.is_file() and (strip.type, strip.frame_start) == ("SOUND", 1) and strip.sound.packed_file is not None
+    music, strip = strips
+    assert file.is_file() and (strip.channel, strip.frame_start) == (3, 1) and strip.sound.packed_file is not None
     first = file.read_bytes()
-    strip.volume = 0.5
-    # a camera in the way of nothing, another material, and a body that was deleted since
+    strip.volume, strip.channel = 0.5, 7
+    # another material, a camera that moves, and a body that was deleted since
     bpy.data.objects["A"].stiction_sound.material = "Steel"
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     baked.collection.objects.link(camera)
@@ -48,19 +73,30 @@ def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked):
     camera.keyframe_insert("location", frame=1)
     bpy.data.objects.remove(bpy.data.objects["B"])
     assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
-    (strip,) = strips_of(baked)
-    assert strip.volume == 0.5 and len(bpy.data.sounds) == 1
+    assert strips[0] is music and (strips[1].volume, strips[1].channel, len(strips)) == (0.5, 7, 2)
     assert file.read_bytes() != first and baked.frame_current == 1
     bpy.ops.stiction.free_bake()
-    assert not strips_of(baked) and not bpy.data.sounds
+    assert strips == [music]
 
 
-def test_what_makes_no_sound_is_told_and_changes_nothing(baked):
+def test_what_is_missing_of_a_sound_is_told(baked, monkeypatch, capfd):
+    from stiction.addon.output import sound
+    from stiction.solver_core.sound.write import WrittenSound
+
+    monkeypatch.setattr(sound, "has_audio", lambda: False)
+    monkeypatch.setattr(sound, "write_scene_sound", lambda context, file: WrittenSound(3, {"A": "it is too thin"}))
+    assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert "A only clicks and does not ring: it is too thin" in said and "built without audio" in said
+    assert baked.sequence_editor is None
+
+
+def test_what_makes_no_sound_is_told_and_changes_nothing(baked, strips):
     for name in ("A", "B"):
         bpy.data.objects[name].stiction_sound.volume = 0.0
     with pytest.raises(RuntimeError, match="the sound is silent"):
         bpy.ops.stiction.bake_sound()
-    assert not strips_of(baked)
+    assert len(strips) == 1
     bpy.ops.stiction.free_bake()
     assert not bpy.ops.stiction.bake_sound.poll()
 
