@@ -116,17 +116,17 @@ def order_of(context: Context) -> SoundOrder:
 
 def listener_of(scene: Scene, frames: range) -> NDArray[np.float64] | None:
     """Return (frames, 3) m, where the camera is at each frame; (1, 3) for one that does not move, None without a camera."""
-    cameras = {marker.camera for marker in scene.timeline_markers} - {None}
-    if scene.camera is None and not cameras:
+    camera, markers = scene.camera, [marker for marker in scene.timeline_markers if marker.camera is not None]
+    if camera is None:
         return None
-    if not cameras and not can_change(scene.camera):
-        return np.array([scene.camera.matrix_world.translation])
+    if not markers and not can_change(camera):
+        return np.array([camera.matrix_world.translation])
     current, subframe, places = scene.frame_current, scene.frame_subframe, []
     try:
         for frame in frames:
             scene.frame_set(frame)
-            # before the first marker there may be no camera
-            places.append(scene.camera.matrix_world.translation[:] if scene.camera is not None else (0.0, 0.0, 0.0))
+            # markers choose another one
+            places.append((scene.camera or camera).matrix_world.translation[:])
     finally:
         scene.frame_set(current, subframe=subframe)
     return np.array(places)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import cont2discrete, lfilter
+from scipy.signal import lfilter
 
 from ..debris import DebrisEvents, DebrisKind, frames_after
 from ..geometry.compounds import rotation_matrix
@@ -217,20 +217,31 @@ def pressure_of_body(voice: Voice, omega: Array, support_loss: float, driven: tu
     lasts = int(sample.max()) + 1
     for k, frequency in enumerate(omega.tolist()):
         damping = (voice.material.loss + support_loss) * frequency
+        if damping >= 2.0 * frequency:
+            # it creeps back, and nothing swings
+            continue
         rings = 2.0 * DECAYED / damping * SAMPLE_RATE if damping > 0.0 else math.inf
         ends = int(min(lasts + rings, len(acceleration)))
         on_mode = np.bincount(sample, newtons * gains[event, k], ends)
-        acceleration[:ends] += lfilter(*resonator(frequency, damping), on_mode)
+        acceleration[:ends] += np.asarray(lfilter(*resonator(frequency, damping), on_mode))
     low = SPEED_OF_SOUND / (2.0 * math.sqrt(voice.area / (4.0 * math.pi)) * SAMPLE_RATE)
-    radiated = lfilter([1.0 / (1.0 + low), -1.0 / (1.0 + low)], [1.0, (low - 1.0) / (low + 1.0)], acceleration)
+    radiated = np.asarray(lfilter([1.0 / (1.0 + low), -1.0 / (1.0 + low)], [1.0, (low - 1.0) / (low + 1.0)], acceleration))
     pressure[first:] = DENSITY_OF_AIR * voice.area / (4.0 * math.pi * voice.mass) * radiated
     return pressure
 
 
-def resonator(omega: float, damping: float) -> tuple[Array, Array]:
-    """Return numerator and denominator of the filter from forces, constant over each sample, to the acceleration of a mode."""
-    numerator, denominator, _ = cont2discrete(([1.0, 0.0, 0.0], [1.0, damping, omega**2]), 1.0 / SAMPLE_RATE, method="zoh")
-    return np.ravel(numerator), np.ravel(denominator)
+def resonator(omega: float, damping: float) -> tuple[list[float], list[float]]:
+    """Return numerator and denominator of the filter from forces, constant over each sample, to q'' of a mode that swings.
+
+    It is (1 - 1/z) times the z-transform of the samples of exp(-a t) (cos(b t) - a / b sin(b t)), whose Laplace transform is
+    s / (s^2 + damping s + omega^2), with a = damping / 2 and b^2 = omega^2 - a^2.
+    """
+    a = 0.5 * damping
+    b = math.sqrt(omega**2 - a**2)
+    decay = math.exp(-a / SAMPLE_RATE)
+    cosine, sine = decay * math.cos(b / SAMPLE_RATE), decay * math.sin(b / SAMPLE_RATE)
+    back = cosine + a / b * sine
+    return [1.0, -1.0 - back, back], [1.0, -2.0 * cosine, decay**2]
 
 
 def distances_of(events: DebrisEvents, begin: Array, spec: SceneSpec, listener: Array | None) -> Array:

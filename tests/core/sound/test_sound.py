@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import cont2discrete
 
 from solver_core.debris import DebrisKind, collected
 from solver_core.io.outputs import refuse_output
@@ -23,7 +24,7 @@ from solver_core.sound.__main__ import main
 from solver_core.sound.contact_table import ContactSide, contacts_of, hertz_duration
 from solver_core.sound.excitation import SAMPLE_RATE, Forces, hit_forces, scrape_forces
 from solver_core.sound.materials import PRESETS, material_of, read_materials
-from solver_core.sound.synthesis import SoundOrder, contacts_with_voices, pressure_of_body, sound_of
+from solver_core.sound.synthesis import SoundOrder, contacts_with_voices, pressure_of_body, resonator, sound_of
 from solver_core.sound.voices import Voice, modes_of, solid_surface
 from solver_core.sound.wav import PEAK, WAV, wav_bytes
 
@@ -64,6 +65,14 @@ def test_a_mode_decays_with_its_loss_factor_and_is_as_loud_as_the_impulse():
     spectrum = np.abs(np.fft.rfft(sound[start:]))
     assert np.argmax(spectrum) * SAMPLE_RATE / len(sound[start:]) == pytest.approx(1000.0, abs=2.0)
     np.testing.assert_allclose(rung(3.0), 3.0 * sound, rtol=1e-9, atol=1e-12)
+
+
+def test_the_filter_of_a_mode_is_exact_for_forces_that_are_constant_over_a_sample():
+    omega, damping = 9000.0, 400.0
+    expected, denominator, _ = cont2discrete(([1.0, 0.0, 0.0], [1.0, damping, omega**2]), 1.0 / SAMPLE_RATE, method="zoh")
+    found = resonator(omega, damping)
+    np.testing.assert_allclose(found[0], np.ravel(expected), atol=1e-12)
+    np.testing.assert_allclose(found[1], denominator, atol=1e-12)
 
 
 def test_balls_touch_as_long_as_hertz_says():
