@@ -22,11 +22,12 @@ def parts() -> tuple[ModuleType, ...]:
     from .fracture import proxy_operators as proxies
     from .fracture import source as fracture_source
     from .interchange import operators as interchange
-    from .output import bones, contact_points, debris, pieces, reactions
+    from .output import bones, contact_points, debris, pieces, reactions, sound
     from .panels import activation as activation_panel
     from .panels import bonds as bond_panel
     from .panels import check, manual, menu, operators, pairs, preferences, ui
     from .panels import debris as debris_panel
+    from .panels import sound as sound_panel
     from .panels import wedge as wedge_panel
     from .settings import activation as activation_settings
     from .settings import bonds as bond_settings
@@ -59,6 +60,7 @@ def parts() -> tuple[ModuleType, ...]:
         settling,
         contact_points,
         debris,
+        sound,
         pieces,
         statistics,
         statistics_overlay,
@@ -72,6 +74,7 @@ def parts() -> tuple[ModuleType, ...]:
         bond_panel,
         activation_panel,
         debris_panel,
+        sound_panel,
         check,
         manual,
         preferences,

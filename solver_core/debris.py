@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import sys
 import zlib
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
@@ -24,12 +25,11 @@ from numpy.typing import NDArray
 from .dynamics.model.frame import FrameScrapes
 from .impacts import STEPS_OF_AN_IMPACT, merged_impacts
 from .io import tables
+from .io.bake_command import bake_of, bake_parser, run_on_bake
 from .io.cache import CacheError, FrameCacheReader
-from .io.container import ContainerError
 from .io.outputs import TABLE, refuse_output, write_output
-from .io.snapshot import file_digest, read_snapshot
-from .process.command_line import ExitStatus, Parser, UsageError
-from .process.console import prepare_streams, tell
+from .process.command_line import UsageError
+from .process.console import prepare_streams
 from .scene.spec import SceneSpec
 from .scene.timing import Timing
 
@@ -38,8 +38,11 @@ __all__ = [
     "DebrisEvents",
     "DebrisKind",
     "DebrisRates",
+    "collected",
+    "contact_events",
     "debris_of",
     "events_of",
+    "frames_after",
     "main",
     "sampled",
     "write_debris",
@@ -184,9 +187,8 @@ def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> 
 
     Raises CacheError, also where contacts were not kept, and OSError.
     """
-    if not reader.has_contacts:
-        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
-    events = collected([*breaks(reader, spec, rates), *contact_events(reader, rates)])
+    least = rates.least_impulse, rates.least_speed
+    events = collected([*contact_events(reader, HIT_SECONDS, *least), *breaks(reader, spec, rates)])
     return replace(events, velocity=velocities_at(events, reader, spec))
 
 
@@ -198,8 +200,7 @@ def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpe
     result = np.zeros((len(events), 3))
     if not len(events) or not len(reader.frames):
         return result
-    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(events.time) - SAME_FRAME).astype(np.int64)
-    frames = np.clip(frames, reader.frames[0], reader.frames[-1])
+    frames = frames_after(events.time, reader, spec)
     both = np.column_stack([events.body_a, events.body_b])
     for number in np.unique(frames):
         rows = np.flatnonzero(frames == number)
@@ -212,6 +213,12 @@ def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpe
         share = is_body / np.maximum(is_body.sum(axis=1, keepdims=True), 1)
         result[rows] = np.einsum("ij,ijk->ik", share, at_place)
     return result
+
+
+def frames_after(time: Array, reader: FrameCacheReader, spec: SceneSpec) -> NDArray[np.int64]:
+    """Return (n,) the frames of a bake that end the motion in which moments (n,) s of simulated time are."""
+    frames = spec.frame_start + np.ceil(Timing(spec).frames_at(time) - SAME_FRAME).astype(np.int64)
+    return np.clip(frames, reader.frames[0], reader.frames[-1])
 
 
 def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
@@ -250,14 +257,28 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
         gone |= frame.broken
 
 
-def contact_events(reader: FrameCacheReader, rates: DebrisRates) -> Iterator[dict[str, Any]]:
-    """A row for each hit above the thresholds, and for each two bodies that scrape in a frame."""
+def contact_events(
+    reader: FrameCacheReader, hit_seconds: float, least_impulse: float = 0.0, least_speed: float = 0.0
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each hit, and for each two bodies that scrape in a frame.
+
+    Parameters
+    ----------
+    reader : the cache of a bake
+    hit_seconds : what two bodies have of impacts within so many s, or within two and a half time steps, is one hit
+    least_impulse : N s, weaker hits are left out
+    least_speed : m/s, hits that close more slowly are left out
+
+    Raises CacheError, also where contacts were not kept, and OSError.
+    """
+    if not reader.has_contacts:
+        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
     kept = [(reader.contacts(frame), reader.info.seconds_to(frame) / reader.info.substeps) for frame in reader.frames]
     there = [(contacts, step) for contacts, step in kept if contacts is not None]
     # hits are merged over a time of their own, unless the steps are longer
-    windows = [max(step, HIT_SECONDS / STEPS_OF_AN_IMPACT) for _, step in there]
+    windows = [max(step, hit_seconds / STEPS_OF_AN_IMPACT) for _, step in there]
     for hit in merged_impacts([contacts.impacts for contacts, _ in there], windows):
-        if hit.impulse < rates.least_impulse or hit.speed < rates.least_speed:
+        if hit.impulse < least_impulse or hit.speed < least_speed:
             continue
         yield {
             "kind": DebrisKind.HIT,
@@ -408,29 +429,24 @@ def write_debris(snapshot: Path, cache: Path, file: Path, rates: DebrisRates) ->
     Raises CacheError, ContainerError, UsageError and OSError.
     """
     refuse_output(file, TABLE)
-    spec, _ = read_snapshot(snapshot)
-    debris = debris_of(FrameCacheReader.of_snapshot(cache, spec, file_digest(snapshot)), spec, rates)
+    spec, reader = bake_of(snapshot, cache)
+    debris = debris_of(reader, spec, rates)
     write_output(file, TABLE, table(debris, spec))
     return len(debris)
 
 
 def main(argv: Sequence[str]) -> int:
     """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
-    parser = Parser(prog="python -m solver_core.debris", description="Writes the debris of a bake.")
-    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache, with contacts")
-    parser.add_argument("file", metavar="FILE.csv", type=Path, help="the table to write")
+    parser = bake_parser("solver_core.debris", "Writes the debris of a bake.", ("FILE.csv", "the table to write"))
     for field in fields(DebrisRates):
         kind = int if field.name == "seed" else float
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help="(%(default)s)")
-    try:
-        arguments = parser.parse_args(argv)
+
+    def work(arguments: Namespace) -> None:
         rates = DebrisRates(**{field.name: getattr(arguments, field.name) for field in fields(DebrisRates)})
         write_debris(arguments.snapshot, arguments.cache, arguments.file, rates)
-    except (UsageError, OSError, CacheError, ContainerError) as error:
-        tell(str(error), sys.stderr)
-        return ExitStatus.BAD_INPUT
-    return ExitStatus.BAKED
+
+    return run_on_bake(parser, argv, work)
 
 
 if __name__ == "__main__":

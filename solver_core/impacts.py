@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from .dynamics.model.frame import FrameImpacts
 from .io import tables
+from .io.bake_command import bake_of, bake_parser, run_on_bake
 from .io.cache import CacheError, FrameCacheReader
-from .io.container import ContainerError
 from .io.outputs import TABLE, refuse_output, write_output
-from .io.snapshot import file_digest, read_snapshot
 from .linalg.in_order import length
-from .process.command_line import ExitStatus, Parser, UsageError
-from .process.console import prepare_streams, tell
+from .process.console import prepare_streams
 from .scene.spec import SceneSpec
 from .scene.timing import Timing
 
@@ -136,25 +134,16 @@ def table(impacts: Sequence[Impact], spec: SceneSpec) -> bytes:
 def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
     """Write the impacts of a bake to a file. Returns their number. Raises CacheError, ContainerError and OSError."""
     refuse_output(file, TABLE)
-    spec, _ = read_snapshot(snapshot)
-    impacts = impacts_of(FrameCacheReader.of_snapshot(cache, spec, file_digest(snapshot)))
+    spec, reader = bake_of(snapshot, cache)
+    impacts = impacts_of(reader)
     write_output(file, TABLE, table(impacts, spec))
     return len(impacts)
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command. argv: the command line without the program name. Returns the exit status."""
-    parser = Parser(prog="python -m solver_core.impacts", description="Writes the impacts of a bake.")
-    parser.add_argument("snapshot", metavar="SNAPSHOT", type=Path, help="the snapshot of the bake")
-    parser.add_argument("cache", metavar="CACHE", type=Path, help="its frame cache, with contacts")
-    parser.add_argument("file", metavar="FILE.csv", type=Path, help="the table to write")
-    try:
-        arguments = parser.parse_args(argv)
-        write_impacts(arguments.snapshot, arguments.cache, arguments.file)
-    except (UsageError, OSError, CacheError, ContainerError) as error:
-        tell(str(error), sys.stderr)
-        return ExitStatus.BAD_INPUT
-    return ExitStatus.BAKED
+    parser = bake_parser("solver_core.impacts", "Writes the impacts of a bake.", ("FILE.csv", "the table to write"))
+    return run_on_bake(parser, argv, lambda given: write_impacts(given.snapshot, given.cache, given.file))
 
 
 if __name__ == "__main__":

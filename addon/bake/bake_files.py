@@ -47,6 +47,7 @@ __all__ = [
     "relative_if_asked",
     "remove_old_bakes",
     "snapshot_of",
+    "sound_of",
     "told_parts",
 ]
 
@@ -194,6 +195,11 @@ def snapshot_of(cache: Path) -> Path:
     return cache.parent / f"{cache.stem}.snapshot"
 
 
+def sound_of(cache: Path) -> Path:
+    """Return where the sound of a bake is: beside its cache."""
+    return cache.with_suffix(".wav")
+
+
 def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
     """How a scene remembers where its frames are: relative to its .blend file if the user's folder is, wherever they lie.
 
@@ -256,5 +262,6 @@ def remove_bake(cache: Path) -> None:
             if lock.holds:
                 cache.unlink(missing_ok=True)
                 snapshot_of(cache).unlink(missing_ok=True)
+                sound_of(cache).unlink(missing_ok=True)
     finally:
         lock.release()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: `stiction bake`, `settle`, `sweep`, `job`, `check`, `report`, `impacts`, `export`, `solve` and `compile` on
-their own, and with the same arguments after `blender -b FILE --command`."""
+"""The command line: `stiction bake`, `settle`, `sweep`, `job`, `check`, `report`, `impacts`, `sound`, `export`, `solve` and
+`compile` on their own, and with the same arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .settle import settle
 __all__ = ["register", "run", "unregister"]
 
 # Commands without options for the settings of the open file.
-AS_IT_IS = ("report", "impacts", "export", "job", "settle")
+AS_IT_IS = ("report", "impacts", "sound", "export", "job", "settle")
 
 
 def run(argv: Sequence[str]) -> int:
@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
                 # such as a name that is too long for a file
                 raise UsageError(str(error)) from error
             commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
-            commands |= {"sweep": sweep, "job": job, "export": export, "settle": settle}
+            commands |= {"sweep": sweep, "job": job, "export": export, "settle": settle, "sound": sound}
             return commands[arguments.command](arguments)
     except UsageError as error:
         tell(f"{PROGRAM}: {error}", sys.stderr)
@@ -214,6 +214,23 @@ def impacts(arguments: argparse.Namespace) -> int:
     except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
+    return ExitStatus.BAKED
+
+
+def sound(arguments: argparse.Namespace) -> int:
+    """Write the sound of the bake of the open file, or its contact events; returns the exit status. Raises UsageError."""
+    from ...solver_core.io.cache import CacheError
+    from ...solver_core.io.container import ContainerError
+    from ..output.sound import write_scene_sound
+
+    scene_with_bake(arguments)
+    try:
+        written = write_scene_sound(bpy.context, Path(arguments.output[0]))
+    except (CacheError, ContainerError) as error:
+        raise UsageError(str(error)) from error
+    for body, why in written.without_modes.items():
+        say("WARNING", f"{body} only clicks and does not ring: {why}")
+    say("INFO", f"wrote {written.events} hits and scrapes to {arguments.output[0]}")
     return ExitStatus.BAKED
 
 

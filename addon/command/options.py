@@ -118,6 +118,16 @@ def make_parser() -> Parser:
     )
     add_scene(impacts_command)
     impacts_command.add_argument("-o", "--output", required=True, nargs=1, metavar="FILE.csv", help="the file to write")
+    sound_command = commands.add_parser(
+        "sound",
+        help="write the sound of a bake",
+        description="Writes what the bake of a .blend file sounds like, or a table of its hits and scrapes, by file extension. "
+        "Needs a bake with contacts kept.",
+    )
+    add_scene(sound_command)
+    sound_command.add_argument(
+        "-o", "--output", required=True, nargs=1, metavar="FILE", help="a name that ends with .wav or .csv"
+    )
     solve_command = commands.add_parser(
         "solve",
         help="solve a contact problem in a file",

@@ -48,6 +48,10 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
 
         said("--output", lambda: refuse_file(Path(arguments.output[0])))
         refuse_one_for_another((("the scene", arguments.scene or bpy.data.filepath), ("--output", arguments.output[0])))
+    elif arguments.command == "sound":
+        from ...solver_core.sound.write import refuse_sound
+
+        said("--output", lambda: refuse_sound(Path(arguments.output[0])))
     elif arguments.command == "impacts":
         named.append(("--output", arguments.output[0], TABLE))
     elif arguments.command in ("bake", "settle"):
@@ -95,7 +99,7 @@ def standard_output_kept(arguments: argparse.Namespace) -> Iterator[None]:
         yield
         return
     with TemporaryDirectory(prefix="stiction-") as folder:
-        file = Path(folder, "output.csv" if arguments.command == "impacts" else "output.json")
+        file = Path(folder, "output.csv" if arguments.command in ("impacts", "sound") else "output.json")
         if report == STANDARD_OUTPUT:
             arguments.report = str(file)
         else:

@@ -136,6 +136,8 @@ ANCHORS = {
         "lifetime": "lifetime-of-debris",
         "seed": "seed-of-debris",
     },
+    "ObjectSound": {"material": "sound-material", "volume": "volume-of-a-sound"},
+    "SceneSound": {"scraping": "scraping", "support_loss": "support-loss", "seed": "seed-of-a-sound"},
     "WedgeAxis": {"field": "vary", "body": "body-of-an-axis", "values": "values"},
     "SceneWedge": {"workers": "workers", "folder": "folder-of-a-wedge"},
 }
@@ -145,6 +147,8 @@ PLACES = {
     "cancel_wedge": f"{SWEEPS}#from-the-panel",
     "open_sheet": f"{SWEEPS}#from-the-panel",
     "change_wedge_axes": f"{SWEEPS}#what-can-be-varied",
+    "bake_sound": "docs/sound.html",
+    "export_sound_events": "docs/sound.html#the-table",
     "bake_to_keyframes": f"{BAKING}#bake-to-keyframes",
     "bake_to_bones": f"{BAKING}#bake-to-bones",
     "bake": f"{BAKING}#bake-pause-and-resume",

@@ -45,6 +45,8 @@ class STICTION_MT_rigid_body(Menu):
         layout.operator("stiction.export_impacts", icon="EXPORT")
         layout.operator("stiction.add_debris", icon="OUTLINER_OB_POINTCLOUD")
         layout.operator("stiction.export_debris", icon="EXPORT")
+        layout.operator("stiction.bake_sound", icon="SOUND")
+        layout.operator("stiction.export_sound_events", icon="EXPORT")
         layout.operator("stiction.reactions_to_curves", icon="FCURVE")
         layout.operator_menu_enum("stiction.jump_to_worst", "measure")
         layout.operator("stiction.export_certificate", icon="EXPORT")

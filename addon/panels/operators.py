@@ -29,6 +29,7 @@ from ..output.contact_points import remove_points
 from ..output.debris import remove_debris
 from ..output.keyframes import commit
 from ..output.pieces import remove_pieces
+from ..output.sound import remove_sound
 
 if TYPE_CHECKING:
     from ..bake.runner import Bake
@@ -234,6 +235,7 @@ class STICTION_OT_free_bake(Operator):
         count = free(context.scene)
         remove_points(context.scene)
         remove_debris(context.scene)
+        remove_sound(context.scene)
         remove_pieces(context.scene)
         context.window_manager.stiction.messages.clear()
         # Blender does not redraw the timeline when objects change.

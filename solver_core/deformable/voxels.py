@@ -134,12 +134,18 @@ def grid_axes(surface: Surface) -> Array:
     return np.stack([first, second, np.cross(first, second)])
 
 
-def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None) -> Grid:
-    """The grid around a solid surface along `axes`, or along its own faces.
+def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None, bricks: int = BRICKS) -> Grid:
+    """Return the grid around a solid surface.
 
-    resolution: bricks along the longest side, or 0. ValueError if the surface is not solid or the parts of the body hang on
-    each other by nothing, ThinnerThanABrick if bricks are too large for its thinnest part, TooThinForItsLength if that is below
-    THINNEST.
+    Parameters
+    ----------
+    surface : solid
+    resolution : bricks along the longest side, or 0
+    axes : (3, 3) of the grid, one a row; None for those of the surface's faces
+    bricks : how many a compact body has where the resolution is 0
+
+    Raises ValueError if the surface is not solid or the parts of the body hang on each other by nothing, ThinnerThanABrick if
+    bricks are too large for its thinnest part, and TooThinForItsLength if that is below THINNEST.
     """
     if not surface.solid:
         raise ValueError("the mesh has no inside: it is open, or its normals point inwards")
@@ -147,7 +153,7 @@ def brick_grid(surface: Surface, resolution: int = 0, axes: Array | None = None)
     points = surface.vertices @ axes.T
     thin = thickness(points, surface.triangles)
     extents = np.ptp(points, axis=0)
-    edges = brick_edges(extents, thin, surface.volume, resolution)
+    edges = brick_edges(extents, thin, surface.volume, resolution, bricks)
     if thin.min() < THINNEST * extents.max():
         raise TooThinForItsLength(
             f"the body is {distance(thin.min())} thin and {distance(extents.max())} long: below a {1.0 / THINNEST:,.0f}th of "
@@ -212,7 +218,7 @@ def thickness(points: Array, triangles: Indices) -> Array:
     return thin
 
 
-def brick_edges(extents: Array, thin: Array, volume: float, resolution: int) -> Array:
+def brick_edges(extents: Array, thin: Array, volume: float, resolution: int, bricks: int = BRICKS) -> Array:
     """(3,) m, how long bricks may be along each axis; ThinnerThanABrick as above."""
     if resolution:
         edges = np.full(3, extents.max() / resolution)
@@ -226,7 +232,7 @@ def brick_edges(extents: Array, thin: Array, volume: float, resolution: int) -> 
             )
         return edges
     limits = np.sort(thin) / ACROSS
-    room = volume / BRICKS
+    room = volume / bricks
     edge = room ** (1.0 / 3.0)
     if edge > limits[0]:
         edge = math.sqrt(room / limits[0]) if limits[0] > 0.0 else math.inf

@@ -23,6 +23,8 @@ NO_SETTINGS = {
     "CollectionActivation": {"name"},
     "CollectionBonds": {"name"},
     "SceneDebrisSettings": {"name", "shown"},
+    "ObjectSound": {"name"},
+    "SceneSound": {"name"},
     "SceneWedge": {"name", "axes", "axis_index"},
     "STICTION_OT_bake_to_keyframes": set(),
     "STICTION_OT_add_contact_points": set(),
@@ -72,6 +74,8 @@ def properties_of(owner: str) -> dict[str, bpy.types.Property]:
             "CollectionActivation": bpy.types.Collection.bl_rna.properties["stiction_activation"].fixed_type,
             "CollectionBonds": bpy.types.Collection.bl_rna.properties["stiction_bonds"].fixed_type,
             "SceneDebrisSettings": bpy.types.Scene.bl_rna.properties["stiction_debris"].fixed_type,
+            "ObjectSound": bpy.types.Object.bl_rna.properties["stiction_sound"].fixed_type,
+            "SceneSound": bpy.types.Scene.bl_rna.properties["stiction_sound"].fixed_type,
             "SceneWedge": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type,
             "WedgeAxis": bpy.types.Scene.bl_rna.properties["stiction_wedge"].fixed_type.properties["axes"].fixed_type,
         }.get(owner) or bpy.types.Scene.bl_rna.properties["stiction"].fixed_type.properties["pairs"].fixed_type

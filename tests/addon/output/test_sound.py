@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake Sound writes a wav beside the cache and has one strip of it in the sequencer, which leaves with the bake."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+
+import bpy
+import pytest
+
+
+@pytest.fixture
+def baked(scene, make_body, fake_worker):
+    """The fake worker's impacts of two bodies of 1 N s, one a frame."""
+    make_body("A")
+    make_body("B")
+    scene.stiction.keep_contacts = True
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    return scene
+
+
+class Strips(list):
+    """A double of the strips of a sequencer, for the module bpy is built without audio; sounds are Blender's."""
+
+    def get(self, name):
+        return next((strip for strip in self if strip.name == name), None)
+
+    def new_sound(self, name, filepath, channel, frame_start):
+        sound = bpy.data.sounds.load(filepath)
+        values = {"type": "SOUND", "volume": 1.0, "pan": 0.0, "mute": False, "sound": sound}
+        strip = SimpleNamespace(name=name, channel=channel, frame_start=frame_start, **values)
+        self.append(strip)
+        return strip
+
+
+@pytest.fixture
+def strips(monkeypatch, baked):
+    """The strips of the scene, of which there is one on channel 2 already."""
+    from stiction.addon.output import sound
+
+    found = Strips([SimpleNamespace(name="Music", type="SOUND", channel=2)])
+    baked.sequence_editor_create()
+    monkeypatch.setattr(sound, "has_audio", lambda: True)
+    monkeypatch.setattr(sound, "strips_of", lambda scene: found)
+    return found
+
+
+def test_blenders_sound_strips_have_what_is_kept_of_them():
+    sound = getattr(bpy.types, "SoundStrip", None) or bpy.types.SoundSequence
+    assert {"channel", "volume", "pan", "mute", "sound", "type"} <= set(sound.bl_rna.properties.keys())
+    editor = bpy.types.SequenceEditor.bl_rna.properties
+    strips = (editor["strips"] if "strips" in editor else editor["sequences"]).srna
+    assert {"name", "filepath", "channel", "frame_start"} <= set(strips.functions["new_sound"].parameters.keys())
+
+
+def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked, strips):
+    from stiction.addon.bake.bake_files import cache_path, sound_of
+
+    assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
+    file = sound_of(Path(cache_path(baked)))
+    music, strip = strips
+    assert file.is_file() and (strip.channel, strip.frame_start) == (3, 1) and strip.sound.packed_file is not None
+    first = file.read_bytes()
+    strip.volume, strip.channel = 0.5, 7
+    # another material, a camera that moves, and a body that was deleted since
+    bpy.data.objects["A"].stiction_sound.material = "Steel"
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    baked.collection.objects.link(camera)
+    baked.camera = camera
+    camera.location = (0.0, -5.0, 0.0)
+    camera.keyframe_insert("location", frame=1)
+    bpy.data.objects.remove(bpy.data.objects["B"])
+    assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
+    assert strips[0] is music and (strips[1].volume, strips[1].channel, len(strips)) == (0.5, 7, 2)
+    assert file.read_bytes() != first and baked.frame_current == 1
+    bpy.ops.stiction.free_bake()
+    assert strips == [music]
+
+
+def test_what_is_missing_of_a_sound_is_told(baked, monkeypatch, capfd):
+    from stiction.addon.output import sound
+    from stiction.solver_core.sound.write import WrittenSound
+
+    monkeypatch.setattr(sound, "has_audio", lambda: False)
+    monkeypatch.setattr(sound, "write_scene_sound", lambda context, file: WrittenSound(3, {"A": "it is too thin"}))
+    assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
+    said = capfd.readouterr().out
+    assert "A only clicks and does not ring: it is too thin" in said and "built without audio" in said
+    assert baked.sequence_editor is None
+
+
+def test_what_makes_no_sound_is_told_and_changes_nothing(baked, strips):
+    for name in ("A", "B"):
+        bpy.data.objects[name].stiction_sound.volume = 0.0
+    with pytest.raises(RuntimeError, match="the sound is silent"):
+        bpy.ops.stiction.bake_sound()
+    assert len(strips) == 1
+    bpy.ops.stiction.free_bake()
+    assert not bpy.ops.stiction.bake_sound.poll()
+
+
+def test_the_command_writes_sound_and_table(baked, tmp_path, capsys):
+    from stiction.addon.command.cli import run
+
+    bpy.data.objects["A"].stiction_sound.material = "Rubber"
+    scene_file, sound, table = (str(tmp_path / name) for name in ("scene.blend", "shot.wav", "shot.csv"))
+    bpy.ops.wm.save_as_mainfile(filepath=scene_file)
+    assert run(["sound", scene_file, "-o", sound]) == 0 and run(["sound", scene_file, "-o", table]) == 0
+    assert Path(sound).read_bytes()[:4] == b"RIFF"
+    rows = list(csv.DictReader(Path(table).read_text().splitlines()))
+    assert {(row["kind"], row["material_a"]) for row in rows} == {("hit", "Rubber")}
+    assert run(["sound", scene_file, "-o", str(tmp_path / "shot.mp3")]) == 2
+    assert "has to end with .wav" in capsys.readouterr().err
