@@ -18,9 +18,8 @@ from ..same_everywhere import ARITHMETIC, FILE, LIBRARIES, PREPARED, SCENES, kno
 CORE = Path(__file__).resolve().parents[3] / "solver_core"
 # Nehalem has SSE 4.2, Haswell fused multiplication and addition.
 PROCESSORS = {
-    "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
+    "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX"},
     "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
-    "SSE": {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX"},
 }
 # What time steps and the shapes of bodies are made of. `dense_newton` is of `sc.solve`. Modes come from
 # LAPACK, and so do proofs that there is no solution.
