@@ -295,7 +295,7 @@ def hit_wall(tension, steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tension", [1e6, 3e6])
+@pytest.mark.parametrize("tension", [pytest.param(1e6, marks=pytest.mark.long), 3e6])
 def test_a_hit_breaks_about_the_same_bonds_at_60_to_960_steps_a_second(tension):
     """Momentum is conserved and no step adds energy, whatever breaks."""
     found = []

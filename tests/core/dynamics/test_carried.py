@@ -67,7 +67,7 @@ def test_a_solid_that_sticks_to_a_driven_plane_stays_where_it_is_on_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("substeps", [10, 40])
+@pytest.mark.parametrize("substeps", [10, pytest.param(40, marks=pytest.mark.long)])
 def test_a_ball_that_rolls_on_a_turntable_goes_round_in_two_sevenths_of_its_rate(substeps):
     """A solid ball that rolls on a plane turning at omega goes round in a circle at 2/7 omega, wherever it was put."""
     rate, radius, speed, frames = 2.0, 0.05, 0.3, 97

@@ -30,7 +30,12 @@ def tip(frames):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "settings"),
-    [(60.0, {}), (-60.0, {}), (60.0, {"method": "pivot"}), (60.0, {"warm_start": False}), (120.0, {}), (60.0, {"substeps": 7})],
+    [
+        (-60.0, {}),
+        (60.0, {"method": "pivot"}),
+        (120.0, {}),
+        *(pytest.param(60.0, settings, marks=pytest.mark.long) for settings in ({}, {"warm_start": False}, {"substeps": 7})),
+    ],
 )
 def test_a_top_on_its_tip_precesses_as_one_with_a_fixed_point(rate, settings):
     frames = sc.Simulation(top(rate, 10.0), **settings).run(48)

@@ -30,7 +30,7 @@ def ball(radius=0.1, **changes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
 def test_a_dropped_box_bounces_to_the_square_of_its_restitution(restitution):
     height = 1.0
     spec = scene(ground(material(0.5, restitution)), body(position=(0, 0, 0.1 + height), material=material(0.5, restitution)))
