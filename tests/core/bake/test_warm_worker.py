@@ -189,19 +189,25 @@ def test_it_ends_when_its_parent_is_killed(start, tmp_path, moment):
 
 @pytest.mark.slow
 @POSIX_ONLY
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number):
-    for busy in (False, True):
-        process = start()
-        ask(process, snapshot(tmp_path), tmp_path / "cache")
-        heard_until(process, event="ended")
-        if busy:
-            ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
-            heard_until(process, event="frame", frame=2)
-        process.send_signal(number)
-        rest = process.stdout.read()
-        assert wait_for_end(process) == ExitStatus.FAILED and process.stderr.read() == ""
-        assert (signal.Signals(number).name in rest) == busy
+@pytest.mark.parametrize(
+    ("number", "busy"),
+    [
+        (signal.SIGTERM, False),
+        (signal.SIGINT, True),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ((signal.SIGTERM, True), (signal.SIGINT, False))),
+    ],
+)
+def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number, busy):
+    process = start()
+    ask(process, snapshot(tmp_path), tmp_path / "cache")
+    heard_until(process, event="ended")
+    if busy:
+        ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
+        heard_until(process, event="frame", frame=2)
+    process.send_signal(number)
+    rest = process.stdout.read()
+    assert wait_for_end(process) == ExitStatus.FAILED and process.stderr.read() == ""
+    assert (signal.Signals(number).name in rest) == busy
 
 
 def test_a_bake_that_is_refused_ends_the_process_with_the_status_that_it_has_alone(start, capsys, tmp_path):

@@ -258,7 +258,7 @@ def test_a_sweep_that_is_killed_leaves_nothing_in_the_temporary_folder(tmp_path,
     assert not [one.name for one in (tmp_path / "temporary").iterdir() if one.name.startswith("stiction")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_loses_a_worker_in_the_middle_ends_with_the_same_bits(tmp_path, undisturbed):
     from distributed import LocalCluster
 
