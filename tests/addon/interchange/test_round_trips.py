@@ -94,8 +94,16 @@ def test_a_demo_comes_back_as_it_went(scene, tmp_path, name, properties, ending)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ending", "options"), [("usda", {}), ("usda", {"instances": True}), ("gltf", {})])
-@pytest.mark.parametrize("name", ["card_house", "drawbridge"])
+@pytest.mark.parametrize(
+    ("name", "ending", "options"),
+    [
+        ("card_house", "usda", {"instances": True}),
+        ("drawbridge", "usda", {}),
+        ("drawbridge", "gltf", {}),
+        *(pytest.param("card_house", ending, {}, marks=pytest.mark.long) for ending in ("usda", "gltf")),
+        pytest.param("drawbridge", "usda", {"instances": True}, marks=pytest.mark.long),
+    ],
+)
 def test_as_text_and_as_instances_it_is_the_same(scene, tmp_path, name, ending, options):
     assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
     compare(*out_and_in(tmp_path / f"demo.{ending}", **options), is_gltf=ending == "gltf")
