@@ -83,7 +83,7 @@ def test_wind_blows_a_body_as_fast_as_flow_allows():
 
 def test_a_magnetic_field_leads_a_body_in_circles_and_gives_it_no_energy():
     field = FieldSpec("Magnet", FieldKind.MAGNETIC, FieldShape.PLANE, strength=4.0)
-    poses, velocities = track(run(free(field, velocity=(2.0, 0.0, 0.0), frames=240), 240))
+    poses, velocities = track(run(free(field, velocity=(2.0, 0.0, 0.0), frames=80), 80))
     np.testing.assert_allclose(np.linalg.norm(velocities[:, :3], axis=1), 2.0, rtol=1e-11)
     # clockwise seen along the field, with the radius m v / B about (0, -r)
     np.testing.assert_allclose(np.hypot(poses[:, 0], poses[:, 1] + 0.5), 0.5, rtol=0.01)

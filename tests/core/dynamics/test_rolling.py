@@ -106,9 +106,7 @@ def energy(frames, spec):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("tilt", "heading", "sense"), [(40.0, 0.0, 1.0), (15.0, 33.0, 1.0), (15.0, 0.0, -1.0), (5.0, 0.0, 1.0)]
-)
+@pytest.mark.parametrize(("tilt", "heading", "sense"), [(40.0, 0.0, 1.0), (15.0, 33.0, -1.0), (5.0, 0.0, 1.0)])
 def test_eulers_disc_goes_on(tilt, heading, sense):
     """There is no rolling friction: neither its tilt nor its energy changes."""
     spec = disc(tilt, heading, sense)
@@ -161,7 +159,7 @@ LOADED = ShapeSpec(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [120.0, -60.0])
+@pytest.mark.parametrize("rate", [pytest.param(120.0, marks=pytest.mark.long), -60.0])
 def test_a_ball_with_a_low_centre_that_spins_moves_as_scipy_has_it(rate):
     """A tippe top that does not slip: it stays as upright as it began."""
     turn, material = Rotation.from_euler("y", 20.0, degrees=True), pair_material(2.0)

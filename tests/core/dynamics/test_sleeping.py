@@ -113,7 +113,7 @@ def test_an_animated_body_that_passes_by_wakes_nobody_and_one_that_hits_does():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shortfall", [1e-4, 1e-5])
+@pytest.mark.parametrize("shortfall", [pytest.param(1e-4, marks=pytest.mark.long), 1e-5])
 def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
     """g (sin - mu cos) with mu short of tan by a ten-thousandth and less, from rest: millimetres in seconds."""
     tangent, seconds = 0.5, 6
@@ -125,7 +125,7 @@ def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tilt", [1e-5, 1e-8])
+@pytest.mark.parametrize("tilt", [pytest.param(1e-5, marks=pytest.mark.long), 1e-8])
 def test_a_pencil_on_its_tip_does_not_fall_asleep_before_it_falls(tilt):
     ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
     pencil = BodySpec(

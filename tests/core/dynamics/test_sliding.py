@@ -75,8 +75,10 @@ def ball(velocity, spin, mu, mu_dynamic=None, radius=0.11):
     return SceneSpec((ground(surface), body))
 
 
-@pytest.mark.parametrize("velocity", [(7.0, 0.0), (0.0, -3.0)])
-@pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (30.0, -10.0, 40.0), (0.0, -60.0, 0.0)])
+@pytest.mark.parametrize(
+    ("velocity", "spin"),
+    [((7.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, -3.0), (30.0, -10.0, 40.0)), ((7.0, 0.0), (0.0, -60.0, 0.0))],
+)
 def test_a_bowled_ball_rolls_with_what_sliding_leaves_of_it(velocity, spin):
     """Its angular momentum about the line that it slides on stays: v = (5 v_0 + 2 r w_0 x z) / 7, along a parabola before."""
     spec, radius = ball(velocity, spin, 0.3), 0.11
