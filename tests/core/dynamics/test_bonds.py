@@ -53,7 +53,7 @@ def bar(count, length, size, axis):
     return blocks + [(f"Block {i:02d}", tuple(sizes), tuple((i + 0.5) * step * along), BodyKind.ACTIVE) for i in range(count)]
 
 
-CASES = [(4, 1), (4, 10), (20, 4), (60, 1), (60, 10)]
+CASES = [(4, 10), (20, 4), (60, 1), *(pytest.param(*case, marks=pytest.mark.long) for case in ((4, 1), (60, 10)))]
 SHARES = [0.995, 1.005]
 
 

@@ -26,8 +26,7 @@ def turntable(rate: float, frames: int) -> BodySpec:
     return BodySpec("Table", BodyKind.ANIMATED, ShapeSpec(ShapeKind.PLANE), material=material(MU), path=path)
 
 
-@pytest.mark.parametrize("substeps", [2, 10])
-@pytest.mark.parametrize(("rate", "radius"), [(1.0, 0.5), (3.0, 0.2), (-6.0, 0.1)])
+@pytest.mark.parametrize(("rate", "radius", "substeps"), [(1.0, 0.5, 2), (3.0, 0.2, 10), (-6.0, 0.1, 2)])
 def test_a_box_on_a_turntable_keeps_its_radius(rate, radius, substeps):
     """mu g is more than omega^2 r: it stays where it is on the table, whatever the step."""
     frames = 30
