@@ -14,13 +14,14 @@ export NUMBA_CACHE_DIR := $(CURDIR)/build/numba
 # The tests start some 300 processes, and each would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help environment demo test quick kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform wheels clean distclean
+.PHONY: help environment demo test quick long kernels lint docs exceptions lock bench bench-rivals bench-problems ablation figures extension extension-this extension-platform wheels clean distclean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo            install the extension in an isolated Blender, bake a card house beside Bullet, measure it, draw it"
 	@echo "make quick           the tests that take about a minute together; most of what breaks, breaks here"
-	@echo "make test            lint, types and all tests, in as many processes as there are processors"
+	@echo "make test            lint, types and all tests but the long ones, in as many processes as there are processors"
+	@echo "make long            the tests that take more than ten seconds each, or repeat others at other values; before a release"
 	@echo "make lint            ruff and basedpyright only"
 	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
@@ -63,11 +64,14 @@ PYTEST := $(RUN) -m pytest -q --numprocesses auto --maxprocesses 8 --max-worker-
 # What is checked and what is compiled wait for nothing of each other.
 test: environment
 	$(MAKE) --no-print-directory -j2 lint kernels
-	$(PYTEST)
+	$(PYTEST) -m "not long"
 
-# TESTS='tests/addon tests/packaging' are these alone.
+# TESTS='tests/addon tests/packaging' are these alone, here and in `make long`.
 quick: environment
-	$(PYTEST) -m "not slow" $(TESTS)
+	$(PYTEST) -m "not slow and not long" $(TESTS)
+
+long: environment kernels
+	$(PYTEST) -m long $(TESTS)
 
 kernels: environment
 	$(RUN) -m solver_core.compile_all $(NUMBA_CACHE_DIR)

@@ -38,7 +38,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with many slow tests come first, so that of several processes none has one left when the others are done."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("long"))
     items.sort(key=lambda item: -slow[item.path])
 
 

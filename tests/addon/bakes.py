@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -15,6 +16,15 @@ FRAMES = range(1, 6)
 
 def bake() -> None:
     assert bpy.ops.stiction.bake() == {"FINISHED"}
+
+
+def simulate(snapshot: Path, cache: Path) -> None:
+    """Bake a snapshot in the worker that the bakes of all tests share."""
+    from stiction.addon.bake.worker import Worker
+    from stiction.addon.panels.operators import STICTION_OT_bake
+
+    *_, ended = Worker(snapshot, cache, idle=STICTION_OT_bake.idle).all_events()
+    assert ended.status == 0, ended
 
 
 def played(objects: list[bpy.types.Object], times: int = 1) -> np.ndarray:

@@ -7,6 +7,7 @@ test's choice in place of the simulation; the tests in test_whole.py use the rea
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,24 @@ import pytest
 
 from .objects import box_mesh
 from .planks import make_flexible, plank_mesh
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup() -> None:
+    forget_the_name_of_the_test()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    forget_the_name_of_the_test()
+
+
+def forget_the_name_of_the_test() -> None:
+    """Take the test's name, which pytest writes there, from the environment.
+
+    A worker is asked for another bake only in the environment that it was started in. Without the name all tests share one.
+    """
+    os.environ.pop("PYTEST_CURRENT_TEST", None)
 
 
 @pytest.fixture(scope="session")

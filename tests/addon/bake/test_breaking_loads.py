@@ -32,7 +32,9 @@ def found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("of", "bears"), [("EACH", (100.0, 50.0)), ("MOST", (100.0, 100.0))])
+@pytest.mark.parametrize(
+    ("of", "bears"), [("EACH", (100.0, 50.0)), pytest.param("MOST", (100.0, 100.0), marks=pytest.mark.long)]
+)
 def test_constraints_that_break_at_once_are_found_with_what_they_bear_and_get_a_multiple_of_it(hanging, of, bears):
     index, finding = found()
     assert finding.level == "WARNING"
@@ -52,7 +54,7 @@ def test_constraints_that_break_at_once_are_found_with_what_they_bear_and_get_a_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("breaks", [pytest.param(False, marks=pytest.mark.long), True])
 def test_constraints_that_hold_one_body_twice_are_named_and_warned_of_where_they_may_break(scene, make_body, breaks):
     door, bell = make_body("Door"), make_body("Bell")
     door.location.z, bell.location.z = 5.0, 2.0

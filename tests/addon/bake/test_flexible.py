@@ -340,7 +340,7 @@ def test_everything_survives_saving_and_loading(make_plank, fake_worker, tmp_pat
     assert [mesh.name for mesh in bpy.data.meshes] == [objects[0].data.name] and objects[0].data == objects[1].data
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_thousand_vertices_bend_as_few_do(make_plank, fake_worker):
     ob = make_plank(mesh=plank_mesh(cells=25_000))
     assert len(ob.data.vertices) > 100_000

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,8 +12,8 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
+from ..bakes import simulate
 from ..joints import constrain, simulated
-from ..loading import ROOT
 from ..objects import box_mesh, read
 
 FRAMES = 120
@@ -115,7 +113,7 @@ def test_each_kind_of_joint_ends_where_it_ends_in_blender(scene, build, tmp_path
     assert not extraction.warnings
     snapshot, cache = tmp_path / "scene", tmp_path / "frames"
     write_snapshot(snapshot, extraction.spec, extraction.settings)
-    subprocess.run([sys.executable, "-m", "solver_core.worker", snapshot, cache], cwd=ROOT, check=True, capture_output=True)
+    simulate(snapshot, cache)
     frame = FrameCacheReader(cache).read(extraction.spec.frame_end)
     worlds = simulated(FRAMES, *moving.values())[-1]
     index = {body.name: i for i, body in enumerate(extraction.spec.bodies)}

@@ -103,7 +103,7 @@ def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_pre
     assert world_matrix(bpy.data.objects["Crate"])[2, 3] < 2.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="there openjd hears of its end otherwise")
 def test_a_bake_that_openjd_preempts_while_it_runs_keeps_its_frames(run, file, tmp_path, capsys):
     """As a farm's scheduler ends a task: notice first, force after half a minute."""

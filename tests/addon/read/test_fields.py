@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 
 import bpy
 import numpy as np
 import pytest
 
+from ..bakes import simulate
 from ..fields import PLACES, add_field, bullet_forces, free_bodies, solver_forces
 from ..joints import simulated
-from ..loading import ROOT
 from ..objects import add_empty, box_mesh, read
 
 EXACT = 1e-5  # relative
@@ -350,7 +348,7 @@ def test_bodies_fly_through_fields_as_in_blender(scene, make_body, tmp_path):
     extraction = read()
     snapshot, cache = tmp_path / "scene", tmp_path / "frames"
     write_snapshot(snapshot, extraction.spec, extraction.settings)
-    subprocess.run([sys.executable, "-m", "solver_core.worker", snapshot, cache], cwd=ROOT, check=True, capture_output=True)
+    simulate(snapshot, cache)
     poses = FrameCacheReader(cache).read(frames).poses
     index = [[body.name for body in extraction.spec.bodies].index(ob.name) for ob in bodies]
     places = simulated(frames, *bodies)[:, :, :3, 3]

@@ -83,7 +83,7 @@ def test_a_play_whose_kernels_are_compiled_first_says_so_with_their_count(fallin
 
 
 @pytest.mark.slow
-def test_a_pause_holds_it(playing, falling):
+def test_a_pause_holds_it_and_a_process_that_dies_is_told(playing, falling):
     followed(playing, lambda: world_matrix(falling)[2, 3] < 0.5)
     playing.pause(True)
     time.sleep(0.5)
@@ -95,9 +95,7 @@ def test_a_pause_holds_it(playing, falling):
     playing.pause(False)
     followed(playing, lambda: world_matrix(falling)[2, 3] != height)
 
-
-@pytest.mark.slow
-def test_a_process_that_dies_is_told(playing, falling):
+    # a process that dies is told
     followed(playing, partial(playing.can_pull, falling))
     playing._process.kill()
     end = time.monotonic() + SECONDS

@@ -11,6 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from solver_core import settle_file
+from solver_core.process.ending import Ending
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import SolverSettings
 
@@ -21,15 +23,20 @@ ROUGH = material(0.6)
 DROP = scene(ground(ROUGH), body("Box", position=(0.0, 0.0, 0.5), material=ROUGH))
 
 
-def settled(*arguments, spec=DROP, folder=None):
-    command = [sys.executable, "-m", "solver_core.settle_file", snapshot(folder, spec, SolverSettings()), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+@pytest.fixture
+def settled(tmp_path, capsys):
+    """Settles a scene in this process: exit status and events."""
+
+    def run(*arguments, spec=DROP):
+        status = settle_file.main([snapshot(tmp_path, spec, SolverSettings()), *arguments], Ending())
+        return status, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
 
 
 @pytest.mark.slow
-def test_poses_and_who_rests_are_told(tmp_path):
-    status, events = settled(folder=tmp_path)
+def test_poses_and_who_rests_are_told(settled):
+    status, events = settled()
     last = events[-1]
     assert status == 0 and last["event"] == "settled"
     assert last["bodies"] == ["Ground", "Box"] and last["rests"] == [True, True] and last["moving"] == [False, True]
@@ -39,15 +46,15 @@ def test_poses_and_who_rests_are_told(tmp_path):
 
 
 @pytest.mark.slow
-def test_time_that_is_up_is_told_by_the_status(tmp_path):
-    status, events = settled("--seconds", "0.1", folder=tmp_path)
+def test_time_that_is_up_is_told_by_the_status(settled):
+    status, events = settled("--seconds", "0.1")
     assert status == 3 and events[-1]["rests"] == [True, False]
 
 
 @pytest.mark.slow
-def test_a_scene_that_cannot_be_simulated_is_refused_by_name(tmp_path):
+def test_a_scene_that_cannot_be_simulated_is_refused_by_name(settled):
     bad = replace(DROP, bodies=(DROP.bodies[0], replace(DROP.bodies[1], mass=-1.0)))
-    status, events = settled(spec=bad, folder=tmp_path)
+    status, events = settled(spec=bad)
     assert status == 2 and events[-1]["event"] == "error"
     assert [(one["object"], one["field"]) for one in events[-1]["problems"]] == [("Box", "mass")]
 

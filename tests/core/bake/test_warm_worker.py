@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from solver_core import warm_worker
+from solver_core import warm_worker, worker
 from solver_core.io.cache import FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.process.command_line import ExitStatus
@@ -37,7 +39,7 @@ process.wait()
 
 @pytest.fixture(scope="module", autouse=True)
 def alone(tmp_path_factory):
-    """The scene by each method, baked in a process of its own: (snapshot, names of events, poses).
+    """The scene by each method, baked by the worker in this process: (snapshot, names of events, poses).
 
     So what the bakes here call has been compiled before: that takes so much memory that a process ends after it.
     """
@@ -45,9 +47,9 @@ def alone(tmp_path_factory):
     for settings in BY_EACH_METHOD:
         folder = tmp_path_factory.mktemp("alone")
         written = snapshot(folder, settings=settings)
-        worker = [sys.executable, "-m", "solver_core.worker", written, str(folder / "cache"), "--contacts"]
-        said = lines(subprocess.run(worker, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
-        found.append((written, [event["event"] for event in said], poses(folder / "cache")))
+        with redirect_stdout(io.StringIO()) as said:
+            assert worker.main([written, str(folder / "cache"), "--contacts"]) == ExitStatus.BAKED
+        found.append((written, [event["event"] for event in lines(said.getvalue())], poses(folder / "cache")))
     return found
 
 
@@ -66,6 +68,15 @@ def start():
     for process in started:
         with process:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """One process for the tests that leave it."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-m", "solver_core.warm_worker"], cwd=ROOT, text=True, **pipes) as process:
+        yield process
+        process.kill()
 
 
 def say(process, line):
@@ -92,8 +103,9 @@ def wait_for_end(process):
     return process.wait(timeout=SECONDS_TO_END)
 
 
-def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(start, alone, tmp_path):
-    process = start()
+@pytest.mark.slow
+def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(kept, alone, tmp_path):
+    process = kept
     for number, (written, said, motion) in enumerate((*alone, alone[0])):
         ask(process, written, tmp_path / f"{number}", "--contacts", "--report", tmp_path / f"{number}.json")
         *events, ended = heard_until(process, event="ended")
@@ -104,8 +116,8 @@ def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(start, a
     assert alone[0][2] != alone[1][2]
 
 
-def test_no_cache_is_open_and_locked_between_two_bakes(start, tmp_path):
-    process = start()
+def test_no_cache_is_open_and_locked_between_two_bakes(kept, tmp_path):
+    process = kept
     for how in ([], ["--resume"]):
         ask(process, snapshot(tmp_path), tmp_path / "cache", *how)
         heard_until(process, event="ended")
@@ -117,8 +129,8 @@ def test_no_cache_is_open_and_locked_between_two_bakes(start, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_means_nothing(start, tmp_path):
-    process = start()
+def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_means_nothing(kept, tmp_path):
+    process = kept
     ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
     heard_until(process, event="frame", frame=3)
     say(process, "stop")
@@ -132,11 +144,13 @@ def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_me
     assert heard_until(process, event="ended")[-1]["status"] == ExitStatus.BAKED
     ask(process, snapshot(tmp_path, LONG), tmp_path / "long", "--resume")
     assert heard_until(process, event="started")[-1]["resumed_from"] == stopped["frame"]
+    say(process, "stop")
+    heard_until(process, event="ended")
 
 
 @pytest.mark.slow
-def test_the_second_bake_waits_and_goes_on_as_the_first_does(start, tmp_path):
-    process = start()
+def test_the_second_bake_waits_and_goes_on_as_the_first_does(kept, tmp_path):
+    process = kept
     for _ in range(2):
         ask(process, snapshot(tmp_path), tmp_path / "cache")
         say(process, "pause")
@@ -189,19 +203,25 @@ def test_it_ends_when_its_parent_is_killed(start, tmp_path, moment):
 
 @pytest.mark.slow
 @POSIX_ONLY
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number):
-    for busy in (False, True):
-        process = start()
-        ask(process, snapshot(tmp_path), tmp_path / "cache")
-        heard_until(process, event="ended")
-        if busy:
-            ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
-            heard_until(process, event="frame", frame=2)
-        process.send_signal(number)
-        rest = process.stdout.read()
-        assert wait_for_end(process) == ExitStatus.FAILED and process.stderr.read() == ""
-        assert (signal.Signals(number).name in rest) == busy
+@pytest.mark.parametrize(
+    ("number", "busy"),
+    [
+        (signal.SIGTERM, False),
+        (signal.SIGINT, True),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ((signal.SIGTERM, True), (signal.SIGINT, False))),
+    ],
+)
+def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number, busy):
+    process = start()
+    ask(process, snapshot(tmp_path), tmp_path / "cache")
+    heard_until(process, event="ended")
+    if busy:
+        ask(process, snapshot(tmp_path, LONG), tmp_path / "long")
+        heard_until(process, event="frame", frame=2)
+    process.send_signal(number)
+    rest = process.stdout.read()
+    assert wait_for_end(process) == ExitStatus.FAILED and process.stderr.read() == ""
+    assert (signal.Signals(number).name in rest) == busy
 
 
 def test_a_bake_that_is_refused_ends_the_process_with_the_status_that_it_has_alone(start, capsys, tmp_path):

@@ -169,7 +169,9 @@ def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", [False, True], ids=["/dev/null", "closed"])
+@pytest.mark.parametrize(
+    "closed", [pytest.param(False, marks=pytest.mark.long, id="/dev/null"), pytest.param(True, id="closed")]
+)
 def test_without_the_option_standard_input_means_nothing(closed, tmp_path, whole):
     if closed and sys.platform == "win32":
         pytest.skip("a process has a standard input there")

@@ -32,8 +32,16 @@ def worst(said, tolerance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize(
+    ("shift", "single"),
+    [
+        *((0.0, False), (0.0, True), (1e-9, False), (1e-8, True), (1e-6, False), (1e-4, True), (1e-2, False)),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in ((1e-9, True), (1e-8, False), (1e-6, True), (1e-4, False), (1e-2, True))
+        ),
+    ],
+)
 def test_pieces_are_as_deep_in_each_other_as_the_minkowski_difference_says(shift, single):
     said, _ = meetings(fractured(1, 60, single=single), shift, 1)
     assert len(said) > 150
@@ -130,7 +138,7 @@ def test_thin_sharp_and_flat_bodies_that_touch_do_so_along_a_direction_that_part
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gap", [0.0, 1e-8, -1e-8])
+@pytest.mark.parametrize("gap", [0.0, *(pytest.param(gap, marks=pytest.mark.long) for gap in (1e-8, -1e-8))])
 def test_cylinders_and_cones_touch_slivers_and_wedges_along_a_direction_that_parts_them(gap):
     random = np.random.default_rng(4)
     rounds = [Solid("cylinder", axis(h), r) for r, h in ((0.5, 1.0), (1.0, 0.01), (0.02, 1.5))]

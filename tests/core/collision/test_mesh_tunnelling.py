@@ -65,14 +65,14 @@ def shot(shape, start, direction, speed=SPEED, spin=(0.0, 0.0, 0.0)):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["plate", "sheet", "uneven"])
+@pytest.mark.parametrize("target", ["plate", "sheet", pytest.param("uneven", marks=pytest.mark.long)])
 def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_misses(target):
     """Balls of 10 mm at 100 m/s: in a step they fly 0.42 m. The plate is 2 mm thick, the sheets have no thickness at all."""
     surface = {"plate": PLATE, "sheet": SHEET, "uneven": UNEVEN}[target]
     triangles = surface[0][surface[1]]
     passive = BodySpec("Target", BodyKind.PASSIVE, mesh(surface), material=ROUGH)
     hits = misses = cuts = 0
-    for start, direction, _ in shots(120, 7):
+    for start, direction, _ in shots(60, 7):
         frames = sc.Simulation(SceneSpec((passive, shot(SMALL["ball"], start, direction)), gravity=NO_GRAVITY), **STEP).run(4)
         path = np.array([frame.poses[1, :3] for frame in frames])
         free = start + np.linspace(0.0, 4.0 / 240.0 * SPEED, 401)[:, None] * direction
@@ -86,14 +86,25 @@ def test_a_small_fast_ball_never_passes_a_thin_mesh_and_never_hits_one_that_it_m
             hits += 1
             assert np.linalg.norm(path[-1] - free[-1]) > 1e-4
             cuts += sum(int(frame.statistics.cuts.sum()) for frame in frames[1:])
-    assert hits > 40
-    assert misses > 15
-    assert cuts > 30
+    assert hits > 20
+    assert misses > 7
+    assert cuts > 15
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["box", "tetrahedron", "bracket"])
-@pytest.mark.parametrize("target", ["plate", "sheet", "box"])
+@pytest.mark.parametrize(
+    ("target", "shape"),
+    [
+        ("plate", "bracket"),
+        ("sheet", "box"),
+        ("sheet", "tetrahedron"),
+        ("box", "bracket"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (("plate", "box"), ("plate", "tetrahedron"), ("sheet", "bracket"))
+        ),
+    ],
+)
 def test_small_fast_bodies_never_pass(shape, target):
     """At 60 m/s and 20 rad/s; the bracket is a mesh itself, and is shot at a thin box as well."""
     surface = SHEET if target == "sheet" else PLATE
@@ -101,14 +112,14 @@ def test_small_fast_bodies_never_pass(shape, target):
     shapes = {"plate": mesh(PLATE), "sheet": mesh(SHEET), "box": hull(PLATE[0])}
     passive = BodySpec("Target", BodyKind.PASSIVE, shapes[target], material=ROUGH)
     hits = 0
-    for start, direction, spin in shots(60, 11):
+    for start, direction, spin in shots(40, 11):
         thrown = shot(SMALL[shape], start, direction, 60.0, 20.0 * spin / np.linalg.norm(spin))
         frames = sc.Simulation(SceneSpec((passive, thrown), gravity=NO_GRAVITY), **STEP).run(6)
         path = np.array([frame.poses[1, :3] for frame in frames])
         assert not pierces(path, triangles), (start, direction)
         free = start + 6.0 / 240.0 * 60.0 * direction
         hits += bool(pierces(np.array([start, free]), triangles))
-    assert hits > 20
+    assert hits > 13
 
 
 @pytest.mark.slow

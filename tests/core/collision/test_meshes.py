@@ -117,7 +117,7 @@ def test_the_smallest_gap_is_the_distance_of_the_triangles(pair):
     table = build_shapes([mesh(first), box(*second) if is_box else mesh(second)])
     random = np.random.default_rng(17)
     tried = 0
-    while tried < 12:
+    while tried < 5:
         rotation = Rotation.from_rotvec(random.normal(size=3) * random.choice([1e-6, 0.02, 2.0])).as_matrix()
         direction = random.normal(size=3)
         direction /= np.linalg.norm(direction)
@@ -302,8 +302,11 @@ def test_a_chair_rests_on_uneven_ground_without_jitter():
     [
         (mesh((CUBE * (4, 4, 2) - (0, 0, 1), CUBE_TRIANGLES)), box(0.4, 0.4, 0.4), 0.05),
         (mesh((CUBE * (4, 4, 2) - (0, 0, 1), CUBE_TRIANGLES)), ball(0.2), 0.02),
-        (mesh((CUBE * (4, 4, 2) - (0, 0, 1), CUBE_TRIANGLES)), mesh((CUBE * 0.4, CUBE_TRIANGLES)), -0.25),
-        (mesh(sheet(9, 4.0)), box(0.4, 0.4, 0.4), 0.05),
+        pytest.param(
+            *(mesh((CUBE * (4, 4, 2) - (0, 0, 1), CUBE_TRIANGLES)), mesh((CUBE * 0.4, CUBE_TRIANGLES)), -0.25),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(mesh(sheet(9, 4.0)), box(0.4, 0.4, 0.4), 0.05, marks=pytest.mark.long),
         (mesh(sheet(9, 4.0)), mesh((CUBE * 0.4, CUBE_TRIANGLES)), 0.05),
     ],
 )
@@ -327,7 +330,15 @@ OVERLAPS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", OVERLAPS)
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "torus and torus",
+        "bracket and bracket",
+        pytest.param("cube and cube", marks=pytest.mark.long),
+        pytest.param("chair and chair", marks=pytest.mark.long),
+    ],
+)
 def test_meshes_that_begin_half_inside_each_other_part_slowly_and_without_energy(pair):
     first, second, shift, rotation = OVERLAPS[pair]
     bodies = body("A", BodyKind.ACTIVE, mesh(first)), body("B", BodyKind.ACTIVE, mesh(second), shift, rotation)

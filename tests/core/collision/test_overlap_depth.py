@@ -69,7 +69,7 @@ def depths(number):
 @pytest.mark.slow
 def test_concave_meshes_overlap_as_deep_as_a_winding_number_finds():
     """Within a tenth but for one pair in ten, of which some deeper point is not looked for; never deeper."""
-    found, expected = np.array([depths(number) for number in range(10)]).T
+    found, expected = np.array([depths(number) for number in range(6)]).T
     off = np.sort(found / expected - 1.0)
     assert off[0] > -0.2
     assert off[1] > -0.1

@@ -48,7 +48,7 @@ def assert_mirrored(shapes, mirrored, positions, rotations, reach=1e-3):
 
 
 @pytest.mark.parametrize("first", [0.0, 0.5, 0.3], ids=["corner", "edge", "any"])
-@pytest.mark.parametrize("sides", [9, 10, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32, 36, 40])
+@pytest.mark.parametrize("sides", [9, 10, 12, 13, 16, 20, 31, 36])
 def test_a_prism_has_the_contacts_of_its_mirror_image(sides, first):
     """Flat, tilted and turned, on a plane, on a slab and on its like; `first` in parts of a side."""
     corners = prism(sides, first=first * 2.0 * np.pi / sides)

@@ -100,7 +100,7 @@ def test_beside_a_concave_mesh_the_smallest_gap_is_that_beside_its_convex_parts(
     low, high = surface[0].min(axis=0) - 0.4, surface[0].max(axis=0) + 0.4
     random = np.random.default_rng(8)
     tried = 0
-    while tried < 80:
+    while tried < 40:
         turn, position = Rotation.from_rotvec(random.normal(size=3)).as_matrix(), random.uniform(low, high)
         gap = found(reference, position, turn, 0.1).gap.min(initial=np.inf)
         if 1e-4 < gap < 0.05:
@@ -118,7 +118,7 @@ def test_no_overlap_with_a_convex_part_of_a_concave_mesh_goes_unseen(name, targe
     low, high = surface[0].min(axis=0) - 0.4, surface[0].max(axis=0) + 0.4
     random = np.random.default_rng(15)
     tried = 0
-    while tried < 300:
+    while tried < 100:
         turn, position = Rotation.from_rotvec(random.normal(size=3)).as_matrix(), random.uniform(low, high)
         depth = -found(reference, position, turn, 0.0).gap.min(initial=0.0)
         if 1e-3 < depth < 0.02:

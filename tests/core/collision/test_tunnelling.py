@@ -63,10 +63,10 @@ def crosses(before, after, size):
 
 @pytest.mark.slow
 def test_a_small_fast_ball_never_passes_a_thin_plate_and_never_hits_one_that_it_misses():
-    """400 shots of a ball of 10 mm at 100 m/s on a plate of 2 mm: in a step it flies 0.42 m."""
+    """150 shots of a ball of 10 mm at 100 m/s on a plate of 2 mm: in a step it flies 0.42 m."""
     plate = BodySpec("Plate", BodyKind.PASSIVE, box_shape(PLATE), material=MaterialSpec(0.7, 0.7, 1.0))
     hits = misses = cuts = 0
-    for start, direction in shots(400):
+    for start, direction in shots(150):
         spec = SceneSpec((plate, ball("Ball", start, SPEED * direction)), gravity=NO_GRAVITY)
         frames = sc.Simulation(spec, **STEP).run(4)
         path = np.array([frame.poses[1, :3] for frame in frames])
@@ -81,9 +81,9 @@ def test_a_small_fast_ball_never_passes_a_thin_plate_and_never_hits_one_that_it_
             hits += 1
             assert np.linalg.norm(path[-1] - free[-1]) > 1e-4
             cuts += sum(int(frame.statistics.cuts.sum()) for frame in frames[1:])
-    assert hits > 200
-    assert misses > 40
-    assert cuts > 120
+    assert hits > 75
+    assert misses > 15
+    assert cuts > 45
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
@@ -106,7 +106,7 @@ def test_a_spinning_blade_does_not_pass_a_thin_post(rate):
     """In a step a blade at 50 rad/s turns by 12 degrees, its tip by 31 mm; the post is 3 mm thick."""
     post = BodySpec("Post", BodyKind.PASSIVE, box_shape((0.003, 0.003, 0.2)), position=np.array([0.12, 0.0, 0.0]))
     size = np.array([0.3, 0.004, 0.02])
-    for phase in np.linspace(0.1, 3.0, 12):
+    for phase in np.linspace(0.1, 3.0, 6):
         blade = box("Blade", size, (0.0, 0.0, 0.0), MaterialSpec(), orientation=turned(phase))
         blade = replace(blade, angular_velocity=np.array([0.0, 0.0, rate]))
         frames = sc.Simulation(SceneSpec((post, blade), gravity=NO_GRAVITY), **STEP).run(40)

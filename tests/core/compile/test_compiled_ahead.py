@@ -429,7 +429,7 @@ print(*sorted(kernels() - rehearsed), sep="\\n")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_bake_calls_a_kernel_with_types_that_were_not_rehearsed():
     done = subprocess.run([sys.executable, "-c", NEW_TYPES], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

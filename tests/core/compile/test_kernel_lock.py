@@ -86,7 +86,7 @@ def test_a_kernel_that_two_want_is_compiled_once(run_at_once, tmp_path):
     assert list(tmp_path.rglob("*.lock")) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels_for_different_types_that_are_compiled_at_once_are_all_kept(run_at_once):
     """numba reads a kernel's index, adds to it and writes it back: what another process adds meanwhile would be lost."""
     assert run_at_once("f8", "i8") == [[14.0, ["called", "kernel"]]] * 2

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -75,8 +76,8 @@ def test_damping_takes_what_its_ratio_says(ratio):
     spec = replace(SPEC, modes=1, damping_ratio=ratio)
     omega = reduced_body(box(), spec, density=DENSITY).omega[0]
     simulation = bent(sc.Simulation(SceneSpec((beam(spec),), gravity=WEIGHTLESS), substeps=40), q=[0.01])
-    q = np.array([frame.modal[0] for frame in simulation.frames(24)])
-    time, damped = np.arange(25) / 24.0, omega * np.sqrt(1.0 - ratio**2)
+    q = np.array([frame.modal[0] for frame in simulation.frames(12)])
+    time, damped = np.arange(13) / 24.0, omega * np.sqrt(1.0 - ratio**2)
     exact = 0.01 * np.exp(-ratio * omega * time) * (np.cos(damped * time) + ratio * omega / damped * np.sin(damped * time))
     np.testing.assert_allclose(q, exact, atol=1e-4)
 
@@ -103,7 +104,7 @@ def test_a_spinning_bar_grows_longer_and_turns_more_slowly():
     spec = replace(SPEC, poisson=0.0, modes=30, resolution=16, damping_ratio=1.0)
     shape, speed = divided((1.0, 0.2, 0.2), (2, 2, 2)), 12.0
     bar = beam(spec, shape, angular_velocity=np.array([0.0, 0.0, speed]))
-    frames = sc.Simulation(SceneSpec((bar,), gravity=WEIGHTLESS), substeps=20).run(48)
+    frames = sc.Simulation(SceneSpec((bar,), gravity=WEIGHTLESS), substeps=20).run(24)
     modes = reduced_body(shape, spec, density=DENSITY).shapes
     end = np.isclose(shape.vertices[:, 0], 0.5)
     longer = (modes @ frames[-1].modal)[end, 0].mean()
@@ -197,7 +198,7 @@ def test_a_chair_chatters_down_a_slope_that_a_rigid_one_slides_down():
     assert not (np.diff(found[0][2:], n=2) * 240.0**2 < -1.0).any()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_how_far_a_chair_chatters_is_a_matter_of_its_modes_and_not_of_the_step():
     far = []
     for fps in (480.0, 1920.0):
@@ -285,36 +286,44 @@ def test_overlaps_are_parted_in_the_problem_that_rigid_bodies_have():
     np.testing.assert_allclose(found.inverse_mass, rigid.inverse_mass, rtol=1e-12)
 
 
-def sideways(substeps, turn=NO_TURN, mirrored=False, body_turned=NO_TURN, modes=12):
+SOFT = DeformableSpec(young=1e6, poisson=0.45, modes=12, resolution=12, damping_ratio=0.02)
+
+
+@cache
+def soft_ball(turned: tuple[float, float, float], mirrored: bool):
+    """The modes and the shape of a ball whose mesh is turned by a vector in rad: several tests have the same."""
+    vertices, triangles = uv_sphere(0.1, 24, 16)
+    vertices = Rotation.from_rotvec(turned).apply(vertices)
+    if mirrored:
+        vertices, triangles = vertices * [1.0, -1.0, 1.0], triangles[:, ::-1]
+    shape = mesh(vertices, np.ascontiguousarray(triangles))
+    return reduced_body(shape, SOFT, density=1100.0), shape
+
+
+def sideways(substeps, turn=NO_TURN, mirrored=False, body_turned=NO_TURN):
     """How a soft ball leaves the floor after a fall of half a meter: m/s upward, m/s sideways, both of its axes, and rad/s.
 
     turn: of the mesh in its axes; body_turned: of the body.
     """
-    vertices, triangles = uv_sphere(0.1, 24, 16)
-    vertices = turn.apply(vertices)
-    if mirrored:
-        vertices, triangles = vertices * [1.0, -1.0, 1.0], triangles[:, ::-1]
-    shape = mesh(vertices, np.ascontiguousarray(triangles))
-    spec = DeformableSpec(young=1e6, poisson=0.45, modes=modes, resolution=12, damping_ratio=0.02)
+    body, shape = soft_ball(tuple(turn.as_rotvec()), mirrored)
     ball = BodySpec(
         "Ball",
         BodyKind.ACTIVE,
         shape,
         density=1100.0,
-        deformable=spec,
+        deformable=SOFT,
         material=material(0.5),
         position=np.array([0.0, 0.0, 0.11]),
         orientation=body_turned.as_quat(scalar_first=True),
         velocity=np.array([0.0, 0.0, -3.0]),
     )
-    simulation = sc.Simulation(SceneSpec((ball, ground(material(0.5)))), substeps=substeps)
+    simulation = sc.Simulation(SceneSpec((ball, ground(material(0.5)))), modes={0: body}, substeps=substeps)
     velocity = [simulation.advance() for _ in range(2)][-1].velocities[0]
     return velocity[2], velocity[:2], float(np.linalg.norm(velocity[3:]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("substeps", [10, 40])
-@pytest.mark.parametrize("end", [0.0, np.pi])
+@pytest.mark.parametrize(("substeps", "end"), [(10, 0.0), (40, np.pi)])
 def test_a_soft_ball_that_falls_on_a_pole_leaves_straight(substeps, end):
     """At either pole, whatever the steps: it left sideways by 2 % of the speed of its fall, and with a spin."""
     upward, across, spin = sideways(substeps, body_turned=Rotation.from_rotvec([end, 0.0, 0.0]))
@@ -327,7 +336,7 @@ def test_a_soft_ball_that_falls_on_a_pole_leaves_straight(substeps, end):
 def test_a_soft_ball_bounces_as_high_on_any_part_of_it():
     """It came back with 1.50 to 1.95 m/s. A rigid ball of this mesh is the reference sideways: off its poles its facets send it
     aside at up to 0.41 m/s."""
-    turns = [NO_TURN, *(Rotation.random(random_state=seed) for seed in range(3))]
+    turns = [NO_TURN, *(Rotation.random(random_state=seed) for seed in range(2))]
     left = [sideways(20, body_turned=turn) for turn in turns]
     upward = np.array([one[0] for one in left])
     assert np.ptp(upward) < 0.04 * upward.mean()

@@ -53,7 +53,7 @@ def bar(count, length, size, axis):
     return blocks + [(f"Block {i:02d}", tuple(sizes), tuple((i + 0.5) * step * along), BodyKind.ACTIVE) for i in range(count)]
 
 
-CASES = [(4, 1), (4, 10), (20, 4), (60, 1), (60, 10)]
+CASES = [(4, 10), (20, 4), (60, 1), *(pytest.param(*case, marks=pytest.mark.long) for case in ((4, 1), (60, 10)))]
 SHARES = [0.995, 1.005]
 
 
@@ -295,7 +295,7 @@ def hit_wall(tension, steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tension", [1e6, 3e6])
+@pytest.mark.parametrize("tension", [pytest.param(1e6, marks=pytest.mark.long), 3e6])
 def test_a_hit_breaks_about_the_same_bonds_at_60_to_960_steps_a_second(tension):
     """Momentum is conserved and no step adds energy, whatever breaks."""
     found = []

@@ -29,7 +29,7 @@ def tiles(surface, count=6, step=0.0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["staggered", "pivot", "energy"])
+@pytest.mark.parametrize("method", ["staggered", "pivot", pytest.param("energy", marks=pytest.mark.long)])
 def test_a_box_slides_over_seams_as_on_one_slab(method):
     """v^2 / (2 mu g), whatever method solves the contacts."""
     surface, speed = material(0.3), 2.0

@@ -40,16 +40,16 @@ def test_a_motor_gives_its_torque_until_it_has_its_speed():
     np.testing.assert_allclose(frames[-1].reactions[0], [0.0, 0.0, 5.0 * G, 0.0, 0.0, 0.0], atol=1e-6 * 5.0 * G)
 
 
-@pytest.mark.parametrize("frequency", [1.0, 10.0, 40.0])
-@pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "frequency"), [("staggered", 1.0), ("pivot", 10.0), ("staggered", 40.0)])
 def test_a_spring_has_its_frequency_and_keeps_its_amplitude(method, frequency):
     mass, start = 2.0, 0.1
     stiffness = mass * (2.0 * math.pi * frequency) ** 2
     law = AxisSpec(stiffness=stiffness, rest=-start)
     weight = box("Weight", (0.1, 0.1, 0.1), NONE, ROUGH, mass=mass)
     joint = JointSpec("Spring", "", "Weight", linear=(law, LOCKED, LOCKED))
-    frames = run(scene([weight], [joint], gravity=NONE), 480, method=method)
-    time = np.arange(481) / 240.0
+    frames = run(scene([weight], [joint], gravity=NONE), 240, method=method)
+    time = np.arange(241) / 240.0
     expected = start * (np.cos(2.0 * math.pi * frequency * time) - 1.0)
     np.testing.assert_allclose(poses(frames, 0)[:, 0], expected, atol=1e-4 * start * frequency)
 

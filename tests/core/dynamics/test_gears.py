@@ -27,8 +27,8 @@ def turned(frames, gear):
     [
         (of_hulls, 5, 4.0, 0.0, 0.0),
         (of_hulls, 5, 4.0, 3.0, 0.7),
-        (of_hulls, 5, -12.0, 0.5, 0.4),
-        (meshed, 3, 4.0, 1.0, 0.3),
+        pytest.param(of_hulls, 5, -12.0, 0.5, 0.4, marks=pytest.mark.long),
+        pytest.param(meshed, 3, 4.0, 1.0, 0.3, marks=pytest.mark.long),
     ],
 )
 def test_gears_turn_together_and_no_step_is_missed(shape, count, rate, drag, zigzag):
@@ -41,8 +41,7 @@ def test_gears_turn_together_and_no_step_is_missed(shape, count, rate, drag, zig
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shape", "backlash", "count"), [(of_hulls, 2e-4, 3), (meshed, BACKLASH, 2)])
-@pytest.mark.parametrize("rate", [12.0, -12.0])
+@pytest.mark.parametrize(("shape", "backlash", "count", "rate"), [(of_hulls, 2e-4, 3, 12.0), (meshed, BACKLASH, 2, -12.0)])
 def test_gears_driven_from_rest_keep_up_with_their_motor_and_out_of_each_other(shape, backlash, count, rate):
     """A twentieth of a radian a step, with less room between the teeth than these go in one."""
     frames = sc.Simulation(in_a_row(shape(backlash), count, rate)).run(16)

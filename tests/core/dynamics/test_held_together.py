@@ -275,10 +275,11 @@ def test_a_run_goes_on_from_a_checkpoint_that_knows_no_gaps_at_the_gaps_that_the
     assert forces(frames).max() < 1e-3 * weight(spec)
 
 
-@pytest.mark.parametrize("shrunk", [0.0, 0.002])
-def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_the_energy_of_what_hit_it(shrunk):
-    """24 pieces that fit exactly, or shrunk as add-ons do it, fixed to each other wherever they have a face in common."""
-    pieces = [corners + np.array([0.0, 0.0, 0.5]) for corners in fractured(3, 24, thin=False)]
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "shrunk"), [(12, 0.0), (24, 0.002), pytest.param(24, 0.0, marks=pytest.mark.long)])
+def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_the_energy_of_what_hit_it(count, shrunk):
+    """Pieces that fit exactly, or shrunk as add-ons do it, fixed to each other wherever they have a face in common."""
+    pieces = [corners + np.array([0.0, 0.0, 0.5]) for corners in fractured(3, count, thin=False)]
     middles = np.array([corners.mean(axis=0) for corners in pieces])
     shapes = [ShapeSpec(ShapeKind.HULL, corners - middle) for corners, middle in zip(pieces, middles, strict=True)]
     every = np.ones(len(pieces), dtype=np.int64)
@@ -289,7 +290,7 @@ def test_a_block_glued_of_broken_pieces_stands_until_it_is_hit_and_cracks_with_t
         for a, b in np.unique(ends, axis=0).tolist()
         if (ends == (a, b)).all(axis=1).sum() >= 3
     ]
-    assert len(glue) > 40
+    assert len(glue) > 1.6 * count
     bodies = [
         BodySpec(str(i), BodyKind.ACTIVE, replace(shape, vertices=(1.0 - shrunk) * shape.vertices), position=middle)
         for i, (shape, middle) in enumerate(zip(shapes, middles, strict=True))

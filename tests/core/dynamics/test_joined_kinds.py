@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -85,7 +84,7 @@ def test_a_rope_on_a_mesh_that_deforms_is_where_the_mesh_is_placed_and_not_where
     assert gaps(frames, spec).max() < 1e-6
 
 
-@pytest.mark.parametrize(("one", "other"), [*itertools.product(("box", "compound"), repeat=2)])
+@pytest.mark.parametrize(("one", "other"), [("box", "compound"), ("compound", "compound")])
 def test_what_sleeps_joined_to_something_wakes_with_it(one, other):
     """A box comes down on the first of two that are joined and begin asleep in mid-air; both fall, and the joint holds."""
 

@@ -26,7 +26,9 @@ from ..jointed_runs import NONE, ROD, ROUGH, box_moments, energies, hinge, run, 
 UPRIGHT = np.array([math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0])  # Z along x
 
 
-@pytest.mark.parametrize("method", ["staggered", pytest.param("pivot", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "method", [pytest.param("staggered", marks=pytest.mark.slow), pytest.param("pivot", marks=pytest.mark.long)]
+)
 def test_a_rod_on_a_hinge_has_the_period_of_a_physical_pendulum_and_loses_no_height(method):
     rod = box("Rod", ROD, (0.5, 0.0, 0.0), ROUGH, mass=3.0)
     frames = run(scene([rod], [hinge("Nail", "", "Rod", NONE)]), 720, method=method)
@@ -52,14 +54,15 @@ def test_a_double_pendulum_keeps_its_energy():
     assert np.linalg.norm(gap, axis=1).max() < 1e-6
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_slender_body_that_swings_and_spins_keeps_its_energy(seed):
     """A board on a ball joint, thrown about any axis; its angular momentum is not along what it turns about."""
     size = np.array([0.27, 0.06, 0.03])
     spin = 8.0 * np.random.default_rng(seed).uniform(-1.0, 1.0, 3)
     board = box("Board", size, (0.15, 0.0, 0.0), MaterialSpec())
     board = replace(board, angular_velocity=spin, velocity=np.cross(spin, [0.15, 0.0, 0.0]))
-    frames = run(scene([board], [ball("Nail", "", "Board", NONE)], fps=120.0), 1200, sleeping=False)
+    frames = run(scene([board], [ball("Nail", "", "Board", NONE)], fps=120.0), 600, sleeping=False)
     energy = energies(frames, 1.0, box_moments(size, 1.0))
     tenth = len(energy) // 10
     assert solved(frames)
@@ -97,7 +100,7 @@ def test_a_chain_and_a_closed_ring_swing_and_no_joint_opens(spec):
     assert solved(frames)
 
 
-@pytest.mark.parametrize("speed", [100.0, 200.0, 400.0, 627.0])  # rad/s; the last is what a chain of 100 links has been seen at
+@pytest.mark.parametrize("speed", [100.0, 627.0])  # rad/s; the last is what a chain of 100 links has been seen at
 def test_a_link_that_is_thrown_round_stays_in_its_joint(speed):
     """At 240 steps a second, in which it turns by up to two and a half radians."""
     spec = sc.scenes.chain(3)

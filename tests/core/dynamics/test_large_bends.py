@@ -128,7 +128,7 @@ def test_a_stiff_body_is_the_rigid_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("young", "speed"), [(YOUNG, 0.0), (1e5, 0.0), (1e5, -12.0)])
+@pytest.mark.parametrize(("young", "speed"), [(YOUNG, 0.0), pytest.param(1e5, 0.0, marks=pytest.mark.long), (1e5, -12.0)])
 def test_a_bouncing_beam_gains_no_energy(young, speed):
     """Nor does one of foam that is thrown at the ground so hard that it is pressed flat."""
     spec = replace(SPEC, young=young, modes=20)
@@ -178,7 +178,7 @@ def rise(substeps, kind=Elasticity.STVK):
 @pytest.mark.slow
 def test_a_soft_ball_comes_back_as_high_whatever_the_step():
     """Backward Euler took the energy of its fast strains: it came back to a twentieth of its fall at 240 steps a second."""
-    heights, parts = zip(*(rise(substeps) for substeps in (5, 10, 20, 40)), strict=True)
+    heights, parts = zip(*(rise(substeps) for substeps in (5, 10, 40)), strict=True)
     np.testing.assert_allclose(heights, heights[-1], rtol=0.15)
     small, _ = rise(40, Elasticity.LINEAR)
     assert heights[-1] == pytest.approx(small, rel=0.15)
@@ -203,7 +203,7 @@ def test_a_step_is_cut_into_the_parts_that_follow_its_strains():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stretch", [0.5, 0.8, 1.5])
+@pytest.mark.parametrize("stretch", [0.5, 1.5])
 def test_a_beam_that_is_let_go_far_from_its_length_gains_no_energy(stretch):
     """Its stretch swings 37 radians a step. The motion of each step is found."""
     spec, shape = replace(SPEC, modes=20), divided(BEAM, (10, 1, 1))

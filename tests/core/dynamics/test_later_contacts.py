@@ -131,7 +131,7 @@ def test_a_swarm_that_comes_together_faster_than_steps_can_follow_is_followed_in
 def test_two_bodies_that_crash_keep_their_momenta_and_stay_apart(kind):
     """At 10 m/s, spinning at 20 rad/s: with what they run into told at the step's begin, both have the impulse at one point."""
     hits = 0
-    for seed in range(12):
+    for seed in range(6):
         random = np.random.default_rng([seed, len(kind)])
         masses = 10.0 ** random.uniform(-1.0, 1.0, 2)
         bodies = []
@@ -156,7 +156,7 @@ def test_two_bodies_that_crash_keep_their_momenta_and_stay_apart(kind):
         # overlaps and rest offsets are opened without momentum, which shifts what moves at some m/s
         np.testing.assert_allclose(np.array(momenta)[:, 1], momenta[0][1][None].repeat(4, 0), atol=2e-3 * scale)
         assert max(energies) <= 1.02 * energies[0]
-    assert hits > 12
+    assert hits > 6
 
 
 @pytest.mark.parametrize("target", ["plate", "sheet"])

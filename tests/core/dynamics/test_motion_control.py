@@ -23,7 +23,7 @@ G, FPS, FRAMES = 9.81, 24.0, 24
 SMOOTH = MaterialSpec(0.5, 0.5)
 LOCKS = (LOCKED, LOCKED, LOCKED)
 SECONDS = np.arange(FRAMES + 1) / FPS
-METHODS = "staggered", "pivot", "energy"
+METHODS = "staggered", "pivot", pytest.param("energy", marks=pytest.mark.long)
 
 
 def hand(path):

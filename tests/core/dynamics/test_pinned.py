@@ -45,7 +45,7 @@ def tips(spec, frames, **settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("turn", [None, [0.0, 0.0, 1.2]])
+@pytest.mark.parametrize("turn", [pytest.param(None, marks=pytest.mark.long), [0.0, 0.0, 1.2]])
 def test_a_board_that_is_let_go_swings_about_its_sag_with_its_own_frequency(turn):
     """w = q L^4 / (8 E I) at rest; let go from straight it swings between 0 and twice that."""
     pose = {} if turn is None else {"orientation": Rotation.from_rotvec(turn).as_quat(scalar_first=True)}
@@ -64,7 +64,7 @@ def test_a_load_at_its_end_bends_it_as_the_textbook_says():
     """P L^3 / (3 E I), beside what the board weighs."""
     damped = replace(SPEC, damping_ratio=0.5)
     load = rigid_box("Load", (0.02, 0.08, 0.04), (0.48, 0.0, 0.0405), material(0.8), 0.2)
-    alone, loaded = (tips(SceneSpec((board(deformable=damped), *more)), 72)[-1, 2] for more in ((), (load,)))
+    alone, loaded = (tips(SceneSpec((board(deformable=damped), *more)), 48)[-1, 2] for more in ((), (load,)))
     arm = 0.98
     at_load = 0.2 * 9.81 * arm**3 / (3.0 * YOUNG * INERTIA)
     slope = 0.2 * 9.81 * arm**2 / (2.0 * YOUNG * INERTIA)

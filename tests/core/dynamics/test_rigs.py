@@ -22,8 +22,11 @@ def largest_way(one, other) -> float:
     return float(np.linalg.norm(one.poses[:, :3] - other.poses[:, :3], axis=1).max())
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("substeps", [3, 10])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "substeps"),
+    [(1, 3), (0, 10), *(pytest.param(seed, steps, marks=pytest.mark.long) for seed, steps in ((0, 3), (1, 10)))],
+)
 def test_no_joint_of_a_doll_that_is_thrown_down_steps_gives_way(seed, substeps):
     """Its arms may turn by 150, 90 and 40 degrees, and it was said that joints contradict each other, off by 100 mm."""
     random = np.random.default_rng(seed)

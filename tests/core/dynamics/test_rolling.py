@@ -30,7 +30,12 @@ def tip(frames):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "settings"),
-    [(60.0, {}), (-60.0, {}), (60.0, {"method": "pivot"}), (60.0, {"warm_start": False}), (120.0, {}), (60.0, {"substeps": 7})],
+    [
+        (-60.0, {}),
+        (60.0, {"method": "pivot"}),
+        (120.0, {}),
+        *(pytest.param(60.0, settings, marks=pytest.mark.long) for settings in ({}, {"warm_start": False}, {"substeps": 7})),
+    ],
 )
 def test_a_top_on_its_tip_precesses_as_one_with_a_fixed_point(rate, settings):
     frames = sc.Simulation(top(rate, 10.0), **settings).run(48)
@@ -101,9 +106,7 @@ def energy(frames, spec):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("tilt", "heading", "sense"), [(40.0, 0.0, 1.0), (15.0, 33.0, 1.0), (15.0, 0.0, -1.0), (5.0, 0.0, 1.0)]
-)
+@pytest.mark.parametrize(("tilt", "heading", "sense"), [(40.0, 0.0, 1.0), (15.0, 33.0, -1.0), (5.0, 0.0, 1.0)])
 def test_eulers_disc_goes_on(tilt, heading, sense):
     """There is no rolling friction: neither its tilt nor its energy changes."""
     spec = disc(tilt, heading, sense)
@@ -156,7 +159,7 @@ LOADED = ShapeSpec(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [120.0, -60.0])
+@pytest.mark.parametrize("rate", [pytest.param(120.0, marks=pytest.mark.long), -60.0])
 def test_a_ball_with_a_low_centre_that_spins_moves_as_scipy_has_it(rate):
     """A tippe top that does not slip: it stays as upright as it began."""
     turn, material = Rotation.from_euler("y", 20.0, degrees=True), pair_material(2.0)

@@ -69,7 +69,9 @@ def test_an_impact_long_after_is_what_it_would_have_been():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("velocity", [(0.0, 0.0, -0.4), (0.01, 0.0, 0.0), (0.0, 0.0, 0.01)])
+@pytest.mark.parametrize(
+    "velocity", [(0.0, 0.0, -0.4), (0.01, 0.0, 0.0), pytest.param((0.0, 0.0, 0.01), marks=pytest.mark.long)]
+)
 def test_what_rests_on_an_animated_body_wakes_when_that_moves(velocity):
     """A plate that falls away from under two cubes, that carries them along, that lifts them."""
     frames = 3 * FPS + 24
@@ -111,7 +113,7 @@ def test_an_animated_body_that_passes_by_wakes_nobody_and_one_that_hits_does():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shortfall", [1e-4, 1e-5])
+@pytest.mark.parametrize("shortfall", [pytest.param(1e-4, marks=pytest.mark.long), 1e-5])
 def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
     """g (sin - mu cos) with mu short of tan by a ten-thousandth and less, from rest: millimetres in seconds."""
     tangent, seconds = 0.5, 6
@@ -123,7 +125,7 @@ def test_what_slides_under_hardly_too_little_friction_never_sleeps(shortfall):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tilt", [1e-5, 1e-8])
+@pytest.mark.parametrize("tilt", [pytest.param(1e-5, marks=pytest.mark.long), 1e-8])
 def test_a_pencil_on_its_tip_does_not_fall_asleep_before_it_falls(tilt):
     ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
     pencil = BodySpec(

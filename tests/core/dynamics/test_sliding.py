@@ -28,7 +28,11 @@ def off_in_tilt(spec, exact, **settings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rate", "tilt", "mu", "inertia"), [(60.0, 30.0, 0.3, EVEN), (-60.0, 30.0, 0.25, EVEN), (60.0, 40.0, 0.3, AS_SHAPED)]
+    ("rate", "tilt", "mu", "inertia"),
+    [
+        (60.0, 40.0, 0.3, AS_SHAPED),
+        *(pytest.param(*case, EVEN, marks=pytest.mark.long) for case in ((60.0, 30.0, 0.3), (-60.0, 30.0, 0.25))),
+    ],
 )
 def test_a_tippe_top_turns_over_as_scipy_has_it(rate, tilt, mu, inertia):
     """Its point slides round: the slip turns by a quarter of a radian in a step. Half the step is a quarter of the error."""
@@ -40,7 +44,7 @@ def test_a_tippe_top_turns_over_as_scipy_has_it(rate, tilt, mu, inertia):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"method": "pivot"}, {"warm_start": False}, {"substeps": 7}])
+@pytest.mark.parametrize("settings", [{"method": "pivot"}, {"substeps": 7}])
 def test_a_tippe_top_turns_over_whatever_solves_it(settings):
     spec, exact = tippe_top(60.0, 30.0, 0.3, EVEN), tilts_of_tippe_top(1.5, 60.0, 30.0, 0.3, EVEN)
     assert off_in_tilt(spec, exact, **settings) < 1.5
@@ -71,8 +75,10 @@ def ball(velocity, spin, mu, mu_dynamic=None, radius=0.11):
     return SceneSpec((ground(surface), body))
 
 
-@pytest.mark.parametrize("velocity", [(7.0, 0.0), (0.0, -3.0)])
-@pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (30.0, -10.0, 40.0), (0.0, -60.0, 0.0)])
+@pytest.mark.parametrize(
+    ("velocity", "spin"),
+    [((7.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, -3.0), (30.0, -10.0, 40.0)), ((7.0, 0.0), (0.0, -60.0, 0.0))],
+)
 def test_a_bowled_ball_rolls_with_what_sliding_leaves_of_it(velocity, spin):
     """Its angular momentum about the line that it slides on stays: v = (5 v_0 + 2 r w_0 x z) / 7, along a parabola before."""
     spec, radius = ball(velocity, spin, 0.3), 0.11
@@ -99,7 +105,7 @@ def energies(spec, frames):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_what_slides_and_spins_gains_no_energy(seed):
     """Wheels, coins and loaded balls, thrown onto the ground; between frames velocities are those of the middle of a step."""
     random = np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def test_what_spins_about_its_length_whirls_and_does_not_grow(turning, rate):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.5, 1.1, 3.0])
+@pytest.mark.parametrize("share", [0.5, pytest.param(1.1, marks=pytest.mark.long), 3.0])
 def test_a_spinning_rod_swings_as_a_beam_under_tension(share):
     """The whole step agrees, with a frame that has the momentum of the rod."""
     spin = share * REDUCED.omega[0]
@@ -89,7 +89,7 @@ def test_a_spinning_rod_swings_as_a_beam_under_tension(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.5, 3.0])
+@pytest.mark.parametrize("share", [pytest.param(0.5, marks=pytest.mark.long), 3.0])
 def test_a_rod_that_spins_about_itself_whirls_on(share):
     """There is no tension, and the Coriolis force keeps the rod together. In its frame it whirls at the sum and the difference
     of both frequencies."""

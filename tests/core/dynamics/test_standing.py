@@ -34,7 +34,7 @@ def wall_of_closed_joints(columns: int, courses: int, mirrored: bool) -> SceneSp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("mirrored", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_wall_with_closed_joints_stands_for_a_few_factorisations_a_step(mirrored):
     """Nearly none once its bricks have come to their rest offsets; what has no clearance has other contacts in each step until
     then."""

@@ -162,8 +162,8 @@ def test_at_a_right_angle_the_limits_of_x_and_z_leave_a_twist_from_their_differe
         (ACROSS, 1, "staggered"),
         (SHOULDER, 4, "staggered"),
         (ACROSS, 1, "pivot"),
-        pytest.param(ACROSS, 20, "staggered", marks=pytest.mark.slow),
-        pytest.param(SHOULDER, 4, "pivot", marks=pytest.mark.slow),
+        pytest.param(ACROSS, 20, "staggered", marks=pytest.mark.long),
+        pytest.param(SHOULDER, 4, "pivot", marks=pytest.mark.long),
     ],
 )
 def test_an_arm_that_is_thrown_about_stays_within_its_limits(tables, limits, substeps, method):

@@ -394,7 +394,7 @@ def foreign(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_damaged_file_of_another_program_is_read_or_refused(kind, foreign):
-    for number in range(12):
+    for number in range(6):
         try_case(kind, number, foreign, KINDS)
 
 

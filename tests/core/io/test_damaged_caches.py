@@ -50,7 +50,7 @@ def test_cut_or_damaged_anywhere_the_newest_sound_checkpoint_counts(tmp_path):
     whole, plain = path.read_bytes(), [len(write(path, *range(10, 10 + count))) for count in range(5)]
     # behind the checkpoint, and behind its record
     of_record = [ends[count - 1] + plain[count] - plain[count - 1] for count in range(1, 5)]
-    for position in range(ends[0], len(whole), 37):
+    for position in range(ends[0], len(whole), 101):
         spoilt = bytearray(whole)
         spoilt[position] ^= 0x10
         for content in (whole[:position], bytes(spoilt)):
@@ -74,7 +74,7 @@ def test_damage_anywhere_keeps_what_lies_before_it(tmp_path):
     path = tmp_path / "cache"
     ends = [len(write(path, *range(10, 10 + count))) for count in range(5)]
     whole = path.read_bytes()
-    for position in range(ends[0], len(whole), 13):
+    for position in range(ends[0], len(whole), 41):
         spoilt = bytearray(whole)
         spoilt[position] ^= 0x10
         path.write_bytes(spoilt)

@@ -91,7 +91,7 @@ def test_a_roly_poly_rises_by_its_center_of_mass_alone():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("degrees", [30.0, 80.0, 89.0])
+@pytest.mark.parametrize("degrees", [30.0, 89.0])
 def test_a_sheet_of_paper_that_falls_on_its_short_side_ends_flat(degrees):
     """A tenth of a millimeter thick."""
     angle = np.radians(degrees)

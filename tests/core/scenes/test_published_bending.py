@@ -49,7 +49,7 @@ def test_animals_are_closed_and_of_one_piece_without_a_hole(animal):
     [
         published_bending.bunnies_on_arches(each=1, modes=6, cells=10),
         published_bending.rubber_jam(layers=1, modes=6),
-        flexible.soft_heap(crates=1, modes=6),
+        pytest.param(flexible.soft_heap(crates=1, modes=6), marks=pytest.mark.long),
         flexible.card_bridge(cards=1, coins=1, modes=4),
     ],
 )
@@ -78,7 +78,9 @@ def sunk(mu, young, frames):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mu, young, holds", [(0.3, 6e7, True), (0.1, 6e7, False), (0.3, 3.2e7, False)])
+@pytest.mark.parametrize(
+    "mu, young, holds", [(0.3, 6e7, True), (0.1, 6e7, False), pytest.param(0.3, 3.2e7, False, marks=pytest.mark.long)]
+)
 def test_woven_strands_cohere_by_friction_and_stiffness_together(mu, young, holds):
     """They sink by what their bends take up. Where that is more than a half of the pitch they come apart."""
     assert (sunk(mu, young, 6) < 0.012) if holds else (sunk(mu, young, 6) > 0.025)
@@ -94,7 +96,7 @@ def test_contacts_of_a_woven_square_that_holds_do_not_come_and_go():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mu", [0.05, 0.6])
+@pytest.mark.parametrize("mu", [pytest.param(0.05, marks=pytest.mark.long), 0.6])
 def test_the_jack_rises_by_a_tooth_a_stroke_and_does_not_fall(mu):
     spec = machines.double_action_jack(mu=mu)
     frames = sc.Simulation(spec).run(64)
@@ -110,7 +112,7 @@ def test_the_jack_rises_by_a_tooth_a_stroke_and_does_not_fall(mu):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", Elasticity)
+@pytest.mark.parametrize("kind", [Elasticity.LINEAR, pytest.param(Elasticity.STVK, marks=pytest.mark.long)])
 def test_dinosaurs_thrown_together_end_at_rest(kind):
     spec = published_bending.dinosaurs(count=2, modes=6, cells=14, kind=kind)
     frames = sc.Simulation(spec).run(60)
@@ -125,7 +127,7 @@ def test_dinosaurs_thrown_together_end_at_rest(kind):
     [
         (published.jamming_tube(mu=0.5, layers=2), False),
         (published_bending.rubber_jam(mu=0.5, layers=2, modes=6), True),
-        (published_bending.rubber_jam(mu=0.9, layers=2, modes=6), False),
+        pytest.param(published_bending.rubber_jam(mu=0.9, layers=2, modes=6), False, marks=pytest.mark.long),
     ],
 )
 def test_most_cubes_of_rubber_come_through_a_neck_in_which_rigid_and_rougher_ones_jam(spec, come_through):

@@ -81,7 +81,7 @@ def test_a_house_of_five_levels_has_forty_cards():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("thickness", [3e-4, 5e-4])
-@pytest.mark.parametrize(("degrees", "clearance"), [(15.0, 0.0), (22.0, -1e-5), (25.0, 1e-6), (28.0, 0.0), (20.0, 1e-4)])
+@pytest.mark.parametrize(("degrees", "clearance"), [(15.0, 0.0), (22.0, -1e-5), (20.0, 1e-4)])
 def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, clearance):
     """Four levels; what the clearances of all levels let them sink by is less than ten of them."""
     spec = sc.scenes.card_house(
@@ -94,12 +94,14 @@ def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, cl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("thickness", "degrees", "mu"), [(3e-4, 22.0, 0.35), (5e-4, 17.0, 0.15)])
+@pytest.mark.parametrize(
+    ("thickness", "degrees", "mu"), [pytest.param(3e-4, 22.0, 0.35, marks=pytest.mark.long), (5e-4, 17.0, 0.15)]
+)
 def test_a_house_of_thin_cards_that_falls_misses_no_step(thickness, degrees, mu):
     spec = sc.scenes.card_house(
         4, mu, card=sc.scenes.CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=1e-5
     )
-    frames = sc.Simulation(spec).run(FPS)
+    frames = sc.Simulation(spec).run(14)
     assert solved(frames)
     poses = poses_of(frames)
     assert poses[-1, 1:, 2].max() < 0.5 * poses[0, 1:, 2].max()
@@ -176,15 +178,15 @@ def test_a_box_a_little_rougher_than_the_slope_stays(degrees):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, 90.0])
+@pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0])
 def test_a_box_a_little_smoother_than_the_slope_slides_with_g_sin_minus_mu_cos(degrees):
     spec = sc.scenes.slope(tangent=0.5, mu=0.49, yaw=math.radians(degrees))
-    frames = sc.Simulation(spec, sleeping=False).run(5 * FPS)
+    frames = sc.Simulation(spec, sleeping=False).run(2 * FPS)
     poses = poses_of(frames)[:, 1, :3]
     angle = math.atan(0.5)
     down = np.array([math.cos(angle), 0.0, -math.sin(angle)])
     way = (poses[-1] - poses[0]) @ down
-    assert way == pytest.approx(0.5 * GRAVITY * (math.sin(angle) - 0.49 * math.cos(angle)) * 25.0, rel=0.005)
+    assert way == pytest.approx(0.5 * GRAVITY * (math.sin(angle) - 0.49 * math.cos(angle)) * 4.0, rel=0.005)
     assert abs(poses[:, 1]).max() <= 1e-4 * way
     assert solved(frames)
 
@@ -217,7 +219,7 @@ def test_on_ice_a_box_slides_on():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mu", [0.25, 0.0, 1.0])
+@pytest.mark.parametrize("mu", [0.25, 0.0])
 def test_a_cube_dropped_flat_from_four_metres_rests_where_it_fell(mu):
     spec = sc.scenes.dropped_cube(height=4.0, mu=mu)
     frames = sc.Simulation(spec).run(3 * FPS)
@@ -244,7 +246,7 @@ ACCURACY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
 @pytest.mark.parametrize("name", list(ACCURACY))
 def test_every_step_is_as_accurate_as_asked(name, tolerance):
     spec, count = ACCURACY[name]
@@ -262,7 +264,7 @@ def test_a_step_that_is_stopped_early_says_so_and_still_does_not_penetrate():
     A pair that is expected to end with an overlap of half a rest offset is left alone (`contact/directions.py`).
     """
     settings = {"max_iterations": 1, "tolerance": 1e-10, "warm_start": False, "staggering": "plain"}
-    frames = sc.Simulation(sc.scenes.arch(), **settings).run(12)
+    frames = sc.Simulation(sc.scenes.arch(), **settings).run(8)
     statuses = np.concatenate([frame.statistics.status for frame in frames[1:]])
     assert set(statuses) == {sc.Status.MAX_ITERATIONS}
     assert max(frame.statistics.overlap_ratio.max() for frame in frames[1:]) <= 0.5 * REST_OFFSET

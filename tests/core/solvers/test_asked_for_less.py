@@ -20,7 +20,7 @@ METHODS = ("staggered", "pivot", "energy")
 
 @pytest.mark.slow
 def test_a_looser_tolerance_solves_what_a_tighter_one_solves():
-    for seed in range(40):
+    for seed in range(16):
         problem, solved = any_friction(seed), None
         for tolerance in TOLERANCES:
             # of what only the loosest could solve nothing is claimed, and it takes longest to find that it does not
@@ -93,11 +93,11 @@ def test_a_step_after_an_infinite_one_is_measured_as_a_whole():
 def test_the_published_redistributions_end_where_all_sticks():
     """Where nothing moves, accelerations are rounding, and their signs are no inconsistency."""
     rng, stuck = np.random.default_rng(21), 0
-    for _ in range(150):
+    for _ in range(60):
         G, g, mu = random_stack(rng, 2)
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=2)
         result = sc.solve(problem, "energy", as_published=True)
         exact = sc.residuals(problem, result).coulomb <= 1e-9
         stuck += exact and np.abs(result.velocity).max() <= 1e-9
         assert result.status is sc.Status.SOLVED or not exact
-    assert stuck > 5
+    assert stuck > 2

@@ -47,7 +47,7 @@ def test_tangled_contacts_have_coulombs_law(seed, contacts, doubled, mu):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "mu"), [(1, 0.5), (3, 0.3)])
+@pytest.mark.parametrize(("seed", "mu"), [pytest.param(1, 0.5, marks=pytest.mark.long), (3, 0.3)])
 def test_hundreds_of_tangled_contacts_have_coulombs_law(seed, mu):
     G, g = tangled(seed, 276)
     problem = sc.ContactProblem.from_delassus(G, g, mu)

@@ -90,14 +90,14 @@ def test_without_friction_it_solves_the_complementarity_problem(dim):
 @pytest.mark.parametrize(("dim", "mu_most"), [(2, 1.0), (3, 0.3), (3, 1.0)])
 def test_solved_is_what_the_outside_measure_says_and_nearly_all_is_solved(dim, mu_most):
     random, solved = np.random.default_rng(11), 0
-    for _ in range(40):
+    for _ in range(20):
         G, g, mu = random_stack(random, dim, mu_most=mu_most)
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
         result = sc.solve(problem, "energy")
         if result.status is sc.Status.SOLVED:
             solved += 1
             assert sc.residuals(problem, result).coulomb <= 1e-6
-    assert solved >= 37
+    assert solved >= 18
 
 
 def test_problems_of_strong_friction_are_solved():
@@ -145,7 +145,7 @@ def test_odd_options_are_refused_by_name(value):
     "scene",
     [
         pytest.param(sc.scenes.tower, marks=pytest.mark.slow),
-        pytest.param(sc.scenes.arch, marks=pytest.mark.slow),
+        pytest.param(sc.scenes.arch, marks=pytest.mark.long),
         lambda: sc.scenes.slope(tangent=0.5, mu=0.49),
     ],
 )

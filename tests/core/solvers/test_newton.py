@@ -95,7 +95,7 @@ def falling():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(system_solver, "solve_islands", see)
-        statistics = sc.Simulation(barrel_vault(TOO_THIN), threads=1).run(1)[-1].statistics
+        statistics = sc.Simulation(barrel_vault(TOO_THIN, rings=2), threads=1).run(1)[-1].statistics
     return seen, statistics
 
 

@@ -34,7 +34,7 @@ def test_frictionless_problems_of_any_rank_are_solved_to_the_last_digits():
 def test_static_friction_holds_what_it_can(dim):
     rng = np.random.default_rng(12)
     solved = []
-    for _ in range(300):
+    for _ in range(100):
         G, g, mu = random_stack(rng, dim)
         problem = sc.ContactProblem.from_delassus(G, g, mu, dim=dim)
         result = sc.solve(problem, "pivot", tolerance=1e-8)
@@ -170,12 +170,12 @@ def own_law(problem, result, box):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [None, 1, 2, 5, 10])
+@pytest.mark.parametrize("most", [None, 1, 5])
 def test_what_is_not_solved_is_never_worse_than_no_impulses(most):
     """Each method by its own law, with masses up to 1e12 times each other, and with limits."""
     rng, missed = np.random.default_rng(35), 0
     problems = [stacked(boxes, 10.0**power, push) for boxes in (2, 5) for power in (0, 6, 9, 12) for push in (0.0, 0.01, 100.0)]
-    for _ in range(30):
+    for _ in range(15):
         G, g, mu = random_stack(rng, 3, 4)
         problems.append(sc.ContactProblem.from_delassus(G, g, mu))
     for problem in problems:
@@ -235,7 +235,7 @@ def test_a_solution_is_its_own_warm_start():
 def test_a_guess_brings_friction_against_the_sliding():
     """Baraff's conditions let friction act across the sliding; what begins from a guess mostly has Coulomb's law as well."""
     rng, with_guess, as_published = np.random.default_rng(18), [], []
-    for _ in range(200):
+    for _ in range(80):
         G, g, mu = random_stack(rng, 3)
         problem = sc.ContactProblem.from_delassus(G, g, mu)
         for law, guess in ((with_guess, True), (as_published, False)):
@@ -275,7 +275,7 @@ def test_soft_steps_first_spare_piles_the_orders_from_nothing():
 @pytest.mark.slow
 def test_most_piles_slide_as_coulomb_has_it():
     held = []
-    for seed in range(25):
+    for seed in range(15):
         problem = pile(seed)
         result = sc.solve(problem, "pivot", tolerance=1e-8)
         assert result.status is SOLVED
