@@ -200,8 +200,9 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
 
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
-    """Return the hull of points that span space. scaled: the same points scaled to a cube, which keeps thin bodies
-    well-conditioned.
+    """Return the hull of points that span space.
+
+    scaled: the same points scaled to a cube, which keeps thin bodies well-conditioned.
     """
     if len(points) > MOST_EXACT:
         chosen = _outer_points(points, scaled, tolerance)
@@ -288,8 +289,9 @@ def _outer_points(points: Array, scaled: Array, tolerance: float) -> Indices:
 
 
 def _well_separated(points: Array, tolerance: float) -> Indices:
-    """Return the indices of points (n, 3) that are not within the tolerance of an earlier one. Points are sorted by their first
-    coordinate.
+    """Return the indices of points (n, 3) that are not within the tolerance of an earlier one.
+
+    Points are sorted by their first coordinate.
     """
     # Imported here because validation reads the types of hulls and must not load the compiler.
     from .large_hulls import are_apart

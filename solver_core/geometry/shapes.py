@@ -188,8 +188,9 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
 
 
 def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) -> _Distinct:
-    """Return the distinct shapes of colliders, with surfaces of all of them if one is a mesh. body: (c,) body of each
-    collider.
+    """Return the distinct shapes of colliders, with surfaces of all of them if one is a mesh.
+
+    body: (c,) body of each collider.
     """
     numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
     hulls: list[Hull] = []

@@ -247,8 +247,9 @@ def _six_volumes(points: Array, corners: Indices) -> Array:
 
 
 def _triangles_to_reverse(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
-    """Return which triangles (t,) to reverse so that neighbors agree. Corrected parts get the orientation with positive
-    volume.
+    """Return which triangles (t,) to reverse so that neighbors agree.
+
+    Corrected parts get the orientation with positive volume.
     """
     t = len(corners)
     flips = np.zeros(t, dtype=np.bool_)
