@@ -20,10 +20,10 @@ from ..linalg.elementary import LOG_2, logarithm
 
 __all__ = ["candidate_pairs", "grouped_by_bodies"]
 
-CLASSES = 16  # number of size classes, each of which covers a factor of four in size
+SIZE_CLASSES = 16  # each covers a factor of four in size
 LOG_4 = 2.0 * LOG_2
-FAN = 4  # children per node, and boxes per leaf
-SIZE_LEVELS = 31
+BRANCHING_FACTOR = 4  # children per node, and boxes per leaf
+MAX_LEVELS = 31  # of a tree
 AXIS_BITS = 19  # bits per axis of a Morton code; three axes and the class fit into 63 bits
 
 
@@ -37,10 +37,10 @@ def world_bounds(shapes, position, rotation, reach, travel):
     lower = np.empty((n, 3))
     upper = np.empty((n, 3))
     for i in range(n):
-        grown = shapes.margin[i] + reach[i]
+        expansion = shapes.margin[i] + reach[i]
         for k in range(3):
             middle = position[i, k]
-            half = grown
+            half = expansion
             for j in range(3):
                 r = rotation[i, k, j]
                 middle += r * 0.5 * (shapes.lower[i, j] + shapes.upper[i, j])
@@ -71,24 +71,24 @@ def size_classes(lower, upper, chosen):
         largest = max(largest, extent[row])
     result = np.empty(len(chosen), dtype=np.int64)
     for row in range(len(chosen)):
-        below = logarithm(largest / extent[row]) / LOG_4 if extent[row] > 0.0 else CLASSES
-        result[row] = min(CLASSES - 1, int(below)) if below < CLASSES else CLASSES - 1
+        below = logarithm(largest / extent[row]) / LOG_4 if extent[row] > 0.0 else SIZE_CLASSES
+        result[row] = min(SIZE_CLASSES - 1, int(below)) if below < SIZE_CLASSES else SIZE_CLASSES - 1
     return result
 
 
 @inner_kernel
-def in_class_and_morton_order(lower, upper, chosen):
-    """Return the chosen boxes sorted by class, then along a Morton curve, and the start of each class (CLASSES + 1,)."""
+def sort_by_class_and_morton(lower, upper, chosen):
+    """Return the chosen boxes sorted by class, then along a Morton curve, and the start of each class (SIZE_CLASSES + 1,)."""
     of = size_classes(lower, upper, chosen)
-    begin = np.zeros(CLASSES + 1, dtype=np.int64)
-    least, most = np.full((CLASSES, 3), np.inf), np.full((CLASSES, 3), -np.inf)
+    begin = np.zeros(SIZE_CLASSES + 1, dtype=np.int64)
+    lower_corner, upper_corner = np.full((SIZE_CLASSES, 3), np.inf), np.full((SIZE_CLASSES, 3), -np.inf)
     for row in range(len(chosen)):
         begin[of[row] + 1] += 1
         for k in range(3):
             middle = lower[chosen[row], k] + upper[chosen[row], k]
-            least[of[row], k] = min(least[of[row], k], middle)
-            most[of[row], k] = max(most[of[row], k], middle)
-    for c in range(CLASSES):
+            lower_corner[of[row], k] = min(lower_corner[of[row], k], middle)
+            upper_corner[of[row], k] = max(upper_corner[of[row], k], middle)
+    for c in range(SIZE_CLASSES):
         begin[c + 1] += begin[c]
     key = np.empty(len(chosen), dtype=np.int64)
     cells = (1 << AXIS_BITS) - 1
@@ -96,16 +96,16 @@ def in_class_and_morton_order(lower, upper, chosen):
         c = of[row]
         key[row] = c << (3 * AXIS_BITS)
         for k in range(3):
-            width = most[c, k] - least[c, k]
-            share = (lower[chosen[row], k] + upper[chosen[row], k] - least[c, k]) / width if width > 0.0 else 0.0
+            width = upper_corner[c, k] - lower_corner[c, k]
+            fraction = (lower[chosen[row], k] + upper[chosen[row], k] - lower_corner[c, k]) / width if width > 0.0 else 0.0
             # A box that is not finite gets an arbitrary cell. It overlaps nothing.
-            cell = int(share * cells) if 0.0 <= share <= 1.0 else 0
+            cell = int(fraction * cells) if 0.0 <= fraction <= 1.0 else 0
             key[row] |= spread_bits(cell) << k
     return chosen[np.argsort(key, kind="mergesort")], begin
 
 
 @leaf_kernel
-def enclose(bounds, masks, child_bounds, child_masks, node, first, last):
+def write_node(bounds, masks, child_bounds, child_masks, node, first, last):
     """Write a node whose children are first to last - 1: its bounds and masks."""
     masks[node, 0] = masks[node, 1] = 0
     for k in range(3):
@@ -124,29 +124,29 @@ def build_trees(bounds, masks, begin):
 
     bounds: (m, 6) lower and upper corners of the boxes [m].
     masks: (m, 2) collection bits of each box, and the same bits if it is movable, else 0.
-    begin: (CLASSES + 1,) start of each class.
+    begin: (SIZE_CLASSES + 1,) start of each class.
 
-    Returns the bounds and masks of the nodes, the start of each level (CLASSES, SIZE_LEVELS) with the leaves first, and the
-    number of levels (CLASSES,).
+    Returns the bounds and masks of the nodes, the start of each level (SIZE_CLASSES, MAX_LEVELS) with the leaves first, and the
+    number of levels (SIZE_CLASSES,).
     """
     room = 0
-    for c in range(CLASSES):
-        room += (begin[c + 1] - begin[c]) // 2 + SIZE_LEVELS
+    for c in range(SIZE_CLASSES):
+        room += (begin[c + 1] - begin[c]) // 2 + MAX_LEVELS
     node_bounds, node_masks = np.empty((room, 6)), np.empty((room, 2), dtype=np.int64)
-    level_begin, levels = np.zeros((CLASSES, SIZE_LEVELS), dtype=np.int64), np.zeros(CLASSES, dtype=np.int64)
+    level_begin, levels = np.zeros((SIZE_CLASSES, MAX_LEVELS), dtype=np.int64), np.zeros(SIZE_CLASSES, dtype=np.int64)
     filled = 0
-    for c in range(CLASSES):
+    for c in range(SIZE_CLASSES):
         first, last = begin[c], begin[c + 1]
         level = 0
         while last > first:
             level_begin[c, level] = filled
             node = filled
-            for child in range(first, last, FAN):
-                end = min(child + FAN, last)
+            for child in range(first, last, BRANCHING_FACTOR):
+                end = min(child + BRANCHING_FACTOR, last)
                 if level == 0:
-                    enclose(node_bounds, node_masks, bounds, masks, node, child, end)
+                    write_node(node_bounds, node_masks, bounds, masks, node, child, end)
                 else:
-                    enclose(node_bounds, node_masks, node_bounds, node_masks, node, child, end)
+                    write_node(node_bounds, node_masks, node_bounds, node_masks, node, child, end)
                 node += 1
             first, last, filled = filled, node, node
             level += 1
@@ -157,7 +157,7 @@ def build_trees(bounds, masks, begin):
 
 
 @inlined_kernel
-def meet(bounds_a, a, bounds_b, b):
+def boxes_overlap(bounds_a, a, bounds_b, b):
     """Return 1 if two rows of bounds overlap, else 0. Callers add the result, because branches on it would be mispredicted."""
     return int(
         (bounds_a[a, 0] <= bounds_b[b, 3])
@@ -185,7 +185,7 @@ def is_excluded(excluded, a, b):
 
 
 @leaf_kernel
-def may_touch(body, collections, movable, excluded, a, b):
+def may_collide(body, collections, movable, excluded, a, b):
     """Return True if the collision filter allows contacts between colliders a < b.
 
     They must belong to different bodies that share a collection and are not excluded, and at least one must be movable.
@@ -223,50 +223,53 @@ def counting_sort(pairs, column, n):
 
 
 @kernel_part
-def leaves_met(bounds, masks, level_begin, levels, leaf, least, stack, met):
-    """Write the leaves of a tree that overlap a given leaf to met, and return their number.
+def leaves_overlapping(bounds, masks, level_begin, levels, leaf, min_leaf, stack, hits):
+    """Write the leaves of a tree that overlap a given leaf to `hits`, and return their number.
 
     Leaves that have no allowed pair with the given leaf, by their masks, are omitted.
 
     bounds, masks: bounds and masks of the nodes of all trees.
     level_begin, levels: levels of this tree.
     leaf: node of the given leaf.
-    least: smallest number of a leaf to report.
-    stack: work array. met: output.
+    min_leaf: smallest index of a leaf to report.
+    stack: work array. hits: output.
     """
     count = 0
     stack[0, 0], stack[0, 1] = levels - 1, 0
     top = 1
     while top > 0:
         top -= 1
-        level, place = stack[top, 0], stack[top, 1]
+        level, index = stack[top, 0], stack[top, 1]
         if level == 0:
-            met[count] = place
+            hits[count] = index
             count += 1
             continue
         level -= 1
-        for child in range(FAN * place, min(FAN * place + FAN, level_begin[level + 1] - level_begin[level])):
+        for child in range(
+            BRANCHING_FACTOR * index,
+            min(BRANCHING_FACTOR * index + BRANCHING_FACTOR, level_begin[level + 1] - level_begin[level]),
+        ):
             node = level_begin[level] + child
             shared = (masks[leaf, 0] & masks[node, 1]) | (masks[leaf, 1] & masks[node, 0])
             stack[top, 0], stack[top, 1] = level, child
-            top += meet(bounds, leaf, bounds, node) & int(shared != 0) & int(((child + 1) << (2 * level)) > least)
+            top += boxes_overlap(bounds, leaf, bounds, node) & int(shared != 0) & int(((child + 1) << (2 * level)) > min_leaf)
     return count
 
 
 @inlined_kernel
-def boxes_met(bounds, first, last, node_bounds, node, met):
-    """Write the boxes from first to last - 1 that overlap a node to met, and return their number."""
+def boxes_overlapping_node(bounds, first, last, node_bounds, node, hits):
+    """Write the boxes from first to last - 1 that overlap a node to `hits`, and return their number."""
     count = 0
     for row in range(first, last):
-        met[count] = row
-        count += meet(bounds, row, node_bounds, node)
+        hits[count] = row
+        count += boxes_overlap(bounds, row, node_bounds, node)
     return count
 
 
 @inner_kernel
-def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
-    """Return an array of pairs a < b of chosen boxes that overlap and pass `may_touch`, unsorted, and the number of pairs."""
-    order, begin = in_class_and_morton_order(lower, upper, chosen)
+def overlapping_pairs(lower, upper, chosen, body, collections, movable, excluded):
+    """Return an array of pairs a < b of chosen boxes that overlap and pass `may_collide`, unsorted, and the number of pairs."""
+    order, begin = sort_by_class_and_morton(lower, upper, chosen)
     m = len(order)
     bounds, masks = np.empty((m, 6)), np.empty((m, 2), dtype=np.int64)
     for row in range(m):
@@ -278,34 +281,47 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
     node_bounds, node_masks, level_begin, levels = build_trees(bounds, masks, begin)
     pairs = np.empty((max(64, 8 * m), 2), dtype=np.int64)
     count = 0
-    stack = np.empty((FAN * SIZE_LEVELS, 2), dtype=np.int64)
-    leaves, askers, others = np.empty(m + 1, dtype=np.int64), np.empty(FAN, dtype=np.int64), np.empty(FAN, dtype=np.int64)
-    for own in range(CLASSES):
-        for asked in range(begin[own], begin[own + 1], FAN):
-            # The boxes of a leaf query together. In their own class they look only for later boxes.
-            number = (asked - begin[own]) // FAN
+    stack = np.empty((BRANCHING_FACTOR * MAX_LEVELS, 2), dtype=np.int64)
+    leaves, own_hits, other_hits = (
+        np.empty(m + 1, dtype=np.int64),
+        np.empty(BRANCHING_FACTOR, dtype=np.int64),
+        np.empty(BRANCHING_FACTOR, dtype=np.int64),
+    )
+    for own in range(SIZE_CLASSES):
+        for leaf_start in range(begin[own], begin[own + 1], BRANCHING_FACTOR):
+            # All boxes of a leaf query together. In their own class they search for later boxes only.
+            number = (leaf_start - begin[own]) // BRANCHING_FACTOR
             leaf = level_begin[own, 0] + number
             for c in range(own + 1):
                 if levels[c] == 0:
                     continue
-                least = number if c == own else 0
-                found = leaves_met(node_bounds, node_masks, level_begin[c], levels[c], leaf, least, stack, leaves)
-                while count + FAN * FAN * found > len(pairs):
+                min_leaf = number if c == own else 0
+                found = leaves_overlapping(node_bounds, node_masks, level_begin[c], levels[c], leaf, min_leaf, stack, leaves)
+                while count + BRANCHING_FACTOR * BRANCHING_FACTOR * found > len(pairs):
                     pairs = np.concatenate((pairs, np.empty_like(pairs)))
                 for slot in range(found):
-                    first = begin[c] + FAN * leaves[slot]
-                    met_a = boxes_met(
-                        bounds, asked, min(asked + FAN, begin[own + 1]), node_bounds, level_begin[c, 0] + leaves[slot], askers
+                    first = begin[c] + BRANCHING_FACTOR * leaves[slot]
+                    own_count = boxes_overlapping_node(
+                        bounds,
+                        leaf_start,
+                        min(leaf_start + BRANCHING_FACTOR, begin[own + 1]),
+                        node_bounds,
+                        level_begin[c, 0] + leaves[slot],
+                        own_hits,
                     )
-                    met_b = boxes_met(bounds, first, min(first + FAN, begin[c + 1]), node_bounds, leaf, others)
-                    for i in range(met_a):
-                        for j in range(met_b):
-                            a, b = order[askers[i]], order[others[j]]
+                    other_count = boxes_overlapping_node(
+                        bounds, first, min(first + BRANCHING_FACTOR, begin[c + 1]), node_bounds, leaf, other_hits
+                    )
+                    for i in range(own_count):
+                        for j in range(other_count):
+                            a, b = order[own_hits[i]], order[other_hits[j]]
                             pairs[count, 0], pairs[count, 1] = min(a, b), max(a, b)
-                            count += meet(bounds, askers[i], bounds, others[j]) & int(c != own or askers[i] < others[j])
+                            count += boxes_overlap(bounds, own_hits[i], bounds, other_hits[j]) & int(
+                                c != own or own_hits[i] < other_hits[j]
+                            )
     kept = 0
     for row in range(count):
-        if may_touch(body, collections, movable, excluded, pairs[row, 0], pairs[row, 1]):
+        if may_collide(body, collections, movable, excluded, pairs[row, 0], pairs[row, 1]):
             pairs[kept, 0], pairs[kept, 1] = pairs[row, 0], pairs[row, 1]
             kept += 1
     return pairs, kept
@@ -313,7 +329,7 @@ def meeting_boxes(lower, upper, chosen, body, collections, movable, excluded):
 
 @kernel
 def candidate_pairs(shapes, position, rotation, reach, collections, movable, excluded, travel):
-    """Return the sorted pairs (k, 2) of colliders a < b whose boxes overlap and that pass `may_touch`.
+    """Return the sorted pairs (k, 2) of colliders a < b whose boxes overlap and that pass `may_collide`.
 
     position, rotation, reach, collections, movable and travel have one row per collider, and otherwise the meaning of `detect`.
     excluded: pairs of bodies.
@@ -323,7 +339,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
     lower, upper = world_bounds(shapes, position, rotation, reach, travel)
     planes = np.flatnonzero(shapes.kind == PLANE)
     hulls = np.flatnonzero(shapes.kind != PLANE)
-    pairs, count = meeting_boxes(lower, upper, hulls, body, collections, movable, excluded)
+    pairs, count = overlapping_pairs(lower, upper, hulls, body, collections, movable, excluded)
     for plane in planes:
         for hull in hulls:
             # Height of the lowest corner of the box over the plane. The box already includes the reach of the hull.
@@ -334,7 +350,7 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
                 height += normal * ((lower[hull, k] if normal > 0.0 else upper[hull, k]) - position[plane, k])
             a = min(plane, hull)
             b = max(plane, hull)
-            if height > 0.0 or not may_touch(body, collections, movable, excluded, a, b):
+            if height > 0.0 or not may_collide(body, collections, movable, excluded, a, b):
                 continue
             if count == len(pairs):
                 pairs = np.concatenate((pairs, np.empty_like(pairs)))

@@ -68,9 +68,9 @@ class ContactSet(NamedTuple):
         """(m, 2) the two bodies of each contact."""
         return np.column_stack([self.body_a, self.body_b])
 
-    def without(self, left_out: NDArray[np.bool_]) -> ContactSet:
-        """Return all contacts except those marked in left_out (m,)."""
-        return self.chosen(~left_out)
+    def without(self, excluded: NDArray[np.bool_]) -> ContactSet:
+        """Return all contacts except those marked in excluded (m,)."""
+        return self.chosen(~excluded)
 
     def chosen(self, rows: Indices | NDArray[np.bool_]) -> ContactSet:
         """Return the contacts in the given rows, in the order of these rows."""
@@ -81,14 +81,14 @@ class ContactSet(NamedTuple):
         """Return the same contacts with other points (m, 3) [m] and gaps (m,) [m]."""
         return ContactSet(self.body_a, self.body_b, point, self.normal, gap, self.feature)
 
-    def joined(self, more: ContactSet, number: int) -> ContactSet:
+    def joined(self, more: ContactSet, salt: int) -> ContactSet:
         """Return the union of two sets.
 
-        Contacts of this set whose features are also in `more` get new ids, derived from `number`.
+        Contacts of this set whose features are also in `more` get new ids, derived from `salt`.
         """
         both, new = _joined(self, more)
         # `_joined` returns new arrays, so they can be changed.
-        both.feature[~new] ^= np.uint64((2 * number + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
+        both.feature[~new] ^= np.uint64((2 * salt + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
         return both.chosen(_order(both))
 
     def deepest(self, size: Array) -> Overlap:

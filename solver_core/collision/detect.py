@@ -143,16 +143,16 @@ def _detect_unreduced(
         return all_contacts(without_meshes, surfaces, work_for_rounds(shapes), scene, walks, keep)
     poses, pairs = pairs_near(without_meshes, scene)
 
-    def look(run: tuple[int, int]) -> tuple[ContactSet, Walks | None]:
-        some = pairs[run[0] : run[1]]
-        return contacts_of_pairs(without_meshes, surfaces, work_for_rounds(shapes), scene, poses, some, walks, keep)
+    def detect_run(run: tuple[int, int]) -> tuple[ContactSet, Walks | None]:
+        run_pairs = pairs[run[0] : run[1]]
+        return contacts_of_pairs(without_meshes, surfaces, work_for_rounds(shapes), scene, poses, run_pairs, walks, keep)
 
-    pieces = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_PER_TASK)
-    if len(pieces) < 2:
-        return look((0, len(pairs)))
-    found = side_by_side(threads, [partial(look, run) for run in pieces])
-    kept = [walks for _, walks in found if walks is not None]
-    return concatenated([contacts for contacts, _ in found]), joined_walks(kept) if kept else None
+    tasks = runs(np.ones(len(pairs), dtype=np.int64), PAIRS_PER_TASK)
+    if len(tasks) < 2:
+        return detect_run((0, len(pairs)))
+    results = side_by_side(threads, [partial(detect_run, run) for run in tasks])
+    kept = [walks for _, walks in results if walks is not None]
+    return concatenated([contacts for contacts, _ in results]), joined_walks(kept) if kept else None
 
 
 def work_for_rounds(shapes: ShapeTable) -> RoundWork | None:

@@ -34,8 +34,9 @@ LOW_GAP_FRACTION = 0.25
 
 @kernel_part
 def tangent_axes(normal, turn):
-    """Return two unit vectors perpendicular to a unit normal and to each other. turn: (3, 3) axes, in columns, that determine
-    them.
+    """Return two unit vectors perpendicular to a unit normal and to each other.
+
+    turn: (3, 3) axes, in columns, that determine them.
     """
     x, y, z = rotated_back(turn, normal)
     # Gram-Schmidt on the axis with the smallest component of the normal; the first one in a tie.

@@ -17,7 +17,8 @@ from .revolution.solid import round_shape_at, support
 
 __all__ = ["is_one_convex", "separation_along"]
 
-IDENTITY, ORIGIN = np.eye(3), np.zeros(3)
+IDENTITY = np.eye(3)
+ORIGIN = np.zeros(3)
 # Cosine from which a direction counts as the normal of a half-space, the only direction in which it is bounded.
 ALONG_NORMAL = 1.0 - 1e-12
 

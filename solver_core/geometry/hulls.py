@@ -39,10 +39,10 @@ MOST_HEIGHTS = 2**22
 MOST_EXACT = 4096
 JOGGLES = (1e-8, 1e-7)
 # Relative to the extents: a smaller height of a point over a triangle is rounding.
-HEIGHT_OF_ROUNDING = 1e-13
+ROUNDING_HEIGHT_RATIO = 1e-13
 # Fractions of the tolerance within which triangles are merged into faces. Each one is used if those before it give no convex
 # polyhedron.
-LOOSENED = (1.0, 0.1, 0.01)
+MERGE_FRACTIONS = (1.0, 0.1, 0.01)
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ def convex_hull(vertices: ArrayLike) -> Hull:
     extents = np.ptp(coordinates, axis=0)
     dimension = int(np.count_nonzero(extents > 2.0 * tolerance))
     if dimension == 0:
-        return _without_faces(points[:1])
+        return _segment_or_point(points[:1])
     if dimension == 1:
         ends = [int(np.argmin(coordinates[:, 0])), int(np.argmax(coordinates[:, 0]))]
-        return _without_faces(points[ends])
+        return _segment_or_point(points[ends])
     if dimension == 2:
         return _polygon(points, coordinates[:, :2] / extents[:2], tolerance)
     return _solid(points, coordinates / extents, tolerance)
@@ -170,7 +170,7 @@ def convex_hull(vertices: ArrayLike) -> Hull:
 
 def segment(ends: ArrayLike) -> Hull:
     """Return the segment between two points (2, 3) [m], with its vertices in the given order."""
-    return _without_faces(np.asarray(ends, dtype=np.float64).reshape(2, 3))
+    return _segment_or_point(np.asarray(ends, dtype=np.float64).reshape(2, 3))
 
 
 def _distinct_rows(points: Array) -> Array:
@@ -200,14 +200,15 @@ def _polygon(points: Array, plane_coordinates: Array, tolerance: float) -> Hull:
 
 
 def _solid(points: Array, scaled: Array, tolerance: float) -> Hull:
-    """Return the hull of points that span space. scaled: the same points scaled to a cube, which keeps thin bodies
-    well-conditioned.
+    """Return the hull of points that span space.
+
+    scaled: the same points scaled to a cube, which keeps thin bodies well-conditioned.
     """
     if len(points) > MOST_EXACT:
-        chosen = _without_inner_points(points, scaled, tolerance)
+        chosen = _outer_points(points, scaled, tolerance)
         points, scaled = points[chosen], scaled[chosen]
     if len(points) > MOST_EXACT:
-        corners = _apart(points, tolerance)
+        corners = _well_separated(points, tolerance)
         hull = _large_solid(points[corners], scaled[corners], tolerance)
         if hull is not None:
             return hull
@@ -239,11 +240,11 @@ def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
 
     for joggle in JOGGLES:
         # The same numbers on every computer.
-        apart = scaled + np.random.default_rng(0).uniform(-joggle, joggle, size=scaled.shape)
-        triangles, neighbours = hull_triangles(apart, HEIGHT_OF_ROUNDING)
+        joggled = scaled + np.random.default_rng(0).uniform(-joggle, joggle, size=scaled.shape)
+        triangles, neighbours = hull_triangles(joggled, ROUNDING_HEIGHT_RATIO)
         if not len(triangles):
             continue
-        found = polyhedron(points, triangles, neighbours, [share * tolerance for share in LOOSENED])
+        found = polyhedron(points, triangles, neighbours, [fraction * tolerance for fraction in MERGE_FRACTIONS])
         if found is not None:
             return Hull(**vars(found))
     return None
@@ -251,14 +252,14 @@ def _large_solid(points: Array, scaled: Array, tolerance: float) -> Hull | None:
 
 def _convex_faces(points: Array, triangles: Indices, neighbours: Indices, tolerance: float) -> Faces | None:
     """Return faces of merged coplanar triangles, or None if no merge gives a convex polyhedron."""
-    for share in LOOSENED:
-        faces = _merged_faces(points, triangles, neighbours, share * tolerance)
-        if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * (share * tolerance)):
+    for fraction in MERGE_FRACTIONS:
+        faces = _merged_faces(points, triangles, neighbours, fraction * tolerance)
+        if faces is not None and _is_convex_polyhedron(points, faces, 4.0 * (fraction * tolerance)):
             return faces
     return None
 
 
-def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Indices:
+def _outer_points(points: Array, scaled: Array, tolerance: float) -> Indices:
     """Return the indices of extreme points, and of the points outside the hull of the extreme points.
 
     A point is outside if it is more than a tenth of the tolerance above a face. So points inside a solid and on flat faces are
@@ -287,9 +288,10 @@ def _without_inner_points(points: Array, scaled: Array, tolerance: float) -> Ind
     return np.flatnonzero(is_outside)
 
 
-def _apart(points: Array, tolerance: float) -> Indices:
-    """Return the indices of points (n, 3) that are not within the tolerance of an earlier one. Points are sorted by their first
-    coordinate.
+def _well_separated(points: Array, tolerance: float) -> Indices:
+    """Return the indices of points (n, 3) that are not within the tolerance of an earlier one.
+
+    Points are sorted by their first coordinate.
     """
     # Imported here because validation reads the types of hulls and must not load the compiler.
     from .large_hulls import are_apart
@@ -391,7 +393,7 @@ def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool
     """Return True if the faces close a surface without holes, and each is flat and convex within a tolerance [m]."""
     if faces.lengths.min() < 3:
         return False
-    there, back = (_numbers_of_edges(*ends, len(points)) for ends in _both_ways(faces))
+    there, back = (_edge_keys(*ends, len(points)) for ends in _edges_and_reverses(faces))
     if len(np.unique(there)) != len(there) or not np.array_equal(np.sort(there), np.sort(back)):
         return False
     if len(np.unique(faces.corners)) - len(faces.corners) // 2 + len(faces) != 2:
@@ -407,13 +409,13 @@ def _is_convex_polyhedron(points: Array, faces: Faces, tolerance: float) -> bool
     return True
 
 
-def _both_ways(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, Indices]]:
+def _edges_and_reverses(faces: Faces) -> tuple[tuple[Indices, Indices], tuple[Indices, Indices]]:
     """Return the starts and ends of the edges of faces, and the same reversed."""
     following = faces.following
     return (faces.corners, following), (following, faces.corners)
 
 
-def _numbers_of_edges(starts: Indices, ends: Indices, count: int) -> Indices:
+def _edge_keys(starts: Indices, ends: Indices, count: int) -> Indices:
     return starts * count + ends
 
 
@@ -433,11 +435,11 @@ def _planes(points: Array, faces: Faces) -> Array:
         for plane in planes:
             plane[3] = product(points, plane[:3]).max()
         return planes
-    planes[:, 3] = _climbed(points, faces, planes[:, :3])
+    planes[:, 3] = _supports_by_climbing(points, faces, planes[:, :3])
     return planes
 
 
-def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
+def _supports_by_climbing(points: Array, faces: Faces, normals: Array) -> Array:
     """Return the support (f,) of points along the normals (f, 3) of the faces of their hull.
 
     The search starts at a corner of each face and climbs over edges; on a convex body each local maximum is global.
@@ -452,7 +454,7 @@ def _climbed(points: Array, faces: Faces, normals: Array) -> Array:
     return found
 
 
-def _without_faces(points: Array) -> Hull:
+def _segment_or_point(points: Array) -> Hull:
     """Return the hull of one point or two points."""
     none = np.zeros(0, dtype=np.int64)
     return Hull(
@@ -491,9 +493,7 @@ def _edges(faces: Faces, count: int) -> tuple[Indices, Indices, Indices]:
     starts, ends = faces.corners, faces.following
     owner = np.repeat(np.arange(len(faces)), faces.lengths)
     forwards = starts < ends
-    numbers, number = np.unique(
-        _numbers_of_edges(np.minimum(starts, ends), np.maximum(starts, ends), count), return_inverse=True
-    )
+    numbers, number = np.unique(_edge_keys(np.minimum(starts, ends), np.maximum(starts, ends), count), return_inverse=True)
     number = number.reshape(-1)
     edge_faces = np.empty((len(numbers), 2), dtype=np.int64)
     edge_faces[number[forwards], 0] = owner[forwards]

@@ -170,8 +170,9 @@ def _next_on_boundary(triangles, neighbours, groups, triangle, k):
 
 @inlined_kernel
 def _without_straight_corners(start, corners, times):
-    """Remove the corners of only two faces from faces, in place. times: (n,) number of faces of each corner. Returns the number
-    left.
+    """Remove the corners of only two faces from faces, in place.
+
+    times: (n,) number of faces of each corner. Returns the number left.
     """
     kept = 0
     for face in range(len(start) - 1):

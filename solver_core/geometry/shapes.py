@@ -17,7 +17,7 @@ from ..linalg.in_order import product
 from ..scene.spec import ShapeKind, ShapeSpec
 from .compounds import Part, parts
 from .hulls import Hull, convex_hull, segment
-from .solids_of_revolution import ROUND, farthest_point, round_bounds
+from .solids_of_revolution import ROUND, max_distance_from_origin, round_bounds
 from .surfaces import Surface, hull_surface, mesh_surface, round_surface
 
 if TYPE_CHECKING:
@@ -139,7 +139,9 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     position = np.array([part.position for part in colliders], dtype=np.float64).reshape(-1, 3)
     rotation = np.array([part.rotation for part in colliders], dtype=np.float64).reshape(-1, 3, 3)
     radius = np.zeros(len(specs))
-    farthest = np.array([_farthest(part, hulls[number]) for part, number in zip(colliders, hull_of, strict=True)])
+    farthest = np.array(
+        [_max_distance_from_origin(part, hulls[number]) for part, number in zip(colliders, hull_of, strict=True)]
+    )
     np.maximum.at(radius, body, farthest + margin)
     lower = np.array([low for low, _ in shapes.bounds]).reshape(-1, 3)
     upper = np.array([high for _, high in shapes.bounds]).reshape(-1, 3)
@@ -186,8 +188,9 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
 
 
 def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) -> _Distinct:
-    """Return the distinct shapes of colliders, with surfaces of all of them if one is a mesh. body: (c,) body of each
-    collider.
+    """Return the distinct shapes of colliders, with surfaces of all of them if one is a mesh.
+
+    body: (c,) body of each collider.
     """
     numbers: dict[tuple[ShapeKind, float, bytes, bytes, int], int] = {}
     hulls: list[Hull] = []
@@ -206,7 +209,7 @@ def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) 
             try:
                 if shape.kind is ShapeKind.MESH:
                     surfaces[len(hulls)] = _surface_of_mesh(vertices, shape, own >= 0)
-                    hulls.append(_vertices_alone(surfaces[len(hulls)].vertices))
+                    hulls.append(_vertices_only(surfaces[len(hulls)].vertices))
                 else:
                     hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))
             except ValueError as error:
@@ -230,17 +233,17 @@ def _surface_of_mesh(vertices: Array, shape: ShapeSpec, deforms: bool) -> Surfac
     return replace(surface, patch=np.arange(len(surface.triangles))) if deforms else surface
 
 
-def _farthest(part: Part, hull: Hull) -> float:
+def _max_distance_from_origin(part: Part, hull: Hull) -> float:
     """Return the distance from the body's origin to the farthest point of a collider's core, inf for a plane [m]."""
     if part.shape.kind is ShapeKind.PLANE:
         return np.inf
     corners = product(hull.vertices, part.rotation.T) + part.position
     if part.shape.kind in ROUND:
-        return farthest_point(replace(part.shape, vertices=corners))
+        return max_distance_from_origin(replace(part.shape, vertices=corners))
     return float(np.linalg.norm(corners, axis=1).max())
 
 
-def _vertices_alone(vertices: Array) -> Hull:
+def _vertices_only(vertices: Array) -> Hull:
     """Return a hull with vertices only, for the bounds."""
     none = np.zeros(0, dtype=np.int64)
     return Hull(vertices, np.zeros(1, dtype=np.int64), none, none, np.zeros((0, 4)), none.reshape(0, 2), none.reshape(0, 2))

@@ -27,7 +27,7 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
     Raises ValueError as `mass_properties` does, and if a mesh is not closed. The message names the child shape of a compound.
     """
     if shape.kind is ShapeKind.MESH:
-        return solid_mass_properties(shape, mass, density)
+        return mesh_mass_properties(shape, mass, density)
     if shape.kind is not ShapeKind.COMPOUND and shape.kind not in ROUND:
         return mass_properties(shape.vertices, shape.triangles, mass=mass, density=density, margin=shape.margin)
     if (mass is None) == (density is None):
@@ -60,7 +60,7 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
     return MassProperties(float(mass), float(volume), centre, inertia * (mass / volume), all(each[3] for each in solids))
 
 
-def solid_mass_properties(shape: ShapeSpec, mass: float | None, density: float | None) -> MassProperties:
+def mesh_mass_properties(shape: ShapeSpec, mass: float | None, density: float | None) -> MassProperties:
     """Return the mass properties of the solid in a mesh, with vertices merged and faces oriented as for collisions."""
     surface = mesh_surface(shape.vertices, shape.triangles)
     if surface.volume == 0.0:

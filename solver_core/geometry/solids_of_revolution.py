@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..linalg.in_order import dot, length
 from ..scene.spec import ShapeKind, ShapeSpec
 
-__all__ = ["ROUND", "farthest_point", "round_bounds", "round_moments", "round_thickness"]
+__all__ = ["ROUND", "max_distance_from_origin", "round_bounds", "round_moments", "round_thickness"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def round_bounds(shape: ShapeSpec) -> tuple[Array, Array]:
     return np.minimum(base - half, top - at_top), np.maximum(base + half, top + at_top)
 
 
-def farthest_point(shape: ShapeSpec) -> float:
+def max_distance_from_origin(shape: ShapeSpec) -> float:
     """Return the distance from the origin to the farthest point of a cylinder or a cone without its margin [m]."""
     base, top = np.asarray(shape.vertices, dtype=np.float64)
     axis = (top - base) / length(top - base)

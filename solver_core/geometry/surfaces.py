@@ -80,8 +80,8 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
     size = length(np.ptp(used, axis=0))
     if not size > 0.0:
         raise ValueError("all triangles of the mesh have zero area")
-    merged, source = _welded(points, TOLERANCE * size)
-    corners = _without_doubles(merged[corners])
+    merged, source = _merged_vertices(points, TOLERANCE * size)
+    corners = _distinct_triangles(merged[corners])
     a, b, c = (points[source[corners[:, k]]] for k in range(3))
     if not np.linalg.norm(np.cross(b - a, c - a), axis=1).max(initial=0.0) > (TOLERANCE * size) ** 2:
         raise ValueError("all triangles of the mesh have zero area")
@@ -89,7 +89,7 @@ def mesh_surface(vertices: Array, triangles: NDArray[np.integer]) -> Surface:
     corners = corners.reshape(-1, 3).astype(np.int64)
     source = source[kept]
     volumes = _six_volumes(points[source], corners)
-    flips = _orientation(corners, *_neighbours(corners), volumes)
+    flips = _triangles_to_reverse(corners, *_neighbours(corners), volumes)
     corners[flips] = corners[flips][:, ::-1]
     volume = float(np.where(flips, -volumes, volumes).sum()) / 6.0 if _is_closed(corners, len(source)) else 0.0
     return _surface(points[source], corners, source, None, volume, size)
@@ -199,7 +199,7 @@ def _surface(vertices: Array, corners: Indices, source: Indices, patch: Indices 
     )
 
 
-def _welded(points: Array, tolerance: float) -> tuple[Indices, Indices]:
+def _merged_vertices(points: Array, tolerance: float) -> tuple[Indices, Indices]:
     """Merge points in the same cell of a grid.
 
     Returns the merged vertex of each point (n,), and the first point of each merged vertex (m,), in the order of the points.
@@ -213,7 +213,7 @@ def _welded(points: Array, tolerance: float) -> tuple[Indices, Indices]:
     return rank[merged.reshape(-1)], first[order]
 
 
-def _without_doubles(corners: Indices) -> Indices:
+def _distinct_triangles(corners: Indices) -> Indices:
     """Return the triangles with three distinct vertices, without duplicates, in their order."""
     distinct = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
     corners = corners[distinct]
@@ -246,9 +246,10 @@ def _six_volumes(points: Array, corners: Indices) -> Array:
     return dots(a, np.cross(b, c))
 
 
-def _orientation(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
-    """Return which triangles (t,) to reverse so that neighbors agree. Corrected parts get the orientation with positive
-    volume.
+def _triangles_to_reverse(corners: Indices, across: Indices, alike: NDArray[np.bool_], volumes: Array) -> NDArray[np.bool_]:
+    """Return which triangles (t,) to reverse so that neighbors agree.
+
+    Corrected parts get the orientation with positive volume.
     """
     t = len(corners)
     flips = np.zeros(t, dtype=np.bool_)

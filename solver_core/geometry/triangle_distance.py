@@ -105,8 +105,9 @@ def _low_and_high(corners):
 
 @kernel
 def is_within(triangles, others, reach):
-    """Return True if any triangles of two sets (m, 3, 3) and (k, 3, 3) are within a distance [m]. Touching triangles are within
-    0 m.
+    """Return True if any triangles of two sets (m, 3, 3) and (k, 3, 3) are within a distance [m].
+
+    Touching triangles are within 0 m.
     """
     low, high = _low_and_high(triangles.reshape(-1, 3))
     for row in range(len(others)):

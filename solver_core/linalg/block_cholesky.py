@@ -258,8 +258,9 @@ def find_block(structure, column, row):
 
 @inlined_kernel
 def _cholesky(block, n):
-    """Replace the lower triangle of an n x n block by L, with the reciprocals of its diagonal. Returns False if it is not
-    positive definite.
+    """Replace the lower triangle of an n x n block by L, with the reciprocals of its diagonal.
+
+    Returns False if it is not positive definite.
     """
     for i in range(n):
         row = block[i * n :]

@@ -393,8 +393,9 @@ def append_plane_contacts(table, s, plane, limit, stack, out):
 
 @inner_kernel
 def plane_surface_contacts(table, s, plane, limit):
-    """Find the contacts of surface s with a half-space in the frame of the surface. Returns a `ContactBuffer` sorted by
-    feature.
+    """Find the contacts of surface s with a half-space in the frame of the surface.
+
+    Returns a `ContactBuffer` sorted by feature.
     """
     stack = np.empty(64, np.int64)
     out = new_buffer(128)

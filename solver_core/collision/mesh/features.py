@@ -116,8 +116,9 @@ def edge_side_sign(pair, own, edges, v, e, direction, distance):
 
 @inlined_kernel
 def inset_correction_on_edge(side, e, along):
-    """Return the vector from a point of an inset edge to the point of the original edge [m]. along: parameter of the point, 0
-    to 1.
+    """Return the vector from a point of an inset edge to the point of the original edge [m].
+
+    along: parameter of the point, 0 to 1.
     """
     correction = inset_correction(side, side.surface.edges[e, 0])
     return advanced(correction, along, sub(inset_correction(side, side.surface.edges[e, 1]), correction))

@@ -160,8 +160,9 @@ def curve_depth(pair, ends, keys, curve, curve_id, normal, search):
 
 @leaf_kernel
 def write_normals(table, query, ends, curve, exits):
-    """Write the normal and the area [m^2] of each curve to its row of exits (k + 1, 4). The area is 0 for a curve without a
-    normal.
+    """Write the normal and the area [m^2] of each curve to its row of exits (k + 1, 4).
+
+    The area is 0 for a curve without a normal.
 
     Returns whether a curve has no normal, and the smallest cosine between two normals, which is 1 unless both bodies are
     solids.
@@ -272,8 +273,9 @@ def append_intersection(pair, ends, keys, row, exit_translation, out):
 
 @leaf_kernel
 def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
-    """Append the contacts of all curves with a normal that are deeper than the noise. Shallower ones are contacts of
-    features.
+    """Append the contacts of all curves with a normal that are deeper than the noise.
+
+    Shallower ones are contacts of features.
     """
     pair = pair_of(table, query)
     for row in range(len(ends)):
@@ -285,7 +287,7 @@ def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
 def with_curve_contacts(table, query, intersecting, found):
     """Replace overlaps in the contacts of features by the contacts of curves.
 
-    crossed: (k, 2) pairs of triangles that intersect. found: `ContactBuffer` of the features.
+    intersecting: (k, 2) pairs of triangles that intersect. found: `ContactBuffer` of the features.
 
     Returns a `ContactBuffer`, whether a curve has no normal, and whether an end of a curve was not shared.
     """
@@ -309,8 +311,9 @@ def with_curve_contacts(table, query, intersecting, found):
 
 @leaf_kernel
 def append_pass_through(table, query, ends, keys, exit_translation, out):
-    """Append the intersections where edges pass through faces, with the shortest exit translation. exit_translation: (4,) work
-    array.
+    """Append the intersections where edges pass through faces, with the shortest exit translation.
+
+    exit_translation: (4,) work array.
     """
     pair = pair_of(table, query)
     exit_translation[3] = np.inf

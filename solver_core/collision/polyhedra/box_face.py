@@ -52,8 +52,9 @@ class BoxFace(NamedTuple):
 
 @inlined_kernel
 def write_face_contact(manifold, slot, x, y, gap, feature):
-    """Write a row of the manifold. The first two coordinates of the point are those in the face [m]; the normal is not
-    written.
+    """Write a row of the manifold.
+
+    The first two coordinates of the point are those in the face [m]; the normal is not written.
     """
     manifold.point[slot, 0], manifold.point[slot, 1] = x, y
     manifold.gap[slot] = gap

@@ -93,8 +93,9 @@ def edge_feature(edge_a, vertex_a, edge_b, vertex_b):
 
 @leaf_kernel
 def arc_excess(body, edge, direction):
-    """Return the sines by which a direction exceeds the normals of the left and of the right face of an edge. Inside the arc,
-    both are negative.
+    """Return the sines by which a direction exceeds the normals of the left and of the right face of an edge.
+
+    Inside the arc, both are negative.
     """
     left = body.edge_faces[edge, 0]
     right = body.edge_faces[edge, 1]
@@ -108,8 +109,9 @@ def arc_excess(body, edge, direction):
 
 @kernel_part
 def overlap_end(pair, i, vertex, j, closest):
-    """Return the `EndContact` of an end vertex of edge i of a with edge j of b. closest: closest direction of the bodies from a
-    to b.
+    """Return the `EndContact` of an end vertex of edge i of a with edge j of b.
+
+    closest: closest direction of the bodies from a to b.
     """
     a, b, limit, merge = pair.a, pair.b, pair.limit, MERGE_RATIO * pair.scale
     nothing = EndContact(False, ZERO, ZERO, 0.0, -1, -1, -1)

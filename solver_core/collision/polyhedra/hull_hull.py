@@ -63,8 +63,9 @@ def face_along(body, axis):
 
 @inlined_kernel
 def near_face_contacts(pair, axis, bound):
-    """Find the contacts with a face whose normal is near the axis from a to b. Returns their number, 0 if no gap is below the
-    bound [m].
+    """Find the contacts with a face whose normal is near the axis from a to b.
+
+    Returns their number, 0 if no gap is below the bound [m].
     """
     near_a, near_b = face_along(pair.a, axis), face_along(pair.b, negative(axis))
     if near_a < 0 and near_b < 0:

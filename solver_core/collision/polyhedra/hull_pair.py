@@ -93,8 +93,9 @@ class HullPair(NamedTuple):
 
 @kernel_part
 def hull_work(longest_loop, most_edges, most_faces, most_vertices):
-    """Allocate `HullWork`. The arguments are the largest numbers of vertices of a face, and of edges, faces and vertices of a
-    body.
+    """Allocate `HullWork`.
+
+    The arguments are the largest numbers of vertices of a face, and of edges, faces and vertices of a body.
     """
     rows = 4 * longest_loop + 16
     return HullWork(

@@ -24,7 +24,7 @@ def boxes_apart(a, b, turn, offset, limit):
     """Return True if a side of either bounding box separates the boxes by more than a limit [m].
 
     Each box is aligned with the frame of its core. turn: (3, 3) rotation from the frame of b to that of a.
-    way: offset from the center of the box of a to that of b, in the frame of a [m].
+    offset: from the center of the box of a to that of b, in the frame of a [m].
     """
     ax, ay, az = scaled(0.5, sub(a.upper, a.lower))
     bx, by, bz = scaled(0.5, sub(b.upper, b.lower))

@@ -70,8 +70,9 @@ def axis_separation(a, b, axis):
 
 @inlined_kernel
 def face_separation(a, b, limit):
-    """Return the `FaceAxis` with the largest separation along the face normals of a. The search ends at one above the limit
-    [m].
+    """Return the `FaceAxis` with the largest separation along the face normals of a.
+
+    The search ends at one above the limit [m].
     """
     planes = a.planes
     vertices = b.vertices

@@ -53,16 +53,18 @@ MAX_TRANSLATION_IN_MARGINS = 20.0
 
 @inlined_kernel
 def may_have_tied_axes(separation, scale):
-    """Return True if bodies are so near, or overlap so little, that several axes may separate them. scale: size of the smaller
-    one [m].
+    """Return True if bodies are so near, or overlap so little, that several axes may separate them.
+
+    scale: size of the smaller one [m].
     """
     return -MAX_DEPTH_RATIO * scale <= separation <= MAX_GAP_RATIO * scale
 
 
 @inlined_kernel
 def inset_margin(separation, scale):
-    """Return the margin by which the faces of the Minkowski difference move inward [m]. It exceeds twice the depth of an
-    overlap.
+    """Return the margin by which the faces of the Minkowski difference move inward [m].
+
+    It exceeds twice the depth of an overlap.
     """
     return AXIS_MARGIN * scale + 2.0 * max(0.0, -separation)
 

@@ -74,8 +74,9 @@ def rim_minimum(r, o, lift, s, low, t, high):
 
 @kernel_part
 def closest_on_rim(r, o, lift, samples):
-    """Return the point of the rim of o closest to r [m]. lift: height of the rim over the base of o [m]. samples: number of
-    angles.
+    """Return the point of the rim of o closest to r [m].
+
+    lift: height of the rim over the base of o [m]. samples: number of angles.
     """
     best, lowest = np.inf, ZERO
     # A minimum is likely at the point of the rim toward r. The first interval contains it.

@@ -69,8 +69,9 @@ class RoundMeshQuery(NamedTuple):
 
 @kernel_part
 def flat_triangle():
-    """Allocate a `Polyhedron` for a triangle. Edge 0 joins vertices 0 and 1, edge 1 vertices 0 and 2, edge 2 vertices 1 and
-    2.
+    """Allocate a `Polyhedron` for a triangle.
+
+    Edge 0 joins vertices 0 and 1, edge 1 vertices 0 and 2, edge 2 vertices 1 and 2.
     """
     return Polyhedron(
         np.zeros((3, 3)),

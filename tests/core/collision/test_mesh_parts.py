@@ -33,12 +33,12 @@ edge_ends = callable_from_python(pass_through.ends_by_edge)
 
 @callable_from_python
 @own_leaf_kernel
-def end_inside(table, meeting, ends, keys, on_edges, row, end):
-    return pass_through.inner_edge_end(mesh_pair.pair_of(table, meeting), ends, keys, on_edges, row, end)
+def end_inside(table, query, ends, keys, on_edges, row, end):
+    return pass_through.inner_edge_end(mesh_pair.pair_of(table, query), ends, keys, on_edges, row, end)
 
 
-def inner_end(table, meeting, ends, keys, row, end):
-    return end_inside(table, meeting, ends, keys, edge_ends(keys), row, end)
+def inner_end(table, query, ends, keys, row, end):
+    return end_inside(table, query, ends, keys, edge_ends(keys), row, end)
 
 
 @pytest.mark.parametrize("width", [1.0, 1e-3, 1e-7, 0.0])
@@ -191,7 +191,7 @@ def cube_and_rod(low, high):
     table = build_surfaces(surfaces)
     vertices, edges = surfaces[1].vertices, surfaces[1].edges
     both, pose = (surfaces[0].vertices, vertices), (np.eye(3), np.zeros(3))
-    meeting = mesh_pair.MeshQuery(0, 1, *both, *both, *pose, 1.0, 1e-9, 1.0, np.bool_(False), np.empty(64, np.int64))
+    query = mesh_pair.MeshQuery(0, 1, *both, *both, *pose, 1.0, 1e-9, 1.0, np.bool_(False), np.empty(64, np.int64))
     normals = table.normals[: len(surfaces[0].triangles)]
     ends, keys = [], []
     for number, (i, j) in enumerate(edges):
@@ -203,19 +203,19 @@ def cube_and_rod(low, high):
                 face = int(np.flatnonzero(normals[:, 2] == 2.0 * z)[0])
                 ends.append(np.tile([p[0], p[1], z], (2, 1)))
                 keys.append(np.tile([0, number, face], (2, 1)))
-    return table, meeting, np.array(ends), np.array(keys)
+    return table, query, np.array(ends), np.array(keys)
 
 
 def test_the_part_of_an_edge_inside_ends_at_its_vertex_or_where_it_passes_out_again():
-    table, meeting, ends, keys = cube_and_rod(-0.2, 2.0)
+    table, query, ends, keys = cube_and_rod(-0.2, 2.0)
     assert len(ends) == 4
     for row in range(4):
-        vertex, side = inner_end(table, meeting, ends, keys, row, 0)
+        vertex, side = inner_end(table, query, ends, keys, row, 0)
         assert side == -1
-        np.testing.assert_allclose(meeting.vertices[vertex], [*ends[row, 0, :2], -0.2], atol=1e-12)
-    table, meeting, ends, keys = cube_and_rod(-2.0, 2.0)
+        np.testing.assert_allclose(query.vertices_second[vertex], [*ends[row, 0, :2], -0.2], atol=1e-12)
+    table, query, ends, keys = cube_and_rod(-2.0, 2.0)
     assert len(ends) == 8
     for row in range(8):
-        other, side = inner_end(table, meeting, ends, keys, row, 1)
+        other, side = inner_end(table, query, ends, keys, row, 1)
         assert side in (0, 1) and other != row
         np.testing.assert_allclose(ends[other, side], ends[row, 1] * (1.0, 1.0, -1.0), atol=1e-12)

@@ -20,7 +20,7 @@ from ..meshes import bolt, nut
 features_in_reach = callable_from_python(within_reach.features_in_reach)
 found_near = callable_from_python(near_triangles.nearby_pairs)
 within = callable_from_python(near_triangles.pairs_within)
-keeps_clear = callable_from_python(keeping_clear.stays_separated)
+stays_separated = callable_from_python(keeping_clear.stays_separated)
 LIMIT = 0.2
 
 
@@ -61,10 +61,10 @@ def bolt_and_nut(turn, shift, distance):
     return table, MeshQuery(0, 1, *both, *both, turn, shift, distance, 1e-12, 1.0, False, stack)
 
 
-def corners_of(table, meeting):
+def corners_of(table, query):
     """The corners of all triangles (t, 3, 3) of either surface."""
     first, second = np.split(table.triangles, table.first_triangle[1:2])
-    return meeting.own[first], meeting.vertices[second]
+    return query.vertices_first[first], query.vertices_second[second]
 
 
 @pytest.mark.parametrize("limit", [1e-4, pytest.param(3e-3, marks=pytest.mark.long)])
@@ -77,26 +77,26 @@ def test_pairs_of_triangles_are_found_in_an_order_that_does_not_depend_on_the_li
 
 def test_pairs_of_triangles_are_those_whose_boxes_come_within_the_limit():
     turn, limit = Rotation.from_rotvec((0.02, 0.01, 0.3)).as_matrix(), 2e-4
-    table, meeting = bolt_and_nut(turn, np.array([1e-4, 0.0, 1e-3]), limit)
-    one, other = corners_of(table, meeting)
+    table, query = bolt_and_nut(turn, np.array([1e-4, 0.0, 1e-3]), limit)
+    one, other = corners_of(table, query)
     low, high, other_low, other_high = one.min(axis=1), one.max(axis=1), other.min(axis=1), other.max(axis=1)
     apart = np.zeros((len(one), len(other)), bool)
     for k in range(3):
         apart |= low[:, None, k] > other_high[None, :, k] + limit
         apart |= high[:, None, k] < other_low[None, :, k] - limit
     wanted = set(map(tuple, np.argwhere(~apart).tolist()))
-    found = [tuple(row) for row in found_near(table, meeting).tolist()]
+    found = [tuple(row) for row in found_near(table, query).tolist()]
     assert len(found) == len(set(found)) > 1000 and set(found) == wanted
 
 
 def test_planes_keep_apart_only_what_is_farther_than_the_limit():
     turn, limit = Rotation.from_rotvec((0.02, 0.01, 0.3)).as_matrix(), 2e-4
-    table, meeting = bolt_and_nut(turn, np.array([1e-4, 0.0, 1e-3]), limit)
-    near = found_near(table, meeting)
-    kept = set(map(tuple, within(table, meeting, limit, near).tolist()))
+    table, query = bolt_and_nut(turn, np.array([1e-4, 0.0, 1e-3]), limit)
+    near = found_near(table, query)
+    kept = set(map(tuple, within(table, query, limit, near).tolist()))
     left_out = np.array([row for row in map(tuple, near.tolist()) if row not in kept])
     assert kept and len(left_out) > 0.2 * len(near)
-    one, other = corners_of(table, meeting)
+    one, other = corners_of(table, query)
     random = np.random.default_rng(3)
     for f, g in left_out[random.choice(len(left_out), 500, replace=False)]:
         points, others = sampled(one[f])[0], sampled(other[g])[0]
@@ -134,7 +134,7 @@ def test_triangles_that_keep_clear_come_no_nearer_while_they_turn():
         bent = sum(r * min(0.5 * a * a, 2.0 * a) for r, a in zip(radii, angles, strict=True))
         step, *about = (tuple(v.tolist()) for v in (way, spin, other_spin, centre, other_centre))
         sweep = Sweep(0, 1, turn, shift, step, 0.0, about[0], about[1], about[2], about[3], float(bent), 1.0, 1.0)
-        told = keeps_clear(shapes, triangles, sweep, np.array([0, 1]), nearest)
+        told = stays_separated(shapes, triangles, sweep, np.array([0, 1]), nearest)
         points, others, distance = sampled(one)[0] - centre, sampled(other)[0] - other_centre, np.inf
         for t in np.linspace(0.0, 1.0, 12):
             here = Rotation.from_rotvec(t * spin).apply(points) + centre
