@@ -172,7 +172,7 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         np.empty(3),
     )
     jointed = system.box.shape[0] > 0
-    rules = NewtonRules(MAX_STEPS, MAX_UPHILL if jointed else 0, REUSE if jointed else 0.0)
+    rules = NewtonRules(MAX_STEPS, MAX_UPHILL if jointed else 0, True, REUSE if jointed else 0.0)
     now, trial_v = State(impulse.copy(), np.empty(n)), np.empty(n)
     update_velocities(system, now)
     copy_vector(now.v, state.v)

@@ -29,13 +29,14 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
 
-__all__ = ["RULES", "DenseLaw", "newton_in_impulses"]
+__all__ = ["DenseLaw", "newton_in_impulses"]
 
 Floats = NDArray[np.float64]
 
-# Steps for one compliance, and uphill steps among them. With more of either, failures with a small compliance take longer; with
-# fewer, a larger compliance is needed more often. The matrix is factored in every step, because D changes.
-RULES = NewtonRules(max_steps=25, max_uphill=2, reuse=0.0)
+# Steps for one compliance; all of them may be uphill, and are then the shortest ones. With more steps, failures with a small
+# compliance take longer; with fewer, a larger compliance is needed more often. Full steps uphill lead away from a warm start:
+# among ragdolls they take 1.4 times the steps. The matrix is factored in every step, because D changes.
+SMALL_RULES = NewtonRules(max_steps=12, max_uphill=12, full_uphill=False, reuse=0.0)
 LEAST_PIVOT = 1e-15  # smallest pivot of a nonsingular matrix, whose rows are scaled to about 1
 
 
@@ -242,6 +243,6 @@ def newton_in_impulses(law, compliances, target, lam):
     for compliance in compliances:
         copy_vector(lam, center)
         equation = _Equation(law, compliance, center, matrix, active, w, y)
-        done, is_solved = newton_iteration(NEWTON_IN_IMPULSES, equation, RULES, target, lam, trial)
+        done, is_solved = newton_iteration(NEWTON_IN_IMPULSES, equation, SMALL_RULES, target, lam, trial)
         steps += done
     return steps, is_solved

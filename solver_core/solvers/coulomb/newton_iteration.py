@@ -46,13 +46,15 @@ class NewtonRules(NamedTuple):
     """Limits of an iteration.
 
     max_steps: maximum number of steps.
-    max_uphill: maximum number of full steps that are taken although no step length decreases the residual. Across a kink of the
+    max_uphill: maximum number of steps that are taken although no step length decreases the residual. Across a kink of the
         projection such a step often helps.
+    full_uphill: True if these are full steps, False if they are the shortest ones.
     reuse: a factor is used again if its last step left at most this fraction of the residual; 0 for a new factor in each step.
     """
 
     max_steps: int
     max_uphill: int
+    full_uphill: bool
     reuse: float
 
 
@@ -91,13 +93,12 @@ def newton_iteration(operator, equation, rules, target, x, trial):
             now = operator.evaluate(equation, x, trial)
             continue
         if not after < now:
-            if uphill == 0:
-                return done + 1, False
+            if rules.full_uphill and uphill > 0:
+                for i in range(x.size):
+                    at[i] = x[i] + step[i]
+                after = operator.evaluate(equation, at, trial)
             uphill -= 1
-            for i in range(x.size):
-                at[i] = x[i] + step[i]
-            after = operator.evaluate(equation, at, trial)
-            if not np.isfinite(after):
+            if uphill < 0 or not np.isfinite(after):
                 return done + 1, False
         now = after
         for i in range(x.size):

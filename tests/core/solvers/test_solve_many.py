@@ -121,7 +121,7 @@ NAN = np.where(np.eye(3) > 0.0, np.nan, 0.0)
         ({"G": [G_OF_POINT, np.eye(4), G_OF_POINT]}, "problem 1: G has 4 rows"),
         ({"G": [G_OF_POINT, np.ones((3, 2)), G_OF_POINT]}, "problem 1: G must be a dense square matrix"),
         ({"G": 3.0}, "G must be an array"),
-        ({"g": [[-1.0, 0.0, 0.0]] * 2}, "g has 2 problems, and G has 3"),
+        ({"g": [[-1.0, 0.0, 0.0]] * 2}, "g has 2 problems, but G has 3"),
         ({"g": [[-1.0, 0.0, 0.0]] * 2 + [[-1.0, 0.0]]}, "problem 2: g must have shape (3,)"),
         ({"g": [[-1.0, 0.0, 0.0], [0.0, np.inf, 0.0], [0.0, 0.0, 0.0]]}, "problem 1: g[1] is inf"),
         ({"g": [[-1.0, 0.0, 0.0], ["a", 0.0, 0.0], [0.0, 0.0, 0.0]]}, "problem 1: g must be an array of numbers"),
@@ -140,7 +140,7 @@ def test_what_is_wrong_is_named_with_its_problem(bad, message):
 @pytest.mark.parametrize(
     ("counts", "body", "message"),
     [
-        ([1, 2], [0, 1], "counts come to 3 contacts, and there are 2"),
+        ([1, 2], [0, 1], "counts add up to 3 contacts, but there are 2"),
         ([1.5, 0.5], [0, 1], "counts[0] = 1.5"),
         ([1, 1], [0, 0], "body 0 is in problems 0 and 1"),
     ],
