@@ -203,6 +203,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "overlaps parted by first order": Mechanism(
         (Edit("dynamics/solve/separation.py", "-apart.slack.min(), FIRST_ORDER", "-apart.slack.min(), PROJECTION"),)
     ),
+    "joints eliminated in separation": Mechanism(
+        (Edit("dynamics/solve/separation.py", "if apart.box.shape[0] > 0 and method < COMPROMISE:", "if method < 0:"),),
+        ("dolls", "hanging chain"),
+    ),
     "look-ahead": Mechanism(
         (Edit("dynamics/stepper.py", "if not self._later.may_matter(solution.twist, h, h / self.step):", "if h > 0.0:"),)
     ),

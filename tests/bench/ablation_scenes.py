@@ -149,6 +149,7 @@ SCENES |= {
     "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
     "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
     "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
+    "hanging chain": Scene("jointed", partial(jointed.hanging_chain, 30), 48),
     "building and ram": Scene("jointed", breaking.framed_building, 24),
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),

@@ -93,11 +93,11 @@ class LargeBends(SpunBends):
 class FlexibleBody(NamedTuple):
     """A flexible body in a step.
 
-    index: among the bodies of the scene. unknown: (r,) the indices of its shapes among the degrees of freedom. reduced: its
-    shapes.
+    number: index among the bodies of the scene. unknown: (r,) the indices of its shapes among the degrees of freedom. reduced:
+    its shapes.
     """
 
-    index: int
+    number: int
     unknown: Ints
     reduced: ReducedBody
 

@@ -32,10 +32,10 @@ FASTEST_SQUARE = MOST_A_STEP**2  # of h^2 omega^2; faster modes use backward Eul
 class FlexibleBodies(NamedTuple):
     """The b flexible bodies of a scene.
 
-    index: (b,) among all bodies. first: (b + 1,) the first mode of each. first_pair: (b + 1,) its first pair of modes.
+    body: (b,) indices among all bodies. first: (b + 1,) the first mode of each. first_pair: (b + 1,) its first pair of modes.
     """
 
-    index: Ints
+    body: Ints
     first: Ints
     first_pair: Ints
 
@@ -137,9 +137,9 @@ def add_inertia(bodies, terms, modal, inertia):
     modal : (k,) modal coordinates of the state
     inertia : (n, 3, 3) kg m^2, updated
     """
-    for k in range(len(bodies.index)):
+    for k in range(len(bodies.body)):
         own = modal[bodies.first[k] : bodies.first[k + 1]]
-        inertia[bodies.index[k]] += inertia_change(inertia_of_body(bodies, terms, k), own)
+        inertia[bodies.body[k]] += inertia_change(inertia_of_body(bodies, terms, k), own)
 
 
 @kernel
@@ -160,7 +160,7 @@ def predicted_modes(modes, moves, times, frames, modal, modal_velocity):
     mass : (k,) their coefficients in the equation of `bending.py`, which act as modal masses
     """
     h, last, time = times.h, times.last_step, times.force_time
-    index, first, omega = modes.bodies.index, modes.bodies.first, modes.rates.omega
+    index, first, omega = modes.bodies.body, modes.bodies.first, modes.rates.omega
     predicted, mass = np.zeros(len(modal)), np.ones(len(modal))
     for k in range(len(index)):
         body, rows = index[k], slice(first[k], first[k + 1])

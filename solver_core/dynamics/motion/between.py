@@ -45,16 +45,16 @@ class ContactGeometry(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Work arrays for the nearest contacts of one: index (NEAREST,), and square (NEAREST,) m^2, their squared distances."""
+    """Work arrays for the nearest contacts of one: row (NEAREST,), and square (NEAREST,) m^2, their squared distances."""
 
-    index: NDArray[np.int64]
+    row: NDArray[np.int64]
     square: Floats
 
 
 @kernel_part
 def _find_nearest(point, kept, k, first, end, out):
     """Find the kept contacts nearest to the k-th among those from first to end; write `Nearest` and return their number."""
-    count, index, square = 0, out.index, out.square
+    count, index, square = 0, out.row, out.square
     for i in range(first, end):
         if i == k or not kept[i]:
             continue
@@ -129,7 +129,7 @@ def _remove_redundant(first, end, contacts, modes, nearer, keeps, kept, nearest)
         count = _find_nearest(point, kept, k, first, end, nearest) if kept[k] and not keeps[k] else 0
         for row in range(count):
             for other in range(row):
-                i, j = nearest.index[row], nearest.index[other]
+                i, j = nearest.row[row], nearest.row[other]
                 weight = _place_between(point, normal, i, j, k)
                 if weight < 0.0 or gap[k] < (1.0 - weight) * gap[i] + weight * gap[j] - nearer:
                     continue

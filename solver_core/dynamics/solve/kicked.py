@@ -48,10 +48,9 @@ def solve_with_kicks(
 
     solve: `solve_islands`, which has the same other parameters and results.
     """
-    if again is None:
-        again = all_anew(system)
-    which, out = again.which, again.outcomes
-    v, found = solve(system, impulse, requests, effort, threads, again)
+    first: Again = all_anew(system) if again is None else again
+    which, out = first.which, first.outcomes
+    v, found = solve(system, impulse, requests, effort, threads, first)
     if found.status == Status.SOLVED:
         return v, found
     island, _ = island_of_each(system)

@@ -14,6 +14,7 @@ from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
 from ...problem.system import System, relative_velocities, relative_velocity
 from ...solvers.block_operator import CONTACT, State, operator_of
+from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, solve_eliminated
 from ...solvers.coulomb.first_order import sweeps_and_admm
 from ...solvers.criteria import FEW_BODIES, MAX_CHECKS, StoppingCriteria
 from ...solvers.effort import allow
@@ -342,13 +343,17 @@ def _separate_by(method, acceptable, apart, acting, fastest, effort, impulse, ou
 
     The active contacts, `acting` (m,), are those that overlap. Contacts that the solution violates are added round by round.
     Motion decreases with distance from an overlap, so an overlap of two bodies in a pile of a thousand is solved with the
-    contacts near it.
+    contacts near it. Joints transmit motion without decrease, and each round would add the next joint of a chain. So islands
+    with joints and few contacts are solved whole, with their joints eliminated.
     """
     # Few bodies are separated exactly. Otherwise bodies at rest would move a little in every other step.
     slow = (acceptable if apart.offset.size - 1 > FEW_BODIES else SEPARATION_TARGET) * fastest
-    new = acting
+    new, is_solved = acting.copy(), True
     out[:] = 0.0
-    is_solved = True
+    if apart.box.shape[0] > 0 and method < COMPROMISE:
+        _separate_jointed(apart, acting, new, fastest, effort, impulse, out)
+        if not new.any():
+            return True
     for rounds in range(1, PUSHING_ROUNDS + 2):
         chosen = islands_with(apart, acting, new)
         if method == FIRST_ORDER:
@@ -363,6 +368,43 @@ def _separate_by(method, acceptable, apart, acting, fastest, effort, impulse, ou
         new = resisting if rounds < PUSHING_ROUNDS else ~acting
         acting |= new
     return is_solved
+
+
+@inner_kernel
+def _separate_jointed(apart, acting, new, fastest, effort, impulse, out):
+    """Separate the islands with joints whose joints can be eliminated (`solvers/coulomb/elimination.py`).
+
+    An island whose solution violates a row by more than the projection accepts is left to the other methods.
+
+    Parameters
+    ----------
+    apart : the separation problem, with m contacts and triples of joint rows
+    acting : (m,) active rows; all rows of a solved island become active
+    new : (m,) rows whose islands have to be solved, updated
+    fastest : m/s, the largest requested opening speed
+    effort : (5,) the work budget of the step, updated
+    impulse : (m, 3) N s, the warm start, overwritten in solved islands
+    out : (dof,) m/s and rad/s, written for the bodies of solved islands
+    """
+    bodies = apart.offset.size - 1
+    start, contacts = contact_islands(bodies, apart.body_a, apart.body_b)
+    for i in range(start.size - 1):
+        rows = contacts[start[i] : start[i + 1]]
+        if not new[rows].any():
+            continue
+        part, own = subsystem(apart, rows, np.full(bodies, -1))
+        if not can_eliminate(part, 0):
+            continue
+        one, is_solved = begin_elimination(part, effort)
+        if not is_solved:
+            continue
+        state = State(impulse[rows], np.zeros(part.velocity.size))
+        _, is_solved = solve_eliminated(part, one, SEPARATION_TARGET * fastest, effort, state)
+        if not is_solved or violated_rows(part, np.zeros(rows.size, np.bool_), SEPARATED * fastest, state.v).any():
+            continue
+        acting[rows], new[rows] = True, False
+        impulse[rows] = state.impulse
+        _scatter(apart, own, state.v, out)
 
 
 @inner_kernel

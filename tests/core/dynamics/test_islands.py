@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 import solver_core as sc
 from solver_core.dynamics.model.island_motion import Asked
-from solver_core.dynamics.solve.islands import Error, Requests, island_of_each, not_begun, solve_islands, totals
+from solver_core.dynamics.solve.islands import Again, Error, Requests, island_of_each, not_begun, solve_islands, totals
 from solver_core.problem.residuals import fastest_velocity
 from solver_core.problem.subsystem import contact_islands
 from solver_core.problem.system import System
@@ -174,7 +174,7 @@ def test_what_is_called_solved_is_by_residuals_that_the_test_computes_itself(var
     effort = effort_of_a_step()
     effort[OVERDUE] = overdue
     v, found = np.zeros(system.offset[-1]), not_begun(count)
-    v, all_of_them = solve_islands(system, impulse, requests, effort, 1, (np.arange(count), v, found))
+    v, all_of_them = solve_islands(system, impulse, requests, effort, 1, Again(np.arange(count), v, found))
     expected, worst = measured_by_hand(system, impulse, island, count)
     np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(system.velocity).max())
     is_solved = found.status == sc.Status.SOLVED
@@ -190,7 +190,9 @@ def test_only_the_islands_that_are_asked_for_are_solved_and_the_others_keep_what
     requests = Requests(np.full(bodies, 1e-6), np.zeros(bodies, np.bool_), np.ones(bodies), 50, 0, 0)
     impulse, found, which = np.zeros((len(system.mu), 3)), not_begun(count), np.arange(0, count, 2)
     found.status[1::2] = sc.Status.MAX_ITERATIONS
-    v, all_of_them = solve_islands(system, impulse, requests, effort_of_a_step(), 1, (which, system.velocity.copy(), found))
+    v, all_of_them = solve_islands(
+        system, impulse, requests, effort_of_a_step(), 1, Again(which, system.velocity.copy(), found)
+    )
     expected, worst = measured_by_hand(system, impulse, island, count)
     assert not impulse[np.isin(island, np.arange(1, count, 2))].any()
     np.testing.assert_allclose(v, expected, atol=1e-9 * np.abs(system.velocity).max())

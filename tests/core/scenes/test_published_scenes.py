@@ -57,7 +57,7 @@ def test_the_arch_follows_a_hanging_chain_and_its_blocks_fit():
     assert min(one[:, 2].min() for one in blocks) == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", published_scenes.__all__)
+@pytest.mark.parametrize("name", filter(str.islower, published_scenes.__all__))
 def test_the_normals_of_their_bodies_point_outwards(name):
     for body in getattr(published_scenes, name)().bodies:
         if len(body.shape.triangles):
