@@ -40,7 +40,7 @@ BRICKS_OF_A_VOICE = 400
 LOWEST_HEARD, HIGHEST_HEARD = 20.0, 20_000.0
 # Points on the sphere that stands for a margin, evenly spread.
 POINTS_OF_A_MARGIN = 64
-GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
+TURN_OF_SPIRAL = math.pi * (3.0 - math.sqrt(5.0))
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def surface_of_part(shape: ShapeSpec) -> Surface:
         # a spiral from pole to pole with equal areas between its turns
         number = np.arange(POINTS_OF_A_MARGIN) + 0.5
         height = 1.0 - 2.0 * number / POINTS_OF_A_MARGIN
-        radius, angle = np.sqrt(1.0 - height**2), GOLDEN_ANGLE * number
+        radius, angle = np.sqrt(1.0 - height**2), TURN_OF_SPIRAL * number
         sphere = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)
         points = (points[:, None] + shape.margin * sphere).reshape(-1, 3)
     return hull_surface(convex_hull(points))
