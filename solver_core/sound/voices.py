@@ -33,9 +33,9 @@ __all__ = ["ShapeModes", "SharedModes", "Voice", "Voices", "modes_of", "solid_su
 
 Array = NDArray[np.float64]
 
-# Largest number of modes of a body, and the bricks they are computed with.
+# Largest number of modes of a body, the bricks that they are computed with, and those of a thin-walled body at most.
 MODES_OF_A_VOICE = 40
-BRICKS_OF_A_VOICE = 400
+BRICKS_OF_A_VOICE, MOST_BRICKS_OF_A_VOICE = 400, 2_500
 # Hz, the range of hearing.
 LOWEST_HEARD, HIGHEST_HEARD = 20.0, 20_000.0
 # Points on the sphere that stands for a margin, evenly spread.
@@ -158,7 +158,7 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
     """Return the audible modes of a solid, at most MODES_OF_A_VOICE of the lowest; none where bricks cannot compute them."""
     mass = material.density * surface.volume
     try:
-        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE)
+        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, most=MOST_BRICKS_OF_A_VOICE)
         stiffness = stiffness_matrix(grid, material.young, material.poisson)
         statics = Statics(stiffness, mass_matrix(grid, mass), grid.points, np.zeros(0, dtype=np.int64))
         room = len(statics.free) - statics.rigid.shape[1]
