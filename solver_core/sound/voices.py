@@ -33,14 +33,14 @@ __all__ = ["ShapeModes", "SharedModes", "Voice", "Voices", "modes_of", "solid_su
 
 Array = NDArray[np.float64]
 
-# Largest number of modes of a body, and the bricks they are computed with.
+# Largest number of modes of a body, the bricks that they are computed with, and those of a thin-walled body at most.
 MODES_OF_A_VOICE = 40
-BRICKS_OF_A_VOICE = 400
+BRICKS_OF_A_VOICE, MOST_BRICKS_OF_A_VOICE = 400, 2_500
 # Hz, the range of hearing.
 LOWEST_HEARD, HIGHEST_HEARD = 20.0, 20_000.0
 # Points on the sphere that stands for a margin, evenly spread.
 POINTS_OF_A_MARGIN = 64
-GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
+TURN_OF_SPIRAL = math.pi * (3.0 - math.sqrt(5.0))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
     """Return the audible modes of a solid, at most MODES_OF_A_VOICE of the lowest; none where bricks cannot compute them."""
     mass = material.density * surface.volume
     try:
-        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE)
+        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, most=MOST_BRICKS_OF_A_VOICE)
         stiffness = stiffness_matrix(grid, material.young, material.poisson)
         statics = Statics(stiffness, mass_matrix(grid, mass), grid.points, np.zeros(0, dtype=np.int64))
         room = len(statics.free) - statics.rigid.shape[1]
@@ -206,7 +206,7 @@ def surface_of_part(shape: ShapeSpec) -> Surface:
         # a spiral from pole to pole with equal areas between its turns
         number = np.arange(POINTS_OF_A_MARGIN) + 0.5
         height = 1.0 - 2.0 * number / POINTS_OF_A_MARGIN
-        radius, angle = np.sqrt(1.0 - height**2), GOLDEN_ANGLE * number
+        radius, angle = np.sqrt(1.0 - height**2), TURN_OF_SPIRAL * number
         sphere = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=1)
         points = (points[:, None] + shape.margin * sphere).reshape(-1, 3)
     return hull_surface(convex_hull(points))

@@ -16,7 +16,7 @@ from .wav import WAV, wav_bytes
 
 __all__ = ["WrittenSound", "refuse_sound", "write_sound"]
 
-KINDS = {".wav": WAV, ".csv": TABLE}
+KIND_BY_ENDING = {".wav": WAV, ".csv": TABLE}
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class WrittenSound:
 
 def refuse_sound(file: Path) -> None:
     """Raise UsageError for a name with another ending, PathRefused where the file would destroy something, and OSError."""
-    if file.suffix.lower() not in KINDS:
+    if file.suffix.lower() not in KIND_BY_ENDING:
         raise UsageError(f"{file}: the name has to end with .wav for the sound, or with .csv for the table of its events")
-    refuse_output(file, KINDS[file.suffix.lower()])
+    refuse_output(file, KIND_BY_ENDING[file.suffix.lower()])
 
 
 def write_sound(snapshot: Path, cache: Path, file: Path, order: SoundOrder) -> WrittenSound:
@@ -64,5 +64,5 @@ def write_sound(snapshot: Path, cache: Path, file: Path, order: SoundOrder) -> W
     else:
         sound = sound_of(contacts, spec, reader, order)
         data, without_modes = wav_bytes(sound.pressure), sound.without_modes
-    write_output(file, KINDS[file.suffix.lower()], data)
+    write_output(file, KIND_BY_ENDING[file.suffix.lower()], data)
     return WrittenSound(len(contacts.events), without_modes)

@@ -81,6 +81,7 @@ def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked, stri
 
 def test_what_is_missing_of_a_sound_is_told(baked, monkeypatch, capfd):
     from stiction.addon.output import sound
+    from stiction.addon.output.sound import strips_of
     from stiction.solver_core.sound.write import WrittenSound
 
     monkeypatch.setattr(sound, "has_audio", lambda: False)
@@ -88,7 +89,7 @@ def test_what_is_missing_of_a_sound_is_told(baked, monkeypatch, capfd):
     assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
     said = capfd.readouterr().out
     assert "A only clicks and does not ring: it is too thin" in said and "built without audio" in said
-    assert baked.sequence_editor is None
+    assert not list(strips_of(baked))
 
 
 def test_what_makes_no_sound_is_told_and_changes_nothing(baked, strips):

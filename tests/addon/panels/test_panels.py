@@ -124,7 +124,7 @@ def test_what_few_bakes_need_is_in_one_closed_panel(make_body):
     make_body()
     parents = {name: getattr(bpy.types, f"STICTION_PT_{name}").bl_parent_id for name in scene_panels(closed=True)}
     below = {name for name, parent in parents.items() if parent == "STICTION_PT_scene_more"}
-    assert below == {"scene_pairs", "scene_contacts", "scene_debris", "scene_statistics", "scene_wedge"}
+    assert below == {"scene_pairs", "scene_contacts", "scene_debris", "scene_sound", "scene_statistics", "scene_wedge"}
     assert {name for name, parent in parents.items() if parent == "STICTION_PT_scene"} == {"scene_more", "scene_range"}
 
 
