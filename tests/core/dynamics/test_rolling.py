@@ -33,7 +33,7 @@ def tip(frames):
     [
         (-60.0, {}),
         (60.0, {"method": "pivot"}),
-        (120.0, {}),
+        pytest.param(120.0, {}, marks=pytest.mark.long),
         *(pytest.param(60.0, settings, marks=pytest.mark.long) for settings in ({}, {"warm_start": False}, {"substeps": 7})),
     ],
 )

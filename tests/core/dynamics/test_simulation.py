@@ -95,7 +95,7 @@ def test_the_energy_of_a_tumbling_body_is_of_second_order():
     inertia = box_inertia(**TUMBLING)
     drift = []
     for substeps in (8, 16, 32):
-        poses, velocities = tumble(substeps, frames=36)
+        poses, velocities = tumble(substeps, frames=24)
         energy = np.array([spin(p, v, inertia)[1] for p, v in zip(poses, velocities, strict=True)])
         drift.append(np.ptp(energy[1:]) / energy[0])
     assert drift[0] <= 0.05

@@ -88,6 +88,22 @@ LONG = frozenset(
         "bowling ball on one board",
         "glued blocks are rammed",
         "plank spins on four tiles",
+        "box on a slab",
+        "ball meets one of twice its mass at 30 degrees",
+        "box against a kerb of 1 mm",
+        "bowling ball on ten boards",
+        "spinning ball on ice",
+        "mesh crate over tiles",
+        "box thrown at 60 degrees",
+        "cube on its edge",
+        "can past a ledge at 20 m/s, 0.1 mm",
+        "box over a floor of parts",
+        "marble run in six pieces",
+        "plastic balls at 30 degrees",
+        "box stopped by a kerb of 0.1 mm",
+        "rolling cut shot at 50 degrees",
+        "balls collide at 30 degrees, 1 m/s, a little later",
+        "crate along a wall of blocks",
     }
 )
 # Still wrong, and why: docs/everyday.md. The benchmark shows by how much.
