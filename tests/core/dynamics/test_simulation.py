@@ -78,7 +78,7 @@ def test_a_tumbling_body_keeps_its_angular_momentum_to_the_last_bits():
     np.testing.assert_allclose(momenta, np.tile(first, (49, 1)), atol=1e-12 * np.linalg.norm(first))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_orientation_of_a_tumbling_body_is_of_second_order():
     truth = tumbled_orientation(1.0)
     errors = []
