@@ -160,7 +160,9 @@ print(*sorted(name for name in sys.modules if name.startswith("solver_core.")))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "wings"), [("staggered", set()), ("pivot", {"published"})])
+@pytest.mark.parametrize(
+    ("method", "wings"), [("staggered", set()), pytest.param("pivot", {"published"}, marks=pytest.mark.long)]
+)
 def test_a_simulation_loads_the_wing_of_its_method_alone(method, wings):
     command = [sys.executable, "-c", LOADED_BY_A_BAKE, method]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -39,7 +39,7 @@ def documents(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_link_anchor_and_picture_of_the_documents_leads_somewhere_and_no_page_is_left_out(pages, tmp_path):
     assert not pages.make_pages(ROOT, tmp_path / "pages")
     assert 'url=README.html"' in (tmp_path / "pages" / "index.html").read_text()

@@ -160,7 +160,9 @@ def is_running(process: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the worker's process as Linux shows it")
-@pytest.mark.parametrize("way", ["SIGKILL", "SIGTERM", pytest.param("SIGINT", marks=pytest.mark.long), "SIGINT to all"])
+@pytest.mark.parametrize(
+    "way", ["SIGKILL", "SIGINT to all", *(pytest.param(name, marks=pytest.mark.long) for name in ("SIGTERM", "SIGINT"))]
+)
 def test_no_worker_outlives_its_bake(falling_box, tmp_path, way):
     """Ctrl+C is a SIGINT to all processes of the terminal."""
     arguments = "bake", tmp_path / "falling.blend", "-o", tmp_path / "baked.blend", "--end", 1_000_000

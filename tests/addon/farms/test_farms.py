@@ -86,7 +86,7 @@ def test_the_name_of_an_openjd_job_is_text_and_no_expression(extension, name, sh
     assert template.name.resolve(symtab=SymbolTable()) == shown
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_preempted(run, file):
     job = file.with_name("job.json")
     assert run("job", file, "--farm", "openjd", "-o", job, "--blender", stand_in(file)) == 0

@@ -481,10 +481,11 @@ def frozen(ob):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fix", "bakes"), [(passive, True), (animated, False), (frozen, False)])
-def test_a_motor_with_both_ends_fixed_is_warned_about_by_the_check_and_by_the_bake(
-    scene, make_body, no_contacts, tmp_path, fix, bakes
-):
+@pytest.mark.parametrize(
+    ("fix", "bakes"),
+    [(passive, True), *(pytest.param(fix, False, marks=pytest.mark.long) for fix in (animated, frozen))],
+)
+def test_a_motor_with_both_ends_fixed_is_warned_about_by_the_check_and_by_the_bake(scene, make_body, tmp_path, fix, bakes):
     make_body("Falling").location.x = 9.0
     shaft, housing = make_body("Shaft"), make_body("Housing", kind="PASSIVE")
     housing.location.z = 2.0

@@ -175,7 +175,7 @@ def test_a_step_of_half_an_hour_in_the_second_bake_is_ended_by_force_with_whole_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["idle", "busy"])
+@pytest.mark.parametrize("moment", [pytest.param("idle", marks=pytest.mark.long), "busy"])
 def test_it_ends_with_its_input(start, tmp_path, moment):
     process = start()
     ask(process, snapshot(tmp_path, LONG if moment == "busy" else SPEC), tmp_path / "cache")
@@ -207,8 +207,8 @@ def test_it_ends_when_its_parent_is_killed(start, tmp_path, moment):
     ("number", "busy"),
     [
         (signal.SIGTERM, False),
-        (signal.SIGINT, True),
-        *(pytest.param(*case, marks=pytest.mark.long) for case in ((signal.SIGTERM, True), (signal.SIGINT, False))),
+        pytest.param(signal.SIGINT, False, marks=pytest.mark.long),
+        *(pytest.param(number, True, marks=pytest.mark.long) for number in (signal.SIGTERM, signal.SIGINT)),
     ],
 )
 def test_a_signal_ends_the_process_also_between_two_bakes_and_in_the_second(start, tmp_path, number, busy):

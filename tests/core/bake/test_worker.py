@@ -158,9 +158,9 @@ def without_seconds(value):
     return [without_seconds(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends processes without a signal that they could see")
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_bake_in_good_order(number, tmp_path):
     cache, report = tmp_path / "cache", tmp_path / "report.json"
     process = bake_until(2, snapshot(tmp_path, LONG), cache, "--report", report)

@@ -158,7 +158,7 @@ def test_a_worker_ends_with_its_parent_at_any_moment(delay, tmp_path, whole):
         assert FrameCacheReader(tmp_path / "cache").damage is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_holds_the_pipe_can_end_the_bake_by_closing_it(tmp_path):
     process = start(*worker("nowhere", tmp_path, "--parent-pipe", frames=1_000_000, grace=LONG_GRACE), stdin=subprocess.PIPE)
     heard_until(process, event="frame", frame=3)

@@ -150,7 +150,7 @@ def test_boards_that_lean_on_each_other_stand_where_statics_says_so(kind, size, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", [*range(3), *(pytest.param(number, marks=pytest.mark.long) for number in range(3, 6))])
 @pytest.mark.parametrize("gap", [-1e-9, -1e-7, -1e-5])
 def test_leaning_meshes_that_overlap_as_the_scene_begins_stand_however_they_are_turned(gap, number):
     turn = Rotation.random(random_state=4 + number)

@@ -106,7 +106,7 @@ def poses(seed, count):
 def test_the_smallest_gap_is_the_distance_or_the_depth_in_any_pose(seed):
     """A direction near the contact's normal proves the gap from below, and its points, which lie in the bodies, from above."""
     apart = overlapping = 0
-    for specs, rotations, offset in poses(seed, 400):
+    for specs, rotations, offset in poses(seed, 200):
         contacts = find(specs, [np.zeros(3), offset], rotations, reach=10.0)
         assert len(contacts) > 0
         first = int(np.argmin(contacts.gap))
@@ -118,7 +118,7 @@ def test_the_smallest_gap_is_the_distance_or_the_depth_in_any_pose(seed):
             apart += 1
         elif gap < -1e-6:
             overlapping += 1
-    assert apart > 100 and overlapping > 30
+    assert apart > 50 and overlapping > 15
 
 
 @pytest.mark.slow
@@ -242,11 +242,10 @@ HOOP = np.diag([0.5, 0.5, 1.0]) * 0.01
 BALL = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.1)
 
 
-@pytest.mark.parametrize("on_box", [False, True], ids=["plane", "box"])
 @pytest.mark.parametrize(
-    ("shape", "share", "inertia"),
-    [(ROLLER, 2.0 / 3.0, None), (ROLLER, 1.0 / 2.0, HOOP), (BALL, 5.0 / 7.0, None)],
-    ids=["cylinder", "hoop", "ball"],
+    ("shape", "share", "inertia", "on_box"),
+    [(ROLLER, 2.0 / 3.0, None, False), (ROLLER, 1.0 / 2.0, HOOP, True), (BALL, 5.0 / 7.0, None, False)],
+    ids=["cylinder-plane", "hoop-box", "ball-plane"],
 )
 def test_round_bodies_roll_straight_down_at_their_share_of_gravity(shape, share, inertia, on_box):
     tangent, frames = 0.3, 24

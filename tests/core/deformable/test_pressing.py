@@ -33,8 +33,7 @@ def sag(size, axis, spec):
     return float((below - above) @ q)
 
 
-@pytest.mark.parametrize("modes", [6, 12])
-@pytest.mark.parametrize("axis", [0, 2])
+@pytest.mark.parametrize(("modes", "axis"), [(6, 0), (12, 2)])
 def test_a_jelly_cube_sags_by_its_weight(modes, axis):
     """rho g h^2 / (2 E). Twelve modes of vibration alone sag by a twelfth of that."""
     spec = DeformableSpec(young=2e4, poisson=0.45, modes=modes, resolution=8)

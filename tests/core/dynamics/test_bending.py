@@ -241,7 +241,7 @@ def test_bodies_that_bend_resume_with_the_same_bits_in_any_number_of_threads(spe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [SMALL_BENDS, LARGE_BENDS], ids=["small", "large"])
+@pytest.mark.parametrize("spec", [SMALL_BENDS, pytest.param(LARGE_BENDS, marks=pytest.mark.long)], ids=["small", "large"])
 def test_a_mirrored_heap_goes_the_mirrored_way(spec):
     def mirrored(body):
         shape, (w, x, y, z) = body.shape, body.orientation

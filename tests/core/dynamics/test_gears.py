@@ -25,7 +25,7 @@ def turned(frames, gear):
 @pytest.mark.parametrize(
     ("shape", "count", "rate", "drag", "zigzag"),
     [
-        (of_hulls, 5, 4.0, 0.0, 0.0),
+        pytest.param(of_hulls, 5, 4.0, 0.0, 0.0, marks=pytest.mark.long),
         (of_hulls, 5, 4.0, 3.0, 0.7),
         pytest.param(of_hulls, 5, -12.0, 0.5, 0.4, marks=pytest.mark.long),
         pytest.param(meshed, 3, 4.0, 1.0, 0.3, marks=pytest.mark.long),

@@ -92,7 +92,9 @@ def test_what_holds_a_light_chain_in_line_is_nothing_to_a_chain_that_the_step_fo
     np.testing.assert_array_equal(with_it[-1].poses, run(spec, 48)[-1].poses)
 
 
-@pytest.mark.parametrize("spec", [sc.scenes.chain(15), sc.scenes.ring(12)], ids=["chain", "ring"])
+@pytest.mark.parametrize(
+    "spec", [pytest.param(sc.scenes.chain(15), marks=pytest.mark.long, id="chain"), pytest.param(sc.scenes.ring(12), id="ring")]
+)
 def test_a_chain_and_a_closed_ring_swing_and_no_joint_opens(spec):
     frames = run(spec, 24, substeps=10)
     assert gaps(frames, spec).max() < 1e-5

@@ -79,16 +79,16 @@ def test_a_free_beam_keeps_its_frequency_and_its_amplitude():
 
 @pytest.mark.slow
 def test_a_beam_that_bends_by_a_tenth_of_its_length_swings_on_and_more_slowly():
-    """Its ends come inwards twice a swing, so its frequency falls, as much at any step; five seconds take half a per cent."""
+    """Its ends come inwards twice a swing, so its frequency falls, as much at any step."""
     found = []
-    for fps, seconds in ((240, 2.0), (960, 0.7)):
+    for fps, seconds in ((240, 1.0), (480, 0.7)):
         q = np.array(
             [frame.modal[0] for frame in moving(alone(fps=fps, substeps=1), velocity=[3.2]).frames(int(fps * seconds))]
         )
         down = np.flatnonzero((q[:-1] > 0.0) & (q[1:] <= 0.0))[:3]
         crossings = (down + q[down] / (q[down] - q[down + 1])) / fps
         found.append(2.0 / (crossings[-1] - crossings[0]))
-        if seconds > 1.0:
+        if fps == 240:
             assert 0.998 < np.abs(q[-120:]).max() / np.abs(q[:120]).max() <= 1.0
     tip = np.linalg.norm(slender().shapes[..., 0], axis=1).max() * np.abs(q).max()
     assert tip > 0.1

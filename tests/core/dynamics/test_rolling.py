@@ -33,7 +33,7 @@ def tip(frames):
     [
         (-60.0, {}),
         (60.0, {"method": "pivot"}),
-        (120.0, {}),
+        pytest.param(120.0, {}, marks=pytest.mark.long),
         *(pytest.param(60.0, settings, marks=pytest.mark.long) for settings in ({}, {"warm_start": False}, {"substeps": 7})),
     ],
 )
@@ -43,7 +43,7 @@ def test_a_top_on_its_tip_precesses_as_one_with_a_fixed_point(rate, settings):
     assert np.linalg.norm(tip(frames) - tip(frames)[0], axis=1).max() < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_half_the_step_is_a_quarter_of_the_error():
     """Of a top that turns by 0.83 rad in a step, and by 0.42."""
     exact = axis_of_top(200.0, 30.0, 1.0)

@@ -93,7 +93,7 @@ def test_a_pencil_that_balances_among_many_falls():
     assert not any(asleep[:down])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_that_slide_under_hardly_too_little_friction_do_not_freeze():
     """A slab and what it carries on a slope whose friction is short of tan by a thousandth: g (tan - mu) cos, after a knock."""
     tangent, shortfall, seconds = 0.3, 1e-3, 4

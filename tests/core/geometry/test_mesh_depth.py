@@ -50,7 +50,7 @@ def deepest_point(one, other):
     ("cells", "others", "height"),
     [
         ((14, 5), (5, 14), 0.1),
-        ((16, 16), (4, 4), 0.05),
+        pytest.param((16, 16), (4, 4), 0.05, marks=pytest.mark.long),
     ],
 )
 def test_the_deepest_overlap_of_concave_blocks_is_that_of_the_deepest_point(cells, others, height):

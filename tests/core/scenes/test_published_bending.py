@@ -126,7 +126,7 @@ def test_dinosaurs_thrown_together_end_at_rest(kind):
     "spec, come_through",
     [
         (published.jamming_tube(mu=0.5, layers=2), False),
-        (published_bending.rubber_jam(mu=0.5, layers=2, modes=6), True),
+        pytest.param(published_bending.rubber_jam(mu=0.5, layers=2, modes=6), True, marks=pytest.mark.long),
         pytest.param(published_bending.rubber_jam(mu=0.9, layers=2, modes=6), False, marks=pytest.mark.long),
     ],
 )

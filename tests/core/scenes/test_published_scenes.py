@@ -155,9 +155,9 @@ def test_a_tubes_cubes_are_those_of_its_seed():
     assert np.linalg.norm(turns[2], axis=1) == pytest.approx(1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_log_house_jumps_the_ramp_whole_and_breaks_up_at_the_curb():
-    spec = published_scenes.log_house(courses=2, roof=0, length=0.5)
+    spec = published_scenes.log_house(courses=4, roof=0, length=0.5)
     frames = sc.Simulation(spec, tolerance=1e-4).run(30)
     poses = poses_of(frames)
     logs = [i for side in ("Left", "Right", "Front", "Back") for i in named(spec, side)]

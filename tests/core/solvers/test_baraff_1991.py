@@ -246,7 +246,7 @@ def test_the_machine_bears_forces_only_where_a_subset_has_the_sum(masses, target
 
 
 @EITHER
-@pytest.mark.parametrize("unit", [pytest.param(1e-6, marks=pytest.mark.slow), 1.0, pytest.param(1e6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unit", [pytest.param(1e-6, marks=pytest.mark.long), 1.0, pytest.param(1e6, marks=pytest.mark.slow)])
 def test_machines_of_every_mass_have_forces_or_impulses(unit, method):
     random = np.random.default_rng(6)
     for trial in range(60):

@@ -36,7 +36,7 @@ def test_a_particle_that_hits_the_ground_is_found_from_any_impulse(start):
     assert np.allclose(impulse[0], [m * vn, *(-mu * m * vn * vt / 2.0)], atol=1e-8)
 
 
-@pytest.mark.parametrize("mu", [0.3, 0.6, 0.8])
+@pytest.mark.parametrize("mu", [0.3, pytest.param(0.6, marks=pytest.mark.long), 0.8])
 @pytest.mark.parametrize(("seed", "contacts", "doubled"), [(1, 72, 0), (2, 72, 24)])
 def test_tangled_contacts_have_coulombs_law(seed, contacts, doubled, mu):
     G, g = tangled(seed, contacts, doubled)
