@@ -91,10 +91,10 @@ REFUSED = {
     "collision_shape": (opened, "open"),
     "collision_shape ": (flattened, "give it a thickness"),
     "shape ": (in_two, "2 parts that hang on each other by nothing.*join them"),
-    "velocity": (thrown, "pinned vertices stay where they are; let the body begin at rest"),
+    "velocity": (thrown, "pinned vertices do not move; start the body at rest"),
     "shape": (lambda ob: setattr(ob.rigid_body, "collision_shape", "BOX"), "choose the shape Mesh"),
     "deformable  ": (lambda ob: setattr(ob.rigid_body, "type", "PASSIVE"), "only an active body bends"),
-    "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "switch Deforming off"),
+    "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "disable Deforming"),
 }
 
 
