@@ -92,6 +92,6 @@ def has_contacts(operator: type[Operator], reader: FrameCacheReader | None) -> b
         operator.poll_message_set("There is no bake")
         return False
     if not reader.has_contacts:
-        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
+        operator.poll_message_set("This bake has no contacts; bake again with Keep Contacts")
         return False
     return True

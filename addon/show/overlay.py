@@ -170,7 +170,7 @@ def draw_settings(layout: UILayout, context: Context) -> None:
     if own.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)
         if reader is not None and not reader.has_contacts:
-            layout.label(text="This bake kept no contacts", icon="INFO")
+            layout.label(text="This bake has no contacts", icon="INFO")
 
 
 def draw_in_overlays(self: Panel, context: Context) -> None:
