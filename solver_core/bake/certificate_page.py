@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 860, 150
 MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 70, 10, 8, 22
 BOX_WIDTH, BOX_HEIGHT = WIDTH - MARGIN_LEFT - MARGIN_RIGHT, HEIGHT - MARGIN_TOP - MARGIN_BOTTOM
 MOST_ROWS = 100
-# What is smaller is drawn as this: below the round-off of double precision there is nothing to show.
+# Smaller values are drawn as this one; they are below the round-off of double precision.
 SMALLEST = 1e-17
 
 STYLE = """
@@ -234,7 +234,7 @@ def svg(plot: Plot) -> str:
         return f"{MARGIN_LEFT + BOX_WIDTH * (frame - first) / max(1, last - first):.1f}"
 
     def y(at: float) -> float:
-        """Of a place on the axis."""
+        """Return the height of a value on the axis."""
         return MARGIN_TOP + BOX_HEIGHT * (high - at) / (high - low)
 
     parts = [f"<rect class='frame' x='{MARGIN_LEFT}' y='{MARGIN_TOP}' width='{BOX_WIDTH}' height='{BOX_HEIGHT}'/>"]

@@ -42,10 +42,10 @@ __all__ = [
     "worst_pair",
 ]
 
-# Of the layout of the report; goes up when a field changes its name or its meaning.
+# Version of the layout of the report; it increases when a field changes its name or meaning.
 VERSION = 2
 
-# Of the smaller body's half extent: an overlap that is seen.
+# Visible overlap, relative to the smaller body's half extent.
 VISIBLE_OVERLAP = 0.01
 
 RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natural_map")
@@ -189,7 +189,7 @@ def worst_pair(statistics: FrameStatistics) -> list[int]:
     """Return the indices of the bodies at the worst contact of the step with the largest residuals."""
     if not len(statistics.status):
         return []
-    # a nan is the largest there is
+    # NaN counts as the largest value.
     step = int(np.argmax(np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)))
     return [int(body) for body in statistics.worst_pair[step] if body >= 0]
 
@@ -203,7 +203,7 @@ def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
     statistics = frame.statistics
     if not len(statistics.overlap_ratio):
         return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": []}
-    # a nan is the largest there is
+    # NaN counts as the largest value.
     step = int(np.argmax(statistics.overlap_ratio))
     return {
         "deepest_overlap": number_or_null(statistics.deepest_overlap[step]),
