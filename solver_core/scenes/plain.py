@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes that demos, tests and benchmarks share: published set pieces and textbook experiments.
+"""Published scenes and textbook experiments for demos, tests and benchmarks, in m, kg and s.
 
-All rest on a ground plane z <= 0 unless they say otherwise, in m, kg and s. Scenes with joints for the Add menu, and those of
-the papers, are in files of their own.
+All have a ground plane z <= 0 unless stated otherwise. Scenes with joints for the Add menu, and those of the papers, are in
+separate files.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ def card_house(
     clearance: float = 1.5e-5,
     frames: int = 241,
 ) -> SceneSpec:
-    """A house of cards: pairs of leaning cards under flat ones, (3 levels^2 + levels) / 2 cards in all.
+    """A house of cards: pairs of leaning cards under horizontal ones, (3 levels^2 + levels) / 2 cards in all.
 
-    card: thickness, width and length in m. lean: rad from the vertical. clearance: m, gap between neighbours at the first
-    frame.
+    card: thickness, width and length [m].
+    lean: angle from the vertical [rad].
+    clearance: initial gap between neighbors [m].
     """
     thickness, width, length = card
     material = pair_material(mu)
     mass = density * thickness * width * length
     sine, cosine = math.sin(lean), math.cos(lean)
     leaning_height = length * cosine + thickness * sine
-    # half the distance of a pair's centres: the inner top edges are one clearance apart
+    # half the distance of a pair's centers: the inner top edges are one clearance apart
     half = 0.5 * (length * sine + thickness * cosine + clearance)
     spacing = length + 0.5 * thickness
     bodies = [ground(material)]
@@ -97,10 +98,10 @@ def arch(
     density: float = 2400.0,
     frames: int = 241,
 ) -> SceneSpec:
-    """A semicircular masonry arch of wedge blocks without mortar. inner, outer: radii in m; depth in m."""
+    """A semicircular masonry arch of wedge-shaped blocks without mortar. inner, outer: radii [m]. depth: [m]."""
     material = pair_material(mu)
     bodies = [ground(material)]
-    # corner order as in box_shape: radial, along the depth, around the arch
+    # Order of the corners as in box_shape: radial, along the depth, around the arch.
     step = math.pi / blocks
     for i in range(blocks):
         middle = math.pi * (i + 0.5) / blocks
@@ -119,7 +120,7 @@ def arch(
 def tower(
     boxes: int = 10, size: float = 0.2, mu: float = 0.5, mass: float = 1.0, heaviest: float = 1000.0, frames: int = 241
 ) -> SceneSpec:
-    """A tower of cubes whose top one has `heaviest` times the mass of the others."""
+    """A tower of cubes whose top cube has `heaviest` times the mass of the others."""
     material = pair_material(mu)
     bodies = [ground(material)]
     for i in range(boxes):
@@ -137,9 +138,11 @@ def wall(
     joint: float = 0.01,
     frames: int = 241,
 ) -> SceneSpec:
-    """A dry wall: every other course is a third of a brick further on, so that its last brick stands; upright joints are open.
+    """A dry wall with open vertical joints. Every other course is shifted by a third of a brick, so that its last brick stands.
 
-    brick: length, depth and height in m. joint: m, the width of the upright joints. density: kg/m^3.
+    brick: length, depth and height [m].
+    joint: width of the vertical joints [m].
+    density: [kg/m^3].
     """
     material = pair_material(mu)
     length, depth, height = brick
@@ -161,10 +164,12 @@ def dominoes(
     push: float = 0.25,
     frames: int = 121,
 ) -> SceneSpec:
-    """A row of dominoes in a bow, the first of which topples onto the next.
+    """A curved row of dominoes. The first one topples onto the next.
 
-    tile: thickness, width and height in m. pitch: m, from the middle of one to that of the next. bend: rad by which the row
-    turns in all. push: m/s at which the first one's upper edge begins.
+    tile: thickness, width and height [m].
+    pitch: distance between the middles of neighbors [m].
+    bend: total angle of the row [rad].
+    push: initial speed of the first one's upper edge [m/s].
     """
     material = pair_material(mu)
     thickness, width, height = tile
@@ -183,14 +188,14 @@ def dominoes(
 
 
 def jamming_rod(speed: float = 3.0, mu: float = 2.0, frames: int = 25) -> SceneSpec:
-    """A slender rod whose lower end is pushed over the ground ahead of it, as chalk over a board (Painleve).
+    """A slender rod whose lower end is pushed over the ground ahead of it, like chalk on a blackboard (Painlevé).
 
-    It leans by atan(1 / 2) from the upright, its middle behind its tip along the motion +x. With mu above 4/3 no contact force
-    can keep a uniform rod out of the ground while its tip slides: the harder it is pressed, the harder it is pulled in.
+    It leans by atan(1 / 2) from the vertical, with its middle behind its tip along the motion +x. With mu above 4/3, no contact
+    force can keep a uniform rod out of the ground while its tip slides, because a larger force pulls it in more strongly.
     """
     material = pair_material(mu)
     lean, half, thickness = math.atan(0.5), 0.5, 0.004
-    # the lower end of the axis is ahead; the edge that touches is the one in front
+    # The lower end of the axis is ahead; the front edge touches the ground.
     sine, cosine = math.sin(lean), math.cos(lean)
     height = half * cosine + 0.5 * thickness * sine
     rod = box(
@@ -213,7 +218,7 @@ def slope(
     size=(0.3, 0.3, 0.2),
     frames: int = 121,
 ) -> SceneSpec:
-    """A box at rest on a slope of the given tangent that descends along +x, turned on it by `yaw` rad."""
+    """A box at rest on a slope with the given tangent that descends along +x. yaw: rotation of the box on the slope [rad]."""
     material = pair_material(mu, mu_dynamic)
     angle = math.atan(tangent)
     tilt = axis_angle((0.0, 1.0, 0.0), angle)
@@ -226,7 +231,7 @@ def slope(
 
 
 def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frames: int = 97) -> SceneSpec:
-    """A box pushed off along +x on flat ground."""
+    """A box that starts to slide along +x on flat ground."""
     material = pair_material(mu)
     return SceneSpec(
         (ground(material), box("Box", size, (0.0, 0.0, 0.5 * size[2]), material, velocity=(speed, 0.0, 0.0))), frame_end=frames
@@ -236,7 +241,7 @@ def sliding_box(speed: float = 2.0, mu: float = 0.4, size=(0.3, 0.3, 0.2), frame
 def dropped_cube(
     height: float = 4.0, size: float = 1.0, mu: float = 0.25, restitution: float = 0.0, frames: int = 121
 ) -> SceneSpec:
-    """A cube dropped flat, its lower face `height` m above the ground."""
+    """A cube dropped flat, with its lower face `height` m above the ground."""
     material = pair_material(mu, restitution=restitution)
     return SceneSpec(
         (ground(material), box("Cube", (size, size, size), (0.0, 0.0, height + 0.5 * size), material)), frame_end=frames
@@ -247,7 +252,7 @@ BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
 
 
 def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
-    """Links of a length and a mass in a row along x, ball joints between them and one that holds the first: they swing down."""
+    """Links of given length and mass in a row along x, with ball joints between them and at the fixed end, swinging down."""
     size, surface = (length, 0.2 * length, 0.2 * length), MaterialSpec(0.5, 0.5)
     bodies = [box(f"Link {i}", size, (length * (i + 0.5), 0.0, 0.0), surface, mass) for i in range(links)]
     names = ["", *(body.name for body in bodies)]
@@ -258,7 +263,8 @@ def chain(links: int = 20, length: float = 0.1, mass: float = 0.1) -> SceneSpec:
 
 
 def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
-    """Links in an upright circle, closed by hinges about y between each two; one link hangs on a hinge in its middle."""
+    """Links in an upright circle, closed by hinges about y between neighbors; another link hangs on a hinge in the middle of
+    one."""
     angles = [2.0 * math.pi * i / links for i in range(links)]
     length, inner = 2.0 * radius * math.sin(math.pi / links), radius * math.cos(math.pi / links)
     size, surface = (0.8 * length, 0.1 * length, 0.1 * length), MaterialSpec(0.5, 0.5)
@@ -282,7 +288,7 @@ def ring(links: int = 20, radius: float = 0.3, mass: float = 0.05) -> SceneSpec:
 
 
 def bridge(planks: int = 10, load: float = 50.0, mass: float = 1.0) -> SceneSpec:
-    """Planks of a mass that hang in an arc, two ball joints between any two and from the ends to the world, a load above."""
+    """Planks of given mass that hang in an arc, with two ball joints between neighbors and at the fixed ends, under a load."""
     surface, width, reach = MaterialSpec(0.8, 0.8), 0.2, 0.4
     radius = 0.5 * width / math.sin(reach / planks)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s; as in `plain.py`.
+"""The scenes of Kaufman et al. 2008, the rods of Baraff 1991 and the bar of Faure 1996, in m, kg and s. See `plain.py`.
 
-Kaufman et al. give coefficients, numbers of degrees of freedom and what happens. Where a docstring does not name the paper, a
-number is ours, as are all sizes and masses.
+Kaufman et al. give coefficients, numbers of degrees of freedom and the outcome. Numbers that a docstring does not attribute to
+the paper are not from the paper, nor are any sizes and masses.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 FPS = 24.0
-# Where blocks fall on the house of cards, in halves of its width: on its top, and on its flanks.
+# Positions where blocks fall on the house of cards, relative to half its width: on its top, and on its flanks.
 TARGETS = 0.07, 0.6, -0.6, -0.3
-NEAR_TARGET = 0.05  # m from there, in which the highest card is what a block falls on
-DENSITY, OF_WOOD = 2400.0, 500.0  # of stone and of wood, kg / m^3
+NEAR_TARGET = 0.05  # m; radius around these positions within which a block falls on the highest card
+DENSITY, OF_WOOD = 2400.0, 500.0  # kg/m^3, of stone and of wood
 
 
 def bombarded_card_house(
@@ -45,10 +45,12 @@ def bombarded_card_house(
     every: float = 3.0,
     frames: int = 193,
 ) -> SceneSpec:
-    """A house of cards on which small blocks fall, one after the other: a section comes down, and what is left stands again.
+    """A house of cards on which small blocks fall, one after the other. A section collapses, and the rest stands again.
 
-    The paper's are mu, the restitution and the degrees of freedom: 348, which are six levels of 57 cards and one block. edge:
-    m, of a block. first, every: s, when the first is let go and how long after it the next.
+    From the paper: mu, the restitution, and 348 degrees of freedom, which are six levels of 57 cards and one block.
+
+    edge: of a block [m].
+    first, every: time of the first release, and between releases [s].
     """
     house = card_house(levels=levels, mu=mu, lean=math.radians(28.0))
     material = pair_material(mu, restitution=restitution)
@@ -72,17 +74,20 @@ def catenary_arch(
     section=(0.4, 0.11),
     frames: int = 241,
 ) -> SceneSpec:
-    """An arch of blocks without mortar, in the line of a hanging chain turned over; blocks fall on it and are thrown at a leg.
+    """An arch of blocks without mortar along an inverted catenary. Blocks fall on it and are thrown at a leg.
 
-    The paper's are mu and 162 degrees of freedom, which are 27 bodies, and that the arch finds a new equilibrium under what
-    falls on its keystone, and comes down when its leg is hit. dropped: blocks let go over the keystone, a second apart.
-    thrown: blocks thrown at the left leg at `speed` m/s, after that. line: m, span and height of the line in the middle of the
-    arch. section: m, its depth and thickness.
+    From the paper: mu and 162 degrees of freedom, which are 27 bodies. The arch finds a new equilibrium under the blocks that
+    fall on its keystone, and collapses when its leg is hit.
+
+    dropped: number of blocks released above the keystone, one per second.
+    thrown: number of blocks thrown at the left leg afterward, at `speed` [m/s].
+    line: span and height of the catenary in the middle of the arch [m].
+    section: depth and thickness of the arch [m].
     """
     material = pair_material(mu)
     (span, height), (depth, thickness), edge = line, section, 0.25
     scale = _catenary_scale(0.5 * span, height)
-    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to a foot
+    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to one foot
     bodies = [ground(material)]
     cuts = []
     for s in np.linspace(-reach, reach, blocks + 1):
@@ -90,7 +95,7 @@ def catenary_arch(
         middle = np.array([x, 0.0, height - scale * (math.cosh(x / scale) - 1.0)])
         outward = np.array([slope, 0.0, 1.0]) / math.hypot(1.0, slope)
         cuts.append((middle - 0.5 * thickness * outward, middle + 0.5 * thickness * outward))
-    # feet are cut along the ground, in which the outer edge of a square cut would be
+    # Feet are cut along the ground; the outer edge of a perpendicular cut would be below it.
     for i, (near, far) in ((0, cuts[0]), (-1, cuts[-1])):
         along = np.array([far[2] - near[2], 0.0, near[0] - far[0]]) / thickness
         cuts[i] = tuple(edge - edge[2] / along[2] * along for edge in (near, far))
@@ -124,11 +129,15 @@ def jamming_tube(
     seed: int = 1,
     frames: int = 121,
 ) -> SceneSpec:
-    """Cubes dropped into a square tube with a neck: they come through without friction, and the more of it the sooner they jam.
+    """Cubes dropped into a square tube with a neck. Without friction they pass; with more friction they jam sooner.
 
-    The paper drops rigid and deformable things into tight tubes and has them jam less as mu falls. Layers are of four cubes, of
-    `edge` m, at turns that `seed` draws. neck: edges that the neck is wide, the tube above it 4.2. taper: rad, by which its
-    sides lean.
+    In the paper, rigid and deformable bodies are dropped into tight tubes, and jam less as mu decreases. Layers have four cubes
+    at random angles.
+
+    edge: of a cube [m].
+    seed: seed of the angles.
+    neck: width of the neck, in edges; the tube above it is 4.2 edges wide.
+    taper: angle of its sides [rad].
     """
     material = pair_material(mu)
     half, wide, bottom, rise = 0.5 * neck * edge, 2.1 * edge, 6.5 * edge, (2.0 * layers + 2.0) * edge
@@ -172,15 +181,19 @@ def log_house(
     log: float = 0.1,
     frames: int = 97,
 ) -> SceneSpec:
-    """A house of notched logs that slides over the ground, jumps a ramp, runs into a curb and breaks up.
+    """A house of notched logs that slides over the ground, jumps a ramp, hits a curb and breaks up.
 
-    The paper's are 414 degrees of freedom, which are 69 logs, and what happens. courses: of logs in each of the four walls.
-    roof: planks laid across the top. speed: m/s. length, log: m, of a log and of the edges of its section. mu_ground: of logs
-    on the ground and on the ramp.
+    From the paper: 414 degrees of freedom, which are 69 logs, and the outcome.
+
+    courses: number of logs in each of the four walls.
+    roof: number of planks across the top.
+    speed: [m/s].
+    length, log: of a log, and of the edges of its section [m].
+    mu_ground: friction of logs on the ground and on the ramp.
     """
     material = pair_material(mu)
     slippery = MaterialSpec(mu_ground / material.mu_static, mu_ground / material.mu_static)
-    # Logs rest in each other's notches alone, for they are lower than the wall's courses are apart.
+    # Logs rest only in each other's notches, because they are lower than the spacing of the courses.
     lower = 0.98 * log
     at = 0.5 * length - log
     notched = _notched_log((length, log, lower), at, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
@@ -221,10 +234,15 @@ def chairs(
     leg: float = 0.035,
     frames: int = 49,
 ) -> SceneSpec:
-    """Chairs in a row on a slope steeper than their friction: their feet stick, bend, slip and lift, and they chatter down.
+    """Chairs in a row on a slope steeper than their friction. Their feet stick, bend, slip and lift, and the chairs chatter
+    down.
 
-    The paper has 1,766 degrees of freedom, as of 40 chairs with 38 modes. slope: its tangent. modes: of each chair, 0 for rigid
-    ones. young: Pa; leg: m, how thick legs are: they decide how fast the chatter is.
+    The paper has 1,766 degrees of freedom, consistent with 40 chairs with 38 modes.
+
+    slope: its tangent.
+    modes: of each chair, 0 for rigid ones.
+    young: Young's modulus [Pa].
+    leg: thickness of the legs [m]; with young, it determines the frequency of the chatter.
     """
     half, seat, board, rail, top = 0.26, 0.42, 0.03, 0.72, 0.8
     x = [-half, leg - half, -0.5 * half, 0.0, 0.5 * half, half - leg, half]
@@ -245,13 +263,14 @@ def chairs(
 
 
 def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> SceneSpec:
-    """The two rods of Baraff 1991, whose tips slide over the ground: one that turns, and one that does not.
+    """The two rods of Baraff 1991 with tips that slide over the ground: one rotates, the other does not.
 
-    The paper's are the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, of figure 3, the spin with
-    |omega|^2 sin(theta) - g = 1: a rod that turns so has two contact forces that are right, 0 and m. Of figure 4 is the rod
-    that does not turn: whatever presses it up, friction draws it down more, so that only an impulse ends its sliding. Its
-    mass is in a block of 0.3 m in its middle, which with a rod of 48.7 mm has that moment of inertia to 3 %. speed: m/s, of the
-    tips along -x.
+    From the paper: the length of 2 m, tan theta = 3, mu = 3/4, the moment of inertia m / 16 and, from figure 3, the spin with
+    |omega|^2 sin(theta) - g = 1. A rod with this spin has two valid contact forces, 0 and m. The rod of figure 4 does not
+    rotate: friction pulls it down more than any normal force pushes it up, so only an impulse can stop its sliding. The mass is
+    in a block of 0.3 m in the middle; with a rod of 48.7 mm, it has that moment of inertia to 3 %.
+
+    speed: of the tips along -x [m/s].
     """
     material = pair_material(mu)
     theta, block, thick = math.atan(3.0), 0.3, 0.0487
@@ -261,7 +280,7 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
     filled[:, :, 1] = filled[1, 1, :] = True
     rod = cells_shape(lines, lines, [-1.0, lines[0], lines[-1], 1.0], filled)
     turn = axis_angle((0.0, 1.0, 0.0), 0.5 * math.pi - theta)
-    # the lower one of the two edges of the end
+    # the lower of the two edges of the end
     height = sine + 0.5 * thick * cosine
     spin = math.sqrt((9.81 + 1.0) / sine)
     bodies = [ground(material)]
@@ -273,11 +292,12 @@ def rods_of_1991(speed: float = 2.0, mu: float = 0.75, frames: int = 49) -> Scen
 
 
 def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
-    """A bar on four feet that is pressed down beyond the last of them, about which it pivots: figure 4 of Faure 1996.
+    """A bar on four feet that is pressed down beyond the last foot, about which it pivots: figure 4 of Faure 1996.
 
-    The paper finds that in three solutions: all four feet bear, two of them by pulling; the first two let go; the third does.
-    It gives no numbers. Its force is the weight of a head at the end of the bar here. head: m, an edge of that; with less than
-    0.45 the bar stands.
+    The paper needs three solutions: first all four feet carry load, two of them by pulling; then the first two open; then the
+    third opens. It gives no numbers. Here the force is the weight of a head at the end of the bar.
+
+    head: edge of the head [m]; with less than 0.45 the bar does not tip.
     """
     thick, inner, top = 0.08, 1.7, 0.6
     z = [-0.5 * thick, 0.5 * thick, head - 0.5 * thick]
@@ -295,8 +315,11 @@ def bar_on_four_feet(head: float = 0.5, frames: int = 49) -> SceneSpec:
 
 
 def cells_shape(x, y, z, filled) -> ShapeSpec:
-    """The solid of the filled cells of a grid as a mesh: x (i + 1,), y (j + 1,) and z (k + 1,) where its planes are, filled
-    (i, j, k)."""
+    """Return the mesh of the filled cells of a grid.
+
+    x, y, z: (i + 1,), (j + 1,), (k + 1,) positions of the grid planes.
+    filled: (i, j, k).
+    """
     lines = [np.asarray(line, dtype=np.float64) for line in (x, y, z)]
     inside = np.pad(np.asarray(filled, dtype=bool), 1)
     corners: dict[tuple[int, ...], int] = {}
@@ -317,7 +340,8 @@ def cells_shape(x, y, z, filled) -> ShapeSpec:
 
 
 def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
-    """A log along x with notches on top and below, `notch` wide and `depth` deep, `at` from its middle on both sides."""
+    """Return a log along x with notches on top and below, `notch` wide and `depth` deep, at distances `at` from its middle on
+    both sides."""
     length, width, height = size
     x = [-0.5 * length, *(s * at + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
     z = [-0.5 * height, depth - 0.5 * height, 0.5 * height - depth, 0.5 * height]
@@ -327,7 +351,10 @@ def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
 
 
 def _ramp(length: float, height: float, width: float) -> BodySpec:
-    """A passive wedge that rises along x from the origin. Its edge is below the ground: what slides along meets its face."""
+    """Return a passive wedge that rises along x from the origin.
+
+    Its edge is below the ground, so that sliding bodies meet its face.
+    """
     low = -0.1
     profile = ((low * length, low * height), (length, low * height), (length, height))
     corners = np.array([[x, y, z] for y in (-0.5 * width, 0.5 * width) for x, z in profile])
@@ -335,8 +362,8 @@ def _ramp(length: float, height: float, width: float) -> BodySpec:
 
 
 def _catenary_scale(half: float, height: float) -> float:
-    """The c of z = c (cosh(x / c) - 1) that rises by `height` at x = `half`, by bisection of its inverse."""
-    low, high = 1e-6, 50.0  # of half / c
+    """Return the c for which z = c (cosh(x / c) - 1) rises by `height` at x = `half`, by bisection of its inverse."""
+    low, high = 1e-6, 50.0  # bounds of half / c
     for _ in range(80):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if math.cosh(middle) - 1.0 < height / half * middle else (low, middle)

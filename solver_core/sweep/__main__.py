@@ -6,8 +6,8 @@ FOLDER then contains sheet.html, sheet.csv and poses.csv, and in `bakes` a snaps
 with the same folder bakes only what is missing.
 
 Exit status: 0 all variations baked, 2 bad usage or input, 3 all baked and some step is unconverged, 1 any other error, such as
-    a failed variation, which the sheet names. Ctrl+C and SIGTERM stop the sweep, as does the end of standard input with
-    --parent-pipe.
+a failed variation, which the sheet names. Ctrl+C and SIGTERM stop the sweep, as does the end of standard input with
+--parent-pipe.
 
 With --events, the output is JSON objects on standard output, one per line: {"event": "progress", "share", "text"} during the
 sweep, "said" and "error" with a "text", and "sheet" with the "path" of the page when it is written.

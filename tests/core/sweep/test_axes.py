@@ -114,7 +114,7 @@ def test_what_follows_a_path_or_sleeps_is_not_pushed():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("fricton=1", "nothing called 'fricton'.*friction, mu_static"),
+        ("fricton=1", "'fricton' cannot be varied.*friction, mu_static"),
         ("friction", "must look like"),
         ("friction=", "it has no values"),
         ("friction=a", "'a' is not a number"),
