@@ -25,6 +25,7 @@ __all__ = ["bunnies_on_arches", "bunny_drop", "composites", "dinosaurs", "rubber
 OF_RUBBER = 1100.0  # kg / m^3
 OF_STONE = 2400.0
 STRANDS = 4  # number of strands of a woven square in each direction
+BLOCKS = 15  # of each round arch
 
 
 def composites(
@@ -104,27 +105,25 @@ def bunnies_on_arches(
     mu_arch: float = 0.5,
     young: float = 2e6,
     modes: int = 14,
-    blocks: int = 15,
     cells: int = 14,
     kind: Elasticity = Elasticity.LINEAR,
     frames: int = 145,
 ) -> SceneSpec:
     """Two groups of rubber bunnies that slide down a ramp into arches of stone blocks. The red ones stick, the blue ones slip.
 
-    From the paper: the coefficients of red and blue bunnies, and of the blocks of semicircular arches, and that the bunnies have
-    large deformations.
+    From the paper: the coefficients of red and blue bunnies, and of the blocks of semicircular arches, and the large
+    deformations of the bunnies.
 
     each: bunnies in a group.
     mu: coefficients of the red and of the blue bunnies. mu_arch: of the blocks.
     young: Young's modulus of the bunnies [Pa]. modes: of each bunny, 0 for rigid ones.
-    blocks: in each of two arches.
     cells: faces along a bunny.
     kind: linear modes, or large deformations as in the paper.
     """
     stone, length = pair_material(mu_arch), 0.2
     bodies = [ground(stone)]
     for side, y in (("Left", -0.35), ("Right", 0.35)):
-        bodies += _round_arch(side, np.array([1.1, y, 0.0]), blocks, stone)
+        bodies += _round_arch(side, np.array([1.1, y, 0.0]), BLOCKS, stone)
     profile = ((-1.2, 0.0), (0.35, 0.0), (-1.2, 0.9))
     corners = np.array([[x, y, z] for y in (-0.8, 0.8) for x, z in profile])
     middle = corners.mean(axis=0)
