@@ -77,7 +77,7 @@ def bake_files(scene: Scene, digest: str) -> BakeFiles:
     """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
     directory = cache_folder(scene)
     if directory.exists() and not directory.is_dir():
-        raise PathRefused(directory, "is a file; the cache folder has to be a folder")
+        raise PathRefused(directory, "is a file; choose a folder")
     stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
     name = f"{stem}-{key_of(open_file(), directory)}-{digest[:DIGITS]}"
     return BakeFiles(digest, directory / f"{name}.snapshot", directory / f"{name}.cache")
@@ -130,7 +130,7 @@ def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], fram
     """
     own = scene.stiction.bake
     if own.state == "NONE":
-        raise CacheError("the scene has no bake to keep frames of")
+        raise CacheError("the scene has no bake whose frames could be kept")
     shown = Path(cache_path(scene))
     reader = FrameCacheReader(shown, own.digest)
     try:

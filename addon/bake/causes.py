@@ -79,7 +79,7 @@ def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding]
     found = []
     for name, others in inside.items():
         count = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
-        begin = "begins" if len(others) == 1 else "begin"
+        begin = "starts" if len(others) == 1 else "start"
         message = f"the hull fills the hollow of {name}, in which {count} {begin}: choose the shape Mesh"
         found.append(Finding("WARNING", (name,), "hollow", message))
     return found, left
@@ -105,11 +105,11 @@ def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Findin
         return [], list(overlaps)
     worst = max(joined, key=lambda overlap: overlap.depth)
     names = tuple(dict.fromkeys(name for overlap in joined for name in joints[overlap.pair]))
-    one = "a pair of bodies that a constraint joins overlaps"
-    count = one if len(joined) == 1 else f"{len(joined)} pairs of joined bodies overlap"
+    one = "a pair of bodies connected by a constraint overlaps"
+    count = one if len(joined) == 1 else f"{len(joined)} pairs of connected bodies overlap"
     message = (
         f"{count} at the joint, by up to {distance(worst.depth)} ({' and '.join(worst.finding.objects)}), and are pushed "
-        "apart: switch on Disable Collisions, or make the bodies shorter"
+        "apart: enable Disable Collisions, or make the bodies shorter"
     )
     left = [overlap for overlap in overlaps if overlap.pair not in joints]
     return [Finding("WARNING", names, "joined_overlap", message)], left
@@ -145,4 +145,4 @@ def alike(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield from same
             continue
         names = tuple(dict.fromkeys(name for finding in same for name in finding.objects))
-        yield replace(same[0], objects=names, message=f"{same[0].message} ({len(same)} such findings)")
+        yield replace(same[0], objects=names, message=f"{same[0].message} ({len(same)} such messages)")

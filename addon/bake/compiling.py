@@ -106,7 +106,7 @@ def look() -> float | None:
 
 
 class STICTION_OT_stop_compiling(Operator):
-    """Stop compiling in the background; bakes compile the kernels that they need, and the next session continues"""
+    """Stop compiling in the background; bakes compile the kernels that they need, and the next Blender session continues"""
 
     bl_idname = "stiction.stop_compiling"
     bl_label = "Stop Compiling"

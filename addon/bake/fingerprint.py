@@ -68,8 +68,8 @@ UNREADABLE = "the inputs of the bake are unknown, because the file's record of t
 LAST_FRAME = "last frame"
 ONLY_THE_END = f"{LAST_FRAME} of the scene"
 MOST_NAMED = 2
-# What bakes of earlier versions wrote down by another name.
-FORMER = {"tolerance in motion": "crowd tolerance"}
+# Former names of inputs, in bakes of earlier versions, the newest first.
+FORMER = {"moving tolerance": ("tolerance in motion", "crowd tolerance")}
 
 
 def made_from(scene: Scene) -> Digests:
@@ -354,7 +354,12 @@ def differences(before: Digests, now: Digests) -> list[str]:
 
 
 def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [what for what in now if before.get(what, before.get(FORMER.get(what, what), LATER.get(what))) != now[what]]
+    """Return the names of the inputs that differ between a bake and the present scene."""
+
+    def recorded(what: str) -> str | None:
+        return next((before[name] for name in (what, *FORMER.get(what, ())) if name in before), LATER.get(what))
+
+    return [what for what in now if recorded(what) != now[what]]
 
 
 def some(names: list[str]) -> str:

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 LOADING = "Loading"
-COMPILING = "Compiling once"
+COMPILING = "Compiling (first run only)"
 # how the panel names what a report counts
 FOUND = {
     "start": "at once",
@@ -146,7 +146,7 @@ class Job:
         """One line on what came out."""
         if self.last_frame is None:
             return self.error or self.status
-        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else "every step within tolerance"
+        missed = f"{self.missed_steps} steps did not converge" if self.missed_steps else "every step converged"
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"

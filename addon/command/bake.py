@@ -80,7 +80,7 @@ def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStat
         write_refusal(report, describe(error.problems), error.problems)
         return ExitStatus.BAD_INPUT
     except (WorkerError, CacheError, OSError) as error:
-        say("ERROR", f"the bake cannot begin: {error}")
+        say("ERROR", f"the bake cannot start: {error}")
         write_refusal(report, str(error), ())
         if isinstance(error, OSError):
             return status_of(error)

@@ -171,7 +171,7 @@ def check(arguments: argparse.Namespace) -> int:
     findings = sorted(findings, key=lambda one: LEVELS.index(one.level))
     for finding in findings:
         say(finding.level, str(finding))
-    say("INFO", f"{len(findings)} found" if findings else "nothing was found")
+    say("INFO", f"{len(findings)} found" if findings else "no problems found")
     if arguments.report is not None:
         entries = [asdict(finding) for finding in findings]
         write_output(arguments.report, REPORT, (json.dumps({"findings": entries}, indent=1) + "\n").encode())

@@ -66,7 +66,7 @@ def make_parser() -> Parser:
     command.add_argument(
         "--accept-missed",
         action="store_true",
-        help="exit with 0, not 3, where the bake is whole and steps missed the tolerance",
+        help="exit with 0, not 3, where the bake is whole and steps did not converge",
     )
     command.add_argument("--capture", metavar="DIR", help="write the contact problems of some time steps as files")
     command.add_argument(
@@ -104,7 +104,7 @@ def make_parser() -> Parser:
         "report",
         help="report the accuracy of a bake",
         description="Writes the accuracy of the bake of a .blend file, frame by frame, as a page, a table or JSON, by "
-        "file extension. Exits with 3 if a step missed its tolerance.",
+        "file extension. Exits with 3 if a step did not converge.",
     )
     add_scene(report_command)
     report_command.add_argument(
@@ -161,7 +161,7 @@ def add_settle_command(commands: Any) -> None:
         "settle",
         help="drop objects until they rest, and keep them there",
         description="Drops objects of a .blend file until they rest, without the timeline, and writes it with them there. "
-        "Exits with 3 if an object does not rest, or a step missed its tolerance.",
+        "Exits with 3 if an object does not rest, or a step did not converge.",
     )
     add_scene(command)
     command.add_argument(
@@ -198,7 +198,7 @@ def add_settle_command(commands: Any) -> None:
     command.add_argument(
         "--accept-missed",
         action="store_true",
-        help="exit with 0, not 3, where objects do not rest or steps missed the tolerance",
+        help="exit with 0, not 3, where objects do not rest or steps did not converge",
     )
 
 
@@ -275,7 +275,7 @@ def add_key_options(command: Parser) -> None:
         metavar=("MM", "DEGREES"),
         help="as few keys as keep every body this near to the bake at every frame",
     )
-    command.add_argument("--keys-a-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
+    command.add_argument("--keys-per-frame", type=int, default=1, metavar="N", help="keys between frames too, for motion blur")
     command.add_argument("--nla", action="store_true", help="write the keys into NLA strips, and leave the actions free")
 
 
@@ -283,15 +283,15 @@ def keys_wanted(arguments: argparse.Namespace) -> Keys:
     """What the arguments say of keyframes. Raises UsageError."""
     from ..output.channel_tracks import Keys, Tolerance
 
-    for option in ("keys_step", "keys_a_frame"):
+    for option in ("keys_step", "keys_per_frame"):
         if getattr(arguments, option) < 1:
             raise UsageError(f"--{option.replace('_', '-')}: {getattr(arguments, option)} is less than 1")
-    if arguments.keys_step > 1 and arguments.keys_a_frame > 1:
-        raise UsageError("--keys-step and --keys-a-frame exclude each other")
+    if arguments.keys_step > 1 and arguments.keys_per_frame > 1:
+        raise UsageError("--keys-step and --keys-per-frame exclude each other")
     tolerance = None
     if arguments.keys_within is not None:
         millimetres, degrees = arguments.keys_within
         if not (0.0 < millimetres < math.inf and 0.0 < degrees < math.inf):
             raise UsageError(f"--keys-within: {millimetres:g} mm and {degrees:g} degrees have to be more than 0, and finite")
         tolerance = Tolerance(1e-3 * millimetres, math.radians(degrees))
-    return Keys(arguments.keys_step, arguments.keys_a_frame, tolerance, arguments.nla)
+    return Keys(arguments.keys_step, arguments.keys_per_frame, tolerance, arguments.nla)

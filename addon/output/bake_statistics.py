@@ -23,7 +23,7 @@ __all__ = ["MEASURES", "BakeFigures", "FrameFigures", "figures_of"]
 
 class FrameFigures(NamedTuple):
     """One frame: the largest relative residual, infinite where it is no number; iterations; contacts, the most in a step; the
-    deepest overlap in m, and in half extents of the smaller body; wall time in s; steps that missed the tolerance; the bodies,
+    deepest overlap in m, and in half extents of the smaller body; wall time in s; unconverged steps; the bodies,
     by their indices, at the worst contact and at the deepest overlap; violations of the contact law, and those of the first.
     """
 

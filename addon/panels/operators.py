@@ -42,7 +42,7 @@ UNDO_ONLY = {"UNDO"}
 
 
 class STICTION_OT_bake(ReadingOperator, Operator):
-    """Simulate the rigid bodies with solved friction and play them from the cache; Esc stops and keeps the frames so far"""
+    """Simulate the rigid bodies with exact friction and play them from the cache; Esc stops and keeps the finished frames"""
 
     bl_idname = "stiction.bake"
     bl_label = "Bake"
@@ -56,7 +56,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
     )
     from_here: BoolProperty(
         name="From Here",
-        description="Keep the frames up to the current one, and bake the rest with the present scene",
+        description="Keep the frames up to the current one, and bake the others with the present scene",
         options={"SKIP_SAVE"},
     )
     report_path: StringProperty(
@@ -86,7 +86,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         return {"RUNNING_MODAL"}
 
     def has_stopped_reading(self, context: Context) -> None:
-        self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
+        self.report({"INFO"}, "Stopped before the bake started; nothing was changed")
 
     def modal(self, context: Context, event: Event) -> set[str]:
         if self.work is None:
@@ -136,9 +136,9 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
             self.say(context, "ERROR", describe(error.problems))
         except (WorkerError, CacheError, OSError) as error:
-            self.say(context, "ERROR", f"The bake cannot begin: {error}")
+            self.say(context, "ERROR", f"The bake cannot start: {error}")
         except ReferenceError:
-            self.say(context, "ERROR", "The scene was changed while it was read; bake once more")
+            self.say(context, "ERROR", "The scene was changed while it was read; bake again")
 
     def say(self, context: Context, level: str, text: str) -> None:
         for line in text.splitlines():
@@ -186,7 +186,7 @@ def is_baking(cls: type[Operator], context: Context) -> bool:
 
 
 class STICTION_OT_cancel(Operator):
-    """Stop the running bake and keep the frames so far"""
+    """Stop the running bake and keep the finished frames"""
 
     bl_idname = "stiction.cancel"
     bl_label = "Cancel"
@@ -238,7 +238,7 @@ class STICTION_OT_free_bake(Operator):
         context.window_manager.stiction.messages.clear()
         # Blender does not redraw the timeline when objects change.
         redraw()
-        self.report({"INFO"}, f"{count} objects are as they were before the bake")
+        self.report({"INFO"}, f"{count} objects are restored to their state before the bake")
         return {"FINISHED"}
 
 
@@ -254,13 +254,13 @@ class STICTION_OT_bake_to_keyframes(Operator):
         description="Which frames have keys",
         items=(
             ("EVERY", "Every Frame", "A key at every frame"),
-            ("STEP", "In Steps", "A key every few frames, and at the last"),
-            ("TOLERANCE", "As Few as Needed", "As few keys as keep the motion within a tolerance of the cache"),
+            ("STEP", "Every Nth Frame", "A key every few frames, and at the last one"),
+            ("TOLERANCE", "Within Tolerance", "Few keys, with which the motion stays within a tolerance of the cache"),
         ),
     )
     place_error: FloatProperty(
         name="Distance",
-        description="Largest distance of a body from its cached place, at any frame",
+        description="Largest distance of a body from its cached location, at any frame",
         default=0.001,
         min=1e-6,
         soft_max=0.1,
@@ -279,10 +279,10 @@ class STICTION_OT_bake_to_keyframes(Operator):
         subtype="ANGLE",
         unit="ROTATION",
     )
-    step: IntProperty(name="Step", description="Frames from key to key", default=2, min=1, soft_max=20)
+    step: IntProperty(name="Step", description="Number of frames between keys", default=2, min=1, soft_max=20)
     a_frame: IntProperty(
-        name="Keys a Frame",
-        description="Keys between frames too, for motion blur of bodies that turn by more than a quarter turn in a frame",
+        name="Keys per Frame",
+        description="More keys between frames, for motion blur of bodies that turn by more than a quarter turn per frame",
         default=1,
         min=1,
         soft_max=8,
@@ -290,7 +290,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
     )
     to_strip: BoolProperty(
         name="NLA Strip",
-        description="Write the keys into a strip in a separate track, and leave the action free for additions",
+        description="Write the keys to a strip in a separate track, and leave the action free for additions",
     )
 
     @classmethod
@@ -337,7 +337,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
 
 
 class STICTION_OT_add_world(Operator):
-    """Add a rigid body world with the objects of the scene that have rigid bodies and rigid body constraints"""
+    """Add a rigid body world with all objects of the scene that have rigid bodies or rigid body constraints"""
 
     bl_idname = "stiction.add_world"
     bl_label = "Add Rigid Body World"

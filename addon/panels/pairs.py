@@ -107,14 +107,16 @@ class STICTION_OT_add_published_pairs(Operator):
         for (a, b), pair in chosen.items():
             add_pair(context.scene, a, b, pair["static"], pair["dynamic"])
         if not chosen:
-            self.report({"WARNING"}, "No two materials of this scene have a published friction; choose their Material")
+            self.report(
+                {"WARNING"}, "No pair of materials of this scene has a published friction; choose the Material of their objects"
+            )
             return {"CANCELLED"}
         self.report({"INFO"}, f"{len(chosen)} pairs")
         return {"FINISHED"}
 
 
 class STICTION_OT_save_pairs(Operator):
-    """Save the table of pairs as a preset of your own, for other scenes and files"""
+    """Save the table of pairs as your own preset, for other scenes and files"""
 
     bl_idname = "stiction.save_pairs"
     bl_label = "Save Pairs"
@@ -161,7 +163,7 @@ class STICTION_OT_load_pairs(Operator):
         try:
             pairs = list(read(Path(self.filepath)))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            self.report({"ERROR"}, f"{self.filepath} is no table of pairs: {error}")
+            self.report({"ERROR"}, f"{self.filepath} is not a table of pairs: {error}")
             return {"CANCELLED"}
         for a, b, mu_static, mu_dynamic in pairs:
             add_pair(context.scene, a, b, mu_static, mu_dynamic)
@@ -176,7 +178,7 @@ def read(file: Path) -> Iterable[tuple[str, str, float, float]]:
 
 class STICTION_MT_pairs(Menu):
     bl_label = "Pairs"
-    bl_description = "Published pairs, and tables of your own"
+    bl_description = "Published pairs, and your own tables"
 
     def draw(self, context: Context) -> None:
         layout = self.layout

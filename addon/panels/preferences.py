@@ -64,14 +64,14 @@ def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
         draw_wrapped(layout, str(error), "ERROR", width)
         return
     if brought():
-        draw_wrapped(layout, "They came with the extension; a bake copies those that it calls", "CHECKMARK", width)
+        draw_wrapped(layout, "Included in the extension; a bake copies those that it needs", "CHECKMARK", width)
     layout.progress(factor=Kernels.there / max(Kernels.whole, 1), text=f"{Kernels.there} of at most {Kernels.whole}")
     session = context.window_manager.stiction
     if session.compiling:
-        draw_wrapped(layout, f"Compiling once: {session.compiling}", "BLANK1", width)
+        draw_wrapped(layout, f"Compiling (first run only): {session.compiling}", "BLANK1", width)
         layout.operator("stiction.stop_compiling", icon="CANCEL")
     elif Kernels.there < Kernels.whole and not brought():
-        text = "The others are compiled in the background while a scene has rigid bodies, or by the first bake that calls them"
+        text = "The others are compiled in the background while a scene has rigid bodies, or by the first bake that needs them"
         draw_wrapped(layout, text, "INFO", width)
     draw_folder(layout, Path(Kernels.folder))
 

@@ -327,12 +327,12 @@ class STICTION_PT_scene_start(PropertiesPanel, Panel):
         count = sum(ob.rigid_body is not None for ob in context.scene.objects)
         if count:
             have = "1 object has a rigid body" if count == 1 else f"{count} objects have rigid bodies"
-            draw_wrapped(column, f"{have}, but the scene has no rigid body world, so nothing is simulated", "ERROR", width)
+            draw_wrapped(column, f"{have}, but the scene has no rigid body world, so they are not simulated", "ERROR", width)
             layout.operator("stiction.add_world", icon="ADD")
             return
         draw_wrapped(column, "No rigid bodies yet", "INFO", width)
         draw_wrapped(column, "Select objects, and choose Object > Rigid Body > Add Active or Add Passive", "BLANK1", width)
-        draw_wrapped(column, "Or begin with a demo:", "BLANK1", width)
+        draw_wrapped(column, "Or start with a demo:", "BLANK1", width)
         row = layout.row(align=True)
         row.operator("stiction.add_card_house", icon="ADD")
         row.menu("STICTION_MT_add_demo", text="Demos")
@@ -432,12 +432,12 @@ def draw_frequency(layout: UILayout, context: Context) -> None:
     known = known_words(context.window_manager, context.object)
     width, column = characters_in_row(context), layout.column(align=True)
     if known is None:
-        draw_wrapped(column, "Check Scene and Bake find its frequencies", "INFO", width)
+        draw_wrapped(column, "Check Scene and Bake compute its frequencies", "INFO", width)
         return
     words, too_stiff = known
     draw_wrapped(column, words[:1].upper() + words[1:], "INFO", width)
     if too_stiff:
-        draw_wrapped(column, "Too stiff to see it bend: rigid is the same, and quicker", "ERROR", width)
+        draw_wrapped(column, "Too stiff for visible bending: a rigid body looks the same and is faster", "ERROR", width)
 
 
 def draw_help(layout: UILayout, page: str) -> None:

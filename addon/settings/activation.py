@@ -23,15 +23,15 @@ class CollectionActivation(PropertyGroup):
     )
     use_hold: BoolProperty(
         name="Hold",
-        description="Hold the bodies until they wake, where they are or on their animation. Otherwise they move as others do, "
-        "and only their bonds wait to be released",
+        description="Hold the bodies in place or on their animation until they wake. Otherwise they move normally, and only "
+        "their bonds wait to be released",
         default=True,
     )
     use_release: BoolProperty(name="Release Bonds", description="Release the bonds of a body when it wakes", default=True)
     use_frame: BoolProperty(name="Frame", description="Wake all bodies at a frame")
     wake_frame: IntProperty(name="Frame", description="Frame at which all bodies wake", default=24)
     use_volume: BoolProperty(
-        name="Volume", description="Wake the bodies that are inside of an object, or that its moving surface reaches"
+        name="Volume", description="Wake the bodies that are inside an object, or that its moving surface reaches"
     )
     volume_object: PointerProperty(
         name="Volume", description="Object with a closed mesh that wakes the bodies that it reaches", type=Object, poll=has_mesh

@@ -47,7 +47,7 @@ class CollectionBonds(PropertyGroup):
     )
     material: EnumProperty(
         name="Material",
-        description="Material whose strengths the bonds have",
+        description="Material that sets the strength of the bonds",
         items=ITEMS,
         default="CONCRETE",
         update=take_material,
@@ -79,7 +79,7 @@ class CollectionBonds(PropertyGroup):
         unit="LENGTH",
     )
     use_release: BoolProperty(
-        name="Release", description="Release the bonds at a frame: the bodies are loose from there on, as fast as they are"
+        name="Release", description="Release the bonds at a frame; from then on the bodies are loose and keep their velocity"
     )
     release_frame: IntProperty(name="Frame", description="Last frame at which the bonds hold", default=24)
 

@@ -42,17 +42,17 @@ class SceneDisplay(PropertyGroup):
     )
     show_friction_cones: BoolProperty(
         name="Friction Cones",
-        description="Show the cone that bounds the force of each contact; a contact slides where its force lies on it",
+        description="Show the cone that bounds the force of each contact; a contact slides if its force lies on the cone",
         update=show_anew,
     )
     only_selected: BoolProperty(
         name="Only Selected",
-        description="Show only the contacts of selected objects, with the forces on these",
+        description="Show only the contacts of selected objects, and the forces on these objects",
         update=show_anew,
     )
     force_length: FloatProperty(
         name="Length per Newton",
-        description="Length of the line of a force of 1 N; until it is set, lines are fitted to each frame",
+        description="Line length of a force of 1 N; lines are fitted to each frame until it is set",
         default=0.01,
         min=1e-9,
         soft_max=1.0,
@@ -70,7 +70,7 @@ class SceneDisplay(PropertyGroup):
     hidden_bodies: CollectionProperty(type=HiddenBody)
     show_grid: BoolProperty(
         name="Show Grid",
-        description="Show the bricks that the bends of the active flexible object are computed with",
+        description="Show the bricks that the solver uses to deform the active flexible object",
         update=show_anew,
     )
     show_statistics: BoolProperty(

@@ -22,18 +22,18 @@ RENAMED = {"moving_tolerance": "crowd_tolerance"}
 RENAMED_OF_BAKE = {"moving": "crowd"}
 # Of `scene.stiction`, with what holds in their place; choices are kept as numbers, of which 0 is what all have now.
 GONE = {
-    "crowd_limit": "large moving islands are accepted at Tolerance in Motion alone",
-    "friction_cone": "the friction cone is the exact disk",
+    "crowd_limit": "only Moving Tolerance applies to large moving islands",
+    "friction_cone": "the friction cone is now always exact",
     "polygon_sides": "",
-    "staggering": "the solver is accelerated, as published it is an argument of the library",
-    "step_accuracy": "every time step is taken by itself",
+    "staggering": "the solver is always accelerated; the published variants are options of the library",
+    "step_accuracy": "time steps no longer depend on each other",
 }
 NUMBERS = (int, float)
 
 
 @persistent
 def rename_former_settings(_file: str) -> None:
-    """Give the scenes what they had under former names, and say what else they had."""
+    """Move settings of a loaded file from their former names to the present ones, and report settings that no longer exist."""
     for scene in bpy.data.scenes:
         values = kept(scene).get("stiction")
         if hasattr(values, "keys"):
@@ -44,7 +44,7 @@ def rename_former_settings(_file: str) -> None:
 
 
 def rename(group: bpy.types.PropertyGroup, values: Any, names: dict[str, str]) -> None:
-    """Move values of a group from their former names to those of now, where these are not set."""
+    """Move values of a group from their former names to the present ones, unless these are set."""
     for name, former in names.items() if hasattr(values, "keys") else ():
         value = values.get(former)
         # anything may be in a damaged file
@@ -61,7 +61,7 @@ def gone(scene: Scene, values: Any) -> Iterator[str]:
         had["crowd_limit"] = 0.0
     for name, value in had.items():
         if value and GONE[name]:
-            yield f"this file sets {name.replace('_', ' ')}, which is no setting any more: {GONE[name]}"
+            yield f"this file sets {name.replace('_', ' ')}, which is no longer a setting: {GONE[name]}"
 
 
 def register() -> None:

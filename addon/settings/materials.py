@@ -115,7 +115,7 @@ class STICTION_OT_apply_material(Operator):
         bodies = bodies_to_change(context)
         for ob in bodies:
             apply_material(ob, MATERIALS[self.material], combine)
-        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        self.report({"INFO"}, f"{self.material} assigned to {len(bodies)} objects")
         return {"FINISHED"}
 
 
@@ -141,12 +141,12 @@ class STICTION_OT_apply_stiffness(Operator):
             apply_stiffness(ob, STIFFNESS[self.material])
         # Blender tells nobody of values that a script sets, and the bake is outdated by these
         context.scene.update_tag()
-        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        self.report({"INFO"}, f"{self.material} assigned to {len(bodies)} objects")
         return {"FINISHED"}
 
 
 class STICTION_OT_apply_solver_preset(Operator):
-    """Set tolerances and iterations for a purpose, and substeps where it needs its own"""
+    """Set the tolerances and iterations for a purpose, and the substeps if it needs a certain number"""
 
     bl_idname = "stiction.apply_solver_preset"
     bl_label = "Apply Solver Preset"
@@ -203,7 +203,7 @@ class STICTION_OT_copy_to_selected(Operator):
             cls.poll_message_set("The active object has no rigid body")
             return False
         if not [ob for ob in bodies_to_change(context) if ob != context.object]:
-            cls.poll_message_set("Select other objects with a rigid body as well")
+            cls.poll_message_set("Also select other objects with a rigid body")
             return False
         return True
 
@@ -212,7 +212,7 @@ class STICTION_OT_copy_to_selected(Operator):
         others = [ob for ob in bodies_to_change(context) if ob != source]
         for ob in others:
             copy_settings(source, ob)
-        self.report({"INFO"}, f"Settings of {source.name} given to {len(others)} objects")
+        self.report({"INFO"}, f"Settings of {source.name} copied to {len(others)} objects")
         return {"FINISHED"}
 
 

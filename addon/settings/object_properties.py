@@ -143,13 +143,13 @@ class ObjectStiction(PropertyGroup):
 
     material: StringProperty(
         name="Material",
-        description="Name of this surface in the scene's Pairs; it has no effect by itself",
+        description="Name of this surface in the scene's table of Pairs; it has no effect by itself",
         search=names_of_materials,
         search_options={"SUGGESTION"},
         override=OVERRIDABLE,
     )
     use_mu_static: BoolProperty(
-        name="Own Static Friction",
+        name="Override Static Friction",
         description="Use the coefficient here instead of the friction of Blender's rigid body",
         override=OVERRIDABLE,
         update=start_from_static,
@@ -165,7 +165,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_mu_dynamic: BoolProperty(
-        name="Own Dynamic Friction",
+        name="Override Dynamic Friction",
         description="Use another coefficient while the surface slides; otherwise static friction",
         override=OVERRIDABLE,
         update=start_from_dynamic,
@@ -182,13 +182,13 @@ class ObjectStiction(PropertyGroup):
     )
     use_grain: BoolProperty(
         name="Grain",
-        description="Let friction across a direction of the object differ from friction along it, as of wood or a skate",
+        description="Use a different friction across a direction of the object, as for wood or a skate",
         override=OVERRIDABLE,
         update=start_from_along,
     )
     grain_direction: FloatVectorProperty(
         name="Direction",
-        description="Direction of the grain along the object's own axes; its length has no effect",
+        description="Direction of the grain in the object's local axes; its length has no effect",
         size=3,
         default=(1.0, 0.0, 0.0),
         subtype="XYZ",
@@ -197,7 +197,7 @@ class ObjectStiction(PropertyGroup):
     )
     mu_across: FloatProperty(
         name="Friction Across",
-        description="Coefficient of friction across the grain; the friction of the surface is that along it",
+        description="Coefficient of friction across the grain; the surface's ordinary friction applies along it",
         default=0.5,
         min=0.0,
         soft_max=1.5,
@@ -206,7 +206,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_mu_across_dynamic: BoolProperty(
-        name="Own Dynamic Friction Across",
+        name="Override Dynamic Friction Across",
         description="Use another coefficient across the grain while the surface slides",
         override=OVERRIDABLE,
         update=start_from_across,
@@ -222,7 +222,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_restitution: BoolProperty(
-        name="Own Bounciness",
+        name="Override Bounciness",
         description="Use the coefficient here instead of the bounciness of Blender's rigid body",
         override=OVERRIDABLE,
         update=start_from_restitution,
@@ -238,7 +238,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     mass_source: EnumProperty(
-        name="Mass From",
+        name="Mass Source",
         description="Source of the mass",
         items=(
             ("MASS", "Mass", "The mass of Blender's rigid body"),
@@ -258,7 +258,7 @@ class ObjectStiction(PropertyGroup):
     )
     rolling: FloatProperty(
         name="Rolling Friction",
-        description="Largest moment against rolling per normal force; the larger length of two surfaces counts",
+        description="Largest moment against rolling per normal force; the larger value of two surfaces counts",
         default=0.0,
         min=0.0,
         soft_max=0.1,
@@ -270,7 +270,7 @@ class ObjectStiction(PropertyGroup):
     )
     torsion: FloatProperty(
         name="Torsional Friction",
-        description="Largest moment against spinning on the spot per normal force; the larger length of two surfaces counts",
+        description="Largest moment against spinning in place per normal force; the larger value of two surfaces counts",
         default=0.0,
         min=0.0,
         soft_max=0.1,
@@ -282,7 +282,7 @@ class ObjectStiction(PropertyGroup):
     )
     surface_velocity: FloatVectorProperty(
         name="Velocity",
-        description="Velocity of the surface along the object's own axes, as of a conveyor belt; it can be keyed",
+        description="Velocity of the surface along the object's local axes, as for a conveyor belt; it can be keyed",
         size=3,
         subtype="VELOCITY",
         unit="VELOCITY",
@@ -291,7 +291,7 @@ class ObjectStiction(PropertyGroup):
     )
     surface_spin: FloatVectorProperty(
         name="Spin",
-        description="Angular velocity of the surface about the object's origin, as of a turntable; it can be keyed",
+        description="Angular velocity of the surface about the object's origin, as for a turntable; it can be keyed",
         size=3,
         subtype="EULER",
         unit="ROTATION",
@@ -302,7 +302,7 @@ class ObjectStiction(PropertyGroup):
         description="Point about which an active body turns in flight",
         items=(
             ("VOLUME", "Volume", "The center of the volume of the collision shape"),
-            ("ORIGIN", "Origin", "The origin of the object, as Blender has it"),
+            ("ORIGIN", "Origin", "The origin of the object, as in Blender"),
             ("OBJECT", "Object", "The origin of another object, such as an empty, at the first frame"),
         ),
         override=OVERRIDABLE,
@@ -314,7 +314,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     own_inertia: BoolProperty(
-        name="Own Inertia",
+        name="Override Inertia",
         description="Use the moments of inertia here instead of those of the collision shape",
         override=OVERRIDABLE,
     )
@@ -330,7 +330,7 @@ class ObjectStiction(PropertyGroup):
     )
     use_collider: BoolProperty(
         name="Collider",
-        description="Let the body collide; without a collider it is a link of a machine, and needs an inertia of its own",
+        description="Let the body collide; without a collider it is a link of a machine and needs Override Inertia",
         default=True,
         override=OVERRIDABLE,
     )
@@ -338,15 +338,15 @@ class ObjectStiction(PropertyGroup):
         name="Initial Motion",
         description="Motion of an active body at the start of the simulation",
         items=(
-            ("REST", "At Rest", "It begins at rest"),
-            ("VALUES", "Values", "It begins with the velocities set here"),
+            ("REST", "At Rest", "It starts at rest"),
+            ("VALUES", "Values", "It starts with the velocities set here"),
             ("ANIMATION", "Animation", "It continues the motion of its animation from the first frame to the second"),
         ),
         override=OVERRIDABLE,
     )
     velocity: FloatVectorProperty(
         name="Velocity",
-        description="Velocity of the object's origin at the first frame, along the axes of the world",
+        description="Velocity of the object's origin at the first frame, along the world axes",
         size=3,
         subtype="VELOCITY",
         unit="VELOCITY",
@@ -355,7 +355,7 @@ class ObjectStiction(PropertyGroup):
     )
     angular_velocity: FloatVectorProperty(
         name="Angular Velocity",
-        description="Angular velocity at the first frame, about the axes of the world",
+        description="Angular velocity at the first frame, about the world axes",
         size=3,
         subtype="EULER",
         unit="ROTATION",
@@ -363,7 +363,7 @@ class ObjectStiction(PropertyGroup):
     )
     blend_frames: IntProperty(
         name="Blend",
-        description="Frames that the body takes to come to its keyframes where Animated is keyed on in mid-shot",
+        description="Number of frames in which the body moves to its keyframes after Animated is keyed on during the shot",
         default=0,
         min=0,
         soft_max=100,
@@ -371,10 +371,10 @@ class ObjectStiction(PropertyGroup):
     )
     hold_bodies: EnumProperty(
         name="Hold Bodies",
-        description="Where the constraint holds its bodies once it is enabled in mid-shot",
+        description="Where the constraint holds its bodies after it is enabled during the shot",
         items=(
-            ("SET_UP", "Where Set Up", "It pulls them back to where they were to each other at the first frame, as in Blender"),
-            ("ENABLED", "Where Enabled", "It holds them where they are to each other when it is enabled"),
+            ("SET_UP", "Where Set Up", "It pulls them back to their relative position at the first frame, as in Blender"),
+            ("ENABLED", "Where Enabled", "It holds them in their relative position when it is enabled"),
         ),
         override=OVERRIDABLE,
     )
@@ -395,7 +395,7 @@ class ObjectStiction(PropertyGroup):
     )
     poisson: FloatProperty(
         name="Poisson's Ratio",
-        description="Share of a stretch by which the body gets thinner across it; up to 0.45, which suits rubber too",
+        description="Ratio of the lateral contraction to the stretch; up to 0.45, which is also good for rubber",
         default=0.3,
         min=0.0,
         max=0.5,
@@ -406,7 +406,7 @@ class ObjectStiction(PropertyGroup):
     )
     damping_ratio: FloatProperty(
         name="Damping",
-        description="Damping of the slowest swing: 0 rings forever, 1 does not swing",
+        description="Damping ratio of the slowest vibration: 0 rings forever, 1 does not vibrate",
         default=0.02,
         min=0.0,
         soft_max=1.0,
@@ -416,12 +416,12 @@ class ObjectStiction(PropertyGroup):
     )
     use_large_bends: BoolProperty(
         name="Large Bends",
-        description="Follow bends and twists that are large to the eye, such as those of rubber and foam",
+        description="Compute large bends and twists correctly, such as those of rubber and foam",
         override=OVERRIDABLE,
     )
     modes: IntProperty(
         name="Modes",
-        description="Largest number of shapes that the body can take, of the lowest frequencies; each becomes a shape key",
+        description="Largest number of vibration modes, from the lowest frequency up; each becomes a shape key",
         default=12,
         min=1,
         soft_max=60,
@@ -429,7 +429,7 @@ class ObjectStiction(PropertyGroup):
     )
     resolution: IntProperty(
         name="Bricks",
-        description="Bricks along the longest side, which the stiffness is computed with; 0 for as many as needed",
+        description="Number of bricks along the longest side that the stiffness is computed with; 0 for automatic",
         default=0,
         min=0,
         soft_max=200,
@@ -437,7 +437,7 @@ class ObjectStiction(PropertyGroup):
     )
     pin_group: StringProperty(
         name="Pin Group",
-        description="Vertex group that stays where it is, with a weight of a half or more; empty for a body that flies free",
+        description="Vertex group that is fixed in place, with weights of 0.5 or more; empty for a free body",
         override=OVERRIDABLE,
     )
     backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
@@ -482,7 +482,7 @@ def why_rigid(ob: Object) -> str:
         return "Only active bodies bend: choose the type Active"
     if body.collision_shape != "MESH":
         shape = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
-        return f"The shape {shape} does not bend: choose the shape Mesh"
+        return f"The shape {shape} cannot bend: choose the shape Mesh"
     return ""
 
 

@@ -95,7 +95,7 @@ class SceneBake(PropertyGroup):
     cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
     digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
     made_from: StringProperty(name="Made From", description="Digests of each body and of the scene, to tell what changed")
-    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are of other bakes, a line each")
+    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are from other bakes, one per line")
     shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
     frame_start: IntProperty()
     frame_end: IntProperty()
@@ -119,17 +119,17 @@ class SceneStiction(PropertyGroup):
         description="Algorithm that finds the contact and friction forces of every step",
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
-            (ContactMethod.PIVOT.name, "Pivoting", "Contacts added one by one; exact, for scenes of few contacts"),
+            (ContactMethod.PIVOT.name, "Pivoting", "Contacts added one by one; exact, for scenes with few contacts"),
             (
                 ContactMethod.ENERGY.name,
                 "Energy",
-                "The smallest forces, with evenly shared loads; for scenes of few contacts",
+                "The smallest forces, with evenly shared loads; for scenes with few contacts",
             ),
         ),
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Relative error that every step has to reach",
+        description="Largest relative error of a converged step",
         default=SolverSettings.tolerance,
         min=1e-12,
         max=1e-1,
@@ -138,9 +138,9 @@ class SceneStiction(PropertyGroup):
         step=1,
     )
     moving_tolerance: FloatProperty(
-        name="Tolerance in Motion",
-        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they come to "
-        "rest; others have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        name="Moving Tolerance",
+        description="Largest relative error of steps of more than 32 moving bodies in contact, until they come to rest; all "
+        "others use the tolerance above. The last digits of a pile take ten times as long. Staggered Projections only",
         default=SolverSettings.moving_tolerance,
         min=1e-12,
         max=1e-1,
@@ -150,15 +150,15 @@ class SceneStiction(PropertyGroup):
     )
     max_iterations: IntProperty(
         name="Maximum Iterations",
-        description="Iterations after which a step goes on with the best result so far, and is reported",
+        description="Largest number of iterations of a step, after which the best result so far is used and reported",
         default=SolverSettings.max_iterations,
         min=1,
         soft_max=1000,
     )
     step_time_limit: FloatProperty(
         name="Step Time Limit",
-        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for no "
-        "limit. With a limit, two bakes of one scene may differ",
+        description="Largest time of a step, after which the best result so far is used and reported; 0 for no limit. With a "
+        "limit, two bakes of the same scene may differ",
         default=SolverSettings.step_time_limit,
         min=0.0,
         soft_max=60.0,
@@ -167,8 +167,8 @@ class SceneStiction(PropertyGroup):
     )
     recovery_speed: FloatProperty(
         name="Recovery Speed",
-        description="Speed at which overlapping bodies are separated, in half sizes of the smaller one a second. It adds "
-        "no velocity to them",
+        description="Speed at which overlapping bodies are separated, in half sizes of the smaller body per second. It adds "
+        "no velocity",
         default=SolverSettings.recovery_speed,
         min=0.001,
         soft_max=5.0,
@@ -176,13 +176,13 @@ class SceneStiction(PropertyGroup):
         precision=3,
     )
     use_substeps: BoolProperty(
-        name="Own Substeps", description="Use a number of time steps a frame different from Blender's rigid body world"
+        name="Override Substeps", description="Use a number of time steps per frame different from Blender's rigid body world"
     )
     substeps: IntProperty(
-        name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
+        name="Substeps", description="Time steps per frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
     )
     use_frame_range: BoolProperty(
-        name="Own Frame Range", description="Bake a frame range different from that of the rigid body world's cache"
+        name="Override Frame Range", description="Bake a frame range different from that of the rigid body world's cache"
     )
     frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
     frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
@@ -217,7 +217,7 @@ class SceneStiction(PropertyGroup):
     )
     threads: IntProperty(
         name="Threads",
-        description="Threads for many islands and large heaps, 0 for one per processor. The motion is the same with any number",
+        description="Threads for many islands and large piles, 0 for one per processor. The motion does not depend on it",
         default=0,
         min=0,
         soft_max=16,
@@ -242,7 +242,7 @@ class SessionChange(PropertyGroup):
     """What (`name`) changed in a scene since its bake."""
 
     scene: StringProperty()
-    is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
+    is_lost: BoolProperty(name="Lost", description="The cached frames are missing")
 
 
 class SessionObject(PropertyGroup):

@@ -30,16 +30,16 @@ TIPS = {
     "mass": "Mass of an active body, in kg",
     "density": "Density of an active body, in kg/m³",
     "linear_damping": "Damping of the motion of an active body",
-    "angular_damping": "Damping of the turning of an active body",
-    "substeps": "Time steps a frame",
-    "tolerance": "Relative error allowed in a time step",
-    "moving_tolerance": "Relative error allowed where many bodies move",
-    "max_iterations": "Most iterations of a time step",
-    "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller one a second",
+    "angular_damping": "Damping of the rotation of an active body",
+    "substeps": "Time steps per frame",
+    "tolerance": "Largest relative error of a converged time step",
+    "moving_tolerance": "Largest relative error where many bodies move",
+    "max_iterations": "Largest number of iterations of a time step",
+    "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller body per second",
     "method": "Method that solves contacts: staggered, pivot, energy",
-    "seed": "Whole number that determines a small push of each active body as the scene begins",
+    "seed": "Integer that determines a small push of each active body at the start",
 }
-# What a second axis is: friction once more would be refused.
+# Defaults of a second axis, because friction twice would be refused.
 SECOND, VALUES_OF_SECOND = "seed", "1:5"
 FIELDS = (*BODY_FIELDS, *SCENE_FIELDS)
 ITEMS = [(field, in_words(field).title().replace(" In ", " in "), TIPS[field], place) for place, field in enumerate(FIELDS)]
@@ -50,31 +50,35 @@ def is_body(self: PropertyGroup, ob: Object) -> bool:
 
 
 class WedgeAxis(PropertyGroup):
-    """One thing that is varied."""
+    """A varied parameter."""
 
-    field: EnumProperty(name="Vary", description="Value that differs between the variations", items=ITEMS)
+    field: EnumProperty(name="Parameter", description="Parameter that differs between the variations", items=ITEMS)
     body: PointerProperty(
-        name="Body", description="Rigid body with the varied value; without one, all of them", type=Object, poll=is_body
+        name="Body", description="Rigid body with the varied parameter; empty for all of them", type=Object, poll=is_body
     )
     values: StringProperty(
         name="Values",
-        description="Values separated by commas; FIRST:LAST:COUNT for evenly spaced ones, FIRST:LAST for whole numbers",
+        description="Values separated by commas; FIRST:LAST:COUNT for evenly spaced ones, FIRST:LAST for integers",
         default="0.2:0.8:7",
     )
 
 
 class SceneWedge(PropertyGroup):
-    """What a wedge varies, and where it is baked."""
+    """The varied parameters of a sweep, and where it is baked."""
 
     axes: CollectionProperty(type=WedgeAxis)
     axis_index: IntProperty(name="Axis")
     workers: IntProperty(
-        name="Workers", description="Bakes at a time, each on one thread; 0 for one per core", default=0, min=0, soft_max=64
+        name="Workers",
+        description="Number of simultaneous bakes, each on one thread; 0 for one per core",
+        default=0,
+        min=0,
+        soft_max=64,
     )
     folder: StringProperty(
         name="Folder",
         description="Folder for the bakes and the sheet; bakes of the same scene in it are not repeated",
-        default="//wedge",
+        default="//sweep",
         subtype="DIR_PATH",
         options=BLEND_RELATIVE,
     )

@@ -51,7 +51,7 @@ def troubles(outcome: Outcome, max_seconds: float) -> list[str]:
         still = "moves" if len(outcome.restless) == 1 else "move"
         found.append(f"{names(outcome.restless)} still {still} after {max_seconds:g} s; settle again, or for longer")
     if outcome.missed_steps:
-        found.append(f"{outcome.missed_steps} of {outcome.steps} steps missed their tolerance")
+        found.append(f"{outcome.missed_steps} of {outcome.steps} steps did not converge")
     if outcome.overlap > VISIBLE_OVERLAP:
         found.append(f"{' and '.join(outcome.overlapping)} overlap by {distance(outcome.overlap)}; start with them apart")
     return found

@@ -165,7 +165,7 @@ def draw_settings(layout: UILayout, context: Context) -> None:
     column.prop(own, "show_friction_cones")
     column.prop(own, "only_selected")
     row = column.row(align=True)
-    row.prop(own, "force_length", text="One Newton")
+    row.prop(own, "force_length", text="Length per Newton")
     row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
     if own.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)

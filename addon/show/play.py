@@ -105,7 +105,7 @@ class LastTake:
 
 
 class STICTION_OT_play(Operator):
-    """Simulate the scene in the viewport and pull at bodies with the mouse; afterwards everything is as it was"""
+    """Simulate the scene in the viewport and pull bodies with the mouse; afterward everything is restored"""
 
     bl_idname = "stiction.play"
     bl_label = "Play with Stiction"
@@ -115,7 +115,7 @@ class STICTION_OT_play(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if bpy.app.background:
-            cls.poll_message_set("There is no window to play in")
+            cls.poll_message_set("There is no viewport to play in")
             return False
         return may_read_scene(cls, context)
 
@@ -129,7 +129,7 @@ class STICTION_OT_play(Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         except (WorkerError, OSError) as error:
-            self.report({"ERROR"}, f"The simulation cannot begin: {error}")
+            self.report({"ERROR"}, f"The simulation cannot start: {error}")
             return {"CANCELLED"}
         self.last.set(None)
         self._hand: Hand | None = None
@@ -157,7 +157,7 @@ class STICTION_OT_play(Operator):
         try:
             return self.go_on(context, event)
         except ReferenceError:
-            self.report({"ERROR"}, "An object of the simulation is gone")
+            self.report({"ERROR"}, "An object of the simulation was removed")
             self.leave(context)
             return {"CANCELLED"}
 
@@ -279,7 +279,7 @@ def keep_last(operator: Operator, context: Context) -> bool:
     try:
         last = keep(scene, take)
     except (OSError, CacheError) as error:
-        operator.report({"ERROR"}, f"What was played cannot be kept: {error}")
+        operator.report({"ERROR"}, f"The frames cannot be kept: {error}")
         return False
     end = scene.stiction.bake.frame_end
     rest = f"; Resume bakes the rest, to frame {end}" if last < end else ""
@@ -292,7 +292,7 @@ def keep_last(operator: Operator, context: Context) -> bool:
 
 
 class STICTION_OT_keep_play(Operator):
-    """Make the simulation that was just played the bake of the scene, with every pull of the mouse"""
+    """Keep the last live simulation as the bake of the scene, with every pull of the mouse"""
 
     bl_idname = "stiction.keep_play"
     bl_label = "Keep"
@@ -301,7 +301,7 @@ class STICTION_OT_keep_play(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if STICTION_OT_play.last.of(context.scene) is None:
-            cls.poll_message_set("Nothing was played in this scene since the file was opened")
+            cls.poll_message_set("Nothing has been played in this scene since the file was opened")
             return False
         return is_idle(cls, context)
 

@@ -38,7 +38,7 @@ WORDS = (0.9, 0.9, 0.9, 1.0)
 
 # By which figures are multiplied to be in the unit that their title names.
 FACTORS = {"overlap": 1e3}
-# Of the height of a plot: the marks of frames in which a step missed the tolerance.
+# Of the height of a plot: the marks of frames with an unconverged step.
 MARK = 0.15
 
 

@@ -98,7 +98,7 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     in_motion = max(tolerance, settings["moving_tolerance"])
     moving = f", large islands of up to {most} bodies in motion within {in_motion:.3g}" if most else ""
     if totals["missed_steps"]:
-        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{moving}"
+        text = f"{totals['missed_steps']} of {totals['steps']} time steps did not converge to the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
     against = ", ".join(
         f"{NAMES_OF_VIOLATIONS[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"])
@@ -181,7 +181,7 @@ def missed(rows: Sequence[dict[str, Any]]) -> str:
         cells = (row["frame"], row["substep"], row["status"].replace("_", " "), above, " and ".join(row["bodies"]))
         body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
-    return f"<h2>Steps that missed the tolerance</h2><table>{head}{''.join(body)}</table>{more}"
+    return f"<h2>Unconverged steps</h2><table>{head}{''.join(body)}</table>{more}"
 
 
 def kinds(counts: dict[str, int]) -> list[Violation]:

@@ -178,7 +178,7 @@ def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
     bad = [outcome for outcome in outcomes if outcome.state is State.FAILED]
     before = sum(outcome.state is not State.FAILED and not outcome.baked for outcome in outcomes)
     notes = [f"{before} of them by an earlier run"] if before else []
-    notes += [f"{missed} with steps that missed the tolerance"] if missed else []
+    notes += [f"{missed} with unconverged steps"] if missed else []
     said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
     voice.say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
     if bad:

@@ -76,7 +76,7 @@ def verdict(results: Results) -> str:
     if not bad and not missed:
         return f"<p class='verdict good'>All {number} variations are baked, every step within its tolerance.</p>"
     said = [f"{number - bad} of {number} variations are baked"]
-    said += [f"{missed} have steps that missed the tolerance"] if missed else []
+    said += [f"{missed} have unconverged steps"] if missed else []
     said += [f"{bad} failed, and the same command tries them again"] if bad else []
     return f"<p class='verdict bad'>{'; '.join(said)}.</p>"
 
@@ -125,7 +125,7 @@ def figure_lines(spec: SceneSpec, end: Figures, motion: Motion) -> Iterable[str]
     if end.pair:
         depth = distance(end.overlap) if np.isfinite(end.overlap) else "not finite"
         yield f"deepest overlap {depth}: {escape(' and '.join(end.pair))}, frame {end.frame}"
-    missed = f"{end.missed_steps} steps missed the tolerance" if end.missed_steps else "every step within tolerance"
+    missed = f"{end.missed_steps} steps did not converge" if end.missed_steps else "every step converged"
     yield f"{missed}, {figure(end.seconds)} s"
 
 

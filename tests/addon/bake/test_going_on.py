@@ -147,7 +147,7 @@ def test_a_body_that_was_added_is_named(body, make_body):
 
 
 def test_without_a_bake_or_its_files_it_says_so(body):
-    with pytest.raises(RuntimeError, match="no bake to keep frames of"):
+    with pytest.raises(RuntimeError, match="no bake whose frames could be kept"):
         bake_rest(3)
     bpy.ops.stiction.bake()
     body.rigid_body.friction = 0.5

@@ -101,7 +101,7 @@ def test_a_missed_tolerance_keeps_the_bake(job):
     finished = {"event": "finished", "frames": 4, "missed_steps": 3, "seconds": 9.0}
     state, effects = play(job, STARTED, frame(1), frame(2, missed=3), frame(3), frame(4), finished, job.WorkerEnded(3))
     assert state.phase is job.Phase.MISSED and state.missed_steps == 3
-    assert effects[-1].level == "WARNING" and "3 steps missed" in effects[-1].text
+    assert effects[-1].level == "WARNING" and "3 steps did not converge" in effects[-1].text
 
 
 def test_missed_steps_of_an_earlier_run_count_when_a_bake_was_resumed(job):

@@ -39,7 +39,7 @@ def test_a_bake_writes_keyframes_and_leaves_its_input_alone(run, file, fake_work
 
 def test_keyframes_are_as_the_arguments_want_them(run, file, fake_worker, tmp_path, capsys):
     output = tmp_path / "baked.blend"
-    assert run("bake", file, "-o", output, "--keys-within", "0.5", "0.1", "--keys-a-frame", "2", "--nla") == 0
+    assert run("bake", file, "-o", output, "--keys-within", "0.5", "0.1", "--keys-per-frame", "2", "--nla") == 0
     said = capsys.readouterr().out
     assert "off the cache by at most" in said and "degrees (" in said
     bpy.ops.wm.open_mainfile(filepath=str(output))

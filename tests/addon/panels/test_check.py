@@ -318,7 +318,7 @@ def test_bodies_of_a_chain_that_overlap_at_their_joints_are_one_line(scene, make
     pairs = [(a, b, 1e-3 * (k + 1)) for k, (a, b) in enumerate(pairwise(names))]
     (one,) = causes(*pairs)
     assert one.field == "joined_overlap" and len(one.objects) == 36 and first.name not in one.objects
-    assert one.message.startswith("36 pairs of joined bodies overlap at the joint, by up to 36 mm (Plate 35 and Plate 36)")
+    assert one.message.startswith("36 pairs of connected bodies overlap at the joint, by up to 36 mm (Plate 35 and Plate 36)")
 
 
 def test_many_overlaps_are_one_line_with_the_deepest(make_body, causes):
@@ -337,7 +337,7 @@ def test_many_findings_that_differ_in_names_and_numbers_are_one_line(extension):
 
     found = [Finding("WARNING", (f"Egg {k}",), "mass", f"Egg {k} weighs {k + 0.5} kg") for k in range(5)]
     (one,) = alike(found)
-    assert one.objects == tuple(f"Egg {k}" for k in range(5)) and one.message == "Egg 0 weighs 0.5 kg (5 such findings)"
+    assert one.objects == tuple(f"Egg {k}" for k in range(5)) and one.message == "Egg 0 weighs 0.5 kg (5 such messages)"
     assert list(alike(found[:3])) == found[:3]
 
 
