@@ -74,9 +74,7 @@ def move_along(scene: Scene, cache: Path, folder: Path) -> Path:
         for file in (cache, snapshot_of(cache)):
             copy_atomically(file, target / file.name)
     except OSError as error:
-        print(
-            one_line(f"Stiction: the frames of {scene.name} stay in {cache.parent}, and are lost when Blender quits: {error}")
-        )
+        print(one_line(f"Stiction: the frames of {scene.name} stay in {cache.parent} until Blender quits: {error}"))
         return cache
     return target / cache.name
 

@@ -47,8 +47,8 @@ LEVELS = ("ERROR", "WARNING", "INFO")
 SURPRISING_SHARE = 0.75
 # Tolerance of an object's scale, which should be 1.
 UNSCALED = 1e-5
-# s; wall time limit of the process that checks contacts. On its first use it compiles kernels, which takes up to five minutes of
-# processor time.
+# s; wall time limit of the process that checks contacts. On its first use it compiles kernels, which takes up to five minutes
+# of processor time.
 LONGEST_CHECK = 1800.0
 # s; wall time from the request to end until the process is killed.
 SECONDS_TO_END = 5.0

@@ -107,9 +107,7 @@ class STICTION_OT_add_published_pairs(Operator):
         for (a, b), pair in chosen.items():
             add_pair(context.scene, a, b, pair["static"], pair["dynamic"])
         if not chosen:
-            self.report(
-                {"WARNING"}, "No pair of materials of this scene has a published friction; choose the Material of their objects"
-            )
+            self.report({"WARNING"}, "No two materials of this scene have published friction; choose Materials of objects")
             return {"CANCELLED"}
         self.report({"INFO"}, f"{len(chosen)} pairs")
         return {"FINISHED"}

@@ -98,7 +98,8 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     in_motion = max(tolerance, settings["moving_tolerance"])
     moving = f", large islands of up to {most} bodies in motion within {in_motion:.3g}" if most else ""
     if totals["missed_steps"]:
-        text = f"{totals['missed_steps']} of {totals['steps']} time steps did not converge to the tolerance of {tolerance:.3g}{moving}"
+        steps = f"{totals['missed_steps']} of {totals['steps']} time steps"
+        text = f"{steps} did not converge to the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
     against = ", ".join(
         f"{NAMES_OF_VIOLATIONS[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"])
