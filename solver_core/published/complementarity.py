@@ -26,6 +26,7 @@ __all__ = [
     "checked",
     "entry_sizes",
     "is_ray",
+    "is_symmetric",
     "lcp_residual",
     "most_pivots",
     "relative_residual",
@@ -44,6 +45,16 @@ class Sizes(NamedTuple):
 
     row: Floats
     column: Floats
+
+
+@kernel
+def is_symmetric(A):
+    """Return True if a square matrix equals its transpose exactly."""
+    for i in range(A.shape[0]):
+        for j in range(i):
+            if A[i, j] != A[j, i]:
+                return False
+    return True
 
 
 @kernel
@@ -134,7 +145,8 @@ def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
         status = Status.NOT_FINITE
     elif not within and status == Status.SOLVED:
         status = Status.MAX_ITERATIONS
-    return end._replace(status=status, ray=end.ray if status == Status.RAY else None)
+    ray = end.ray if status == Status.RAY else None
+    return end if status is end.status and ray is end.ray else end._replace(status=status, ray=ray)
 
 
 def most_pivots(n: int) -> int:
