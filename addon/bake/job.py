@@ -258,7 +258,7 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
                 return job, ()
             if pause:
                 return replace(job, pausing=True, status="Pausing after this step"), (PauseWorker(),)
-            return replace(job, pausing=False, status="Going on"), (LetWorkerGoOn(),)
+            return replace(job, pausing=False, status="Continuing"), (LetWorkerGoOn(),)
         case WorkerMessage(record):
             return on_message(job, record)
         case WorkerEnded(status, trouble, kept):
@@ -308,7 +308,7 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
             if job.stopping:
                 return job, ()
             count = f", {record['number']} of {record['of']}" if record["of"] > 1 else ""
-            return replace(job, status=f"Finding how {one_line(record['body'])} bends{count}"), ()
+            return replace(job, status=f"Computing modes of {one_line(record['body'])}{count}"), ()
         case "prepared":
             return job, (ShowFlexible(tuple(record["bodies"])),)
         case "started":

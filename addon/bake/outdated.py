@@ -48,7 +48,7 @@ def what_is_lost(scene: Scene) -> str:
     try:
         frames = open_cache(scene).frames
     except FileNotFoundError as error:
-        return f"The frames are gone: there is no file {error.filename}; find them, or bake again"
+        return f"The frames are missing: there is no file {error.filename}; find them, or bake again"
     except (OSError, CacheError) as error:
         return f"The frames cannot be read: {error}"
     if not frames or frames[-1] < bake.last_frame:

@@ -50,7 +50,7 @@ class Progress:
             said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)
-            said.append(f"{amount(self.size)} on disk, {amount(whole)} in the end")
+            said.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
         return tuple(said)
 
 
@@ -76,7 +76,7 @@ def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) ->
 def rate(seconds_a_frame: float) -> str:
     if 0.0 < seconds_a_frame < 1.0:
         return f"{figure(1.0 / seconds_a_frame, 2)} frames/s"
-    return f"{figure(seconds_a_frame, 2)} s a frame"
+    return f"{figure(seconds_a_frame, 2)} s per frame"
 
 
 def amount(size: float) -> str:

@@ -188,26 +188,26 @@ MENDS: dict[str, Mend | SceneMend] = {
     "constraint_membership": Mend(
         "Add to World", "Add it to the rigid body world's constraint collection", has_constraint, join_constraints
     ),
-    "disable_collisions": Mend("Let Collide", "Switch Disable Collisions off", may_pass, let_collide),
-    "joined_overlap": Mend("Disable Collisions", "Switch Disable Collisions on", may_collide, let_pass),
+    "disable_collisions": Mend("Let Collide", "Disable the option Disable Collisions", may_pass, let_collide),
+    "joined_overlap": Mend("Disable Collisions", "Enable Disable Collisions", may_collide, let_pass),
     "mesh": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "hidden": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "membership": Mend("Add to World", "Add it to the rigid body world's collection", has_body, join_world),
     "normals": Mend("Flip Normals", "Flip the faces of its mesh", own_mesh, flip_normals),
     "scale": Mend("Apply Scale", "Apply its scale to its mesh; its size stays the same", can_apply_scale, apply_scale),
     "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
-    "mu_dynamic": Mend("Lower It", "Lower dynamic friction to static friction", has_body, lower_dynamic),
-    "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
-    "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "mu_dynamic": Mend("Match Static Friction", "Lower dynamic friction to static friction", has_body, lower_dynamic),
+    "object1": Mend("Disable", "Disable the constraint", has_constraint, switch_off),
+    "object2": Mend("Disable", "Disable the constraint", has_constraint, switch_off),
     "spring_type": Mend("Blender 2.8", "Use the springs of Blender 2.8", has_constraint, use_damped_springs),
-    "deformable": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
-    "young": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
-    "substeps": SceneMend("Double Substeps", "Double the time steps of a frame", more_substeps),
+    "deformable": Mend("Make Rigid", "Disable Flexible", is_flexible, make_rigid),
+    "young": Mend("Make Rigid", "Disable Flexible", is_flexible, make_rigid),
+    "substeps": SceneMend("Double Substeps", "Double the time steps per frame", more_substeps),
     "friction_combine": SceneMend(
-        "Change Rule", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers
+        "Use Geometric Mean", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers
     ),
     "bake": SceneMend("Free Bake", "Restore everything that the bake in the other file changed", free_bake),
-    "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
+    "rigidbody_world.enabled": SceneMend("Enable", "Enable the rigid body world", switch_on_world),
 } | {
     f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))
     for field in ("linear", "angular")

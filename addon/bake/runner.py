@@ -131,7 +131,7 @@ class Bake:
             folder = self._files.cache.parent
             say(
                 "WARNING",
-                f"{folder} has no bake of this scene with these settings to resume; the bake starts anew",
+                f"{folder} has no bake of this scene with these settings to resume; the bake starts at the first frame",
             )
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:

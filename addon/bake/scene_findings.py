@@ -18,11 +18,11 @@ def range_of_bake(scene: Scene) -> Iterator[Finding]:
     """A bake that ends elsewhere than the scene."""
     _, end = effective_frame_range(scene)
     if end < scene.frame_end:
-        message = f"the bake ends at frame {end} and the scene at {scene.frame_end}: after {end} every body stands still"
+        message = f"the bake ends at frame {end} and the scene at {scene.frame_end}: after {end} no body moves"
         yield Finding("WARNING", (), "bake_range", message)
     elif end > scene.frame_end:
         message = (
-            f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not seen"
+            f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not shown"
         )
         yield Finding("INFO", (), "bake_range", message)
 

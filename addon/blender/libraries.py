@@ -43,11 +43,11 @@ def library_problems(ob: Object, kind: BodyKind, scene: Scene) -> Iterator[Scene
     elif ob.override_library is not None and collection_to_leave(ob, scene) is None:
         is_direct = any(member == ob for member in scene.rigidbody_world.collection.objects)
         how = (
-            "put it into another collection of the scene as well"
+            "also put it into another collection of the scene"
             if is_direct
             else "put the object itself into that collection, and remove from it the collection that contains the object"
         )
-        message = f"it is a library override, which has to leave the rigid body world's collection when it is baked; {how}"
+        message = f"it is a library override, which must leave the rigid body world's collection when it is baked; {how}"
     if message:
         yield SceneProblem(ob.name_full, "library", message)
 

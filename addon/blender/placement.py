@@ -95,7 +95,7 @@ def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
             flat, flat_world = ancestor, above
         scale = tuple(np.linalg.norm(flat_world[:3, :3], axis=0).round(6).tolist())
         owner = "" if flat == ob else f" of {flat.name_full} among its parents"
-        raise PlacementError("scale", f"the scale {scale}{owner} leaves no volume; make it non-zero along every axis")
+        raise PlacementError("scale", f"the scale {scale}{owner} leaves no volume; make it nonzero along every axis")
     return world, rotations.nearest_rotation(world[:3, :3])
 
 

@@ -60,7 +60,7 @@ def bake(arguments: argparse.Namespace) -> int:
     except OSError as error:
         say("ERROR", f"the report could not be written: {error}")
         return ExitStatus.FAILED
-    is_accepted = arguments.accept_missed or job.phase is Phase.BAKED
+    is_accepted = arguments.accept_unconverged or job.phase is Phase.BAKED
     return ExitStatus.BAKED if is_accepted else ExitStatus.MISSED_TOLERANCE
 
 

@@ -48,16 +48,16 @@ def warnings_of(arguments: argparse.Namespace) -> list[str]:
     effect. Raises UsageError for one that asks for another algorithm."""
     if arguments.staggering not in (None, Staggering.ACCELERATED.value):
         raise UsageError(
-            f"--staggering: bakes are accelerated; {arguments.staggering} is for the tables of papers, and an argument of the "
+            f"--staggering: bakes are always accelerated; {arguments.staggering} is an option of the "
             f"library: solver_core.Simulation(spec, staggering={arguments.staggering!r})"
         )
     said = []
     if arguments.crowd_limit is not None:
-        said.append("--crowd-limit has no effect any more: large moving islands are accepted at --moving-tolerance alone")
+        said.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
     if arguments.step_accuracy is not None:
-        said.append("--step-accuracy has no effect any more: every time step is taken by itself")
+        said.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
     if arguments.staggering is not None:
-        said.append("--staggering has no effect any more: bakes are accelerated")
+        said.append("--staggering no longer has an effect: bakes are always accelerated")
     return said
 
 

@@ -70,7 +70,7 @@ def job(arguments: argparse.Namespace) -> int:
     from ..farms.written import job_of, surprises_of, write_job
 
     if not 0 <= arguments.threads <= MOST_ASKED:
-        raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
+        raise UsageError(f"--threads: {arguments.threads} is not between 0, for one per processor, and {MOST_ASKED}")
     for sentence in surprises_of(bpy.context.scene):
         say("WARNING", sentence)
     wanted = {name: getattr(arguments, name) for name in ("baked", "threads", "kernels", "blender")}
@@ -102,7 +102,7 @@ def open_scene(arguments: argparse.Namespace) -> None:
     if arguments.scene is not None:
         file = Path(arguments.scene).resolve()
         if not file.is_file():
-            raise UsageError(f"{arguments.scene}: there is no such file")
+            raise UsageError(f"{arguments.scene}: no such file")
         if file.suffix.lower() in (*USD, *USD_PACKED, *GLTF):
             import_scene(file)
         else:

@@ -52,13 +52,13 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         named.append(("--output", arguments.output[0], TABLE))
     elif arguments.command in ("bake", "settle"):
         if is_stream(arguments.output):
-            raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is written")
+            raise UsageError(f"--output: {arguments.output} is not a file; name the .blend file to write")
         said("--output", lambda: refuse_blend(arguments.output))
         refuse_one_for_another((("--output", arguments.output), ("--report", report)))
     elif arguments.command == "job":
         named.append(("--output", arguments.output, FARMS[arguments.farm].kind))
     elif arguments.command == "sweep" and is_stream(arguments.output):
-        raise UsageError(f"--output: {arguments.output} is no folder; name one for the bakes and the sheet")
+        raise UsageError(f"--output: {arguments.output} is not a folder; name one for the bakes and the sheet")
     for option, file, kind in named:
         said(option, lambda file=file, kind=kind: refuse_output(file, kind))
 

@@ -74,7 +74,7 @@ def settle(arguments: argparse.Namespace) -> int:
         return ExitStatus.FAILED
     say("INFO", f"{summary(work.outcome, placed)}, to {arguments.output}")
     whole = len(work.outcome.resting) == len(work.outcome.poses) and not work.outcome.missed_steps
-    return ExitStatus.BAKED if whole or arguments.accept_missed else ExitStatus.MISSED_TOLERANCE
+    return ExitStatus.BAKED if whole or arguments.accept_unconverged else ExitStatus.MISSED_TOLERANCE
 
 
 def tell_status(begin: float, status: str) -> None:
@@ -89,7 +89,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
     for option, value in (("--seconds", arguments.seconds), ("--distance", arguments.distance), ("--angle", arguments.angle)):
         if not (math.isfinite(value) and value >= 0.0):
-            raise UsageError(f"{option}: {value} is not finite, or below 0")
+            raise UsageError(f"{option}: {value} must be 0 or more and finite")
     if arguments.seconds == 0.0:
         raise UsageError("--seconds: 0 is too short")
     if arguments.seed < 0:
@@ -97,7 +97,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     if not 0 <= arguments.threads <= MOST_ASKED:
         raise UsageError(f"--threads: {arguments.threads} is not between 0, for one per processor, and {MOST_ASKED}")
     if arguments.gravity is not None and not all(map(math.isfinite, arguments.gravity)):
-        raise UsageError("--gravity: all three numbers have to be finite")
+        raise UsageError("--gravity: all three numbers must be finite")
     return Options(
         land_on=LandOn(arguments.land_on),
         max_seconds=arguments.seconds,

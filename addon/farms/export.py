@@ -29,7 +29,7 @@ class STICTION_OT_export_farm_job(ExportOperator, Operator):
     bl_idname = "stiction.export_farm_job"
     bl_label = "Export Farm Job"
 
-    farm: EnumProperty(name="Farm", description="What runs the job", items=ITEMS)
+    farm: EnumProperty(name="Farm", description="Render farm that runs the job", items=ITEMS)
     filter_glob: StringProperty(default="*.json;*.js;*.py", options={"HIDDEN"})
 
     @classmethod

@@ -37,7 +37,7 @@ class FarmJob:
 def bake_arguments(scene: str, scene_name: str, baked: str, threads: str) -> list[str]:
     """Of Blender, for the bake: it goes on with the frames that an earlier attempt left, and a step that missed its tolerance
     does not keep the render from its turn."""
-    own = ["--scene", scene_name, "--resume", "--accept-missed", "--threads", threads]
+    own = ["--scene", scene_name, "--resume", "--accept-unconverged", "--threads", threads]
     return ["-b", scene, "--command", "stiction", "bake", "-o", baked, *own]
 
 

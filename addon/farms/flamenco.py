@@ -23,7 +23,7 @@ const JOB_TYPE = {
           description: "Frames to render, such as 1-250 or 1-9, 20" },
         { key: "chunk_size", type: "int32", default: 1, visible: "submission",
           description: "How many frames one task renders" },
-        { key: "threads", type: "int32", default: THREADS, description: "Threads of the bake, 0 for one a processor" },
+        { key: "threads", type: "int32", default: THREADS, description: "Threads of the bake, 0 for one per processor" },
         { key: "blendfile", type: "string", required: true, visible: "web", description: "The .blend file to bake" },
         { key: "scene", type: "string", required: true, eval: "C.scene.name", visible: "web",
           description: "The scene of the file" },

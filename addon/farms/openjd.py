@@ -40,7 +40,7 @@ def openjd_template(job: FarmJob, folder: Path) -> str:
                 "type": "INT",
                 "default": job.threads,
                 "minValue": 0,
-                "description": "Threads of the bake; 0 for one a processor",
+                "description": "Threads of the bake; 0 for one per processor",
             },
         ],
         "steps": [bake_step(), render_step()],

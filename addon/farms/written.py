@@ -25,11 +25,11 @@ def job_of(
     Raises UsageError where the file was never saved, or would be baked over itself.
     """
     if not bpy.data.filepath:
-        raise UsageError("the file has no name yet; save it where the farm finds it")
+        raise UsageError("the file is not saved yet; save it where the farm finds it")
     file = Path(bpy.data.filepath).resolve()
     target = file.with_name(f"{file.stem}_baked.blend") if baked is None else Path(baked).resolve()
     if target == file:
-        raise UsageError(f"{target}: a bake that is begun again needs the scene as it is; name another file for the baked one")
+        raise UsageError(f"{target}: a restarted bake needs the original scene; name another file for the baked one")
     return FarmJob(
         name=f"{file.stem}: bake and render",
         scene=str(file),
@@ -53,7 +53,7 @@ def surprises_of(scene: Scene) -> list[str]:
     ):
         place = Path(bpy.path.abspath(folder))
         if place.is_relative_to(Path(tempfile.gettempdir())) or place.is_relative_to("/tmp"):
-            said.append(f"{what} is {place}, which every machine of a farm has for itself; choose a shared folder")
+            said.append(f"{what} is {place}, which is local to each machine of a farm; choose a shared folder")
     return said
 
 

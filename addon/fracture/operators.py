@@ -39,7 +39,7 @@ RADIUS = 0.25
 
 
 class STICTION_OT_fracture(Operator):
-    """Cut the selected closed meshes into pieces that fit exactly, and hide the meshes; Join Back restores them"""
+    """Cut the selected closed meshes into pieces that fit together exactly, and hide the meshes; Join Back restores them"""
 
     bl_idname = "stiction.fracture"
     bl_label = "Fracture"
@@ -57,13 +57,13 @@ class STICTION_OT_fracture(Operator):
     )
     axis: EnumProperty(
         name="Axis",
-        description="Axis of the object along which slabs are thin, or splinters long",
+        description="Axis of the object along which slabs are thin or splinters are long",
         items=(("X", "X", "The object's X axis"), ("Y", "Y", "The object's Y axis"), ("Z", "Z", "The object's Z axis")),
         default="Z",
     )
     count: IntProperty(
         name="Pieces",
-        description="Number of points about which pieces are cut; concave meshes have a few more pieces",
+        description="Number of points around which pieces are cut; concave meshes get a few more pieces",
         default=50,
         min=1,
         soft_max=1000,
@@ -71,7 +71,7 @@ class STICTION_OT_fracture(Operator):
     )
     brick: FloatVectorProperty(
         name="Brick",
-        description="Size of a brick along the axes of the object; depth and height are adapted so that whole bricks fit",
+        description="Size of a brick along the axes of the object; depth and height are adjusted so that whole bricks fit",
         size=3,
         default=(0.25, 0.12, 0.08),
         min=1e-4,
@@ -80,7 +80,7 @@ class STICTION_OT_fracture(Operator):
     )
     where: EnumProperty(
         name="Points",
-        description="Where the points are, and so the small pieces",
+        description="Distribution of the points; pieces are small where points are dense",
         items=(
             ("EVENLY", "Evenly", "Everywhere with the same density"),
             ("CURSOR", "Around Cursor", "Dense around the 3D cursor"),
@@ -102,7 +102,7 @@ class STICTION_OT_fracture(Operator):
     )
     bond: EnumProperty(
         name="Bonds",
-        description="Bonds between pieces where their faces touch; the properties of their collection have the values",
+        description="Bond the pieces where their faces touch; the properties of their collection have the strengths",
         items=(("NONE", "None", "The pieces are loose"), *bond_items()),
     )
 
@@ -151,9 +151,9 @@ class STICTION_OT_fracture(Operator):
             self.build(ob, surface, pieces, context)
         number = sum(len(pieces.volumes) for _, _, pieces in cut)
         made = f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}"
-        lost = "; ".join(f"{ob.name} has {' and '.join(own)}" for ob in objects if (own := not_taken_over(ob)))
+        lost = "; ".join(f"{' and '.join(own)} of {ob.name}" for ob in objects if (own := not_taken_over(ob)))
         if lost:
-            self.report({"WARNING"}, f"{made}, which do not take over everything: {lost}. Join Back restores it")
+            self.report({"WARNING"}, f"{made}, without {lost}. Join Back restores the original")
         else:
             self.report({"INFO"}, made)
         return {"FINISHED"}
@@ -188,7 +188,7 @@ class STICTION_OT_fracture(Operator):
         near, weights = np.zeros((0, 3)), np.zeros(0)
         if self.where == "WEIGHTS":
             if not len(surface.group):
-                raise FractureError("has no active vertex group: paint weights, or place the points otherwise")
+                raise FractureError("has no active vertex group: paint weights, or choose another distribution of points")
             weights = surface.group
         elif self.where != "EVENLY":
             world = np.array([context.scene.cursor.location]) if self.where == "CURSOR" else selected_curve(context)
@@ -216,7 +216,7 @@ class STICTION_OT_fracture(Operator):
 
 
 class STICTION_OT_join_back(Operator):
-    """Remove the pieces of the selected objects' collections, and show the objects that they were made of"""
+    """Remove the pieces of the selected objects' collections, and show the original objects"""
 
     bl_idname = "stiction.join_back"
     bl_label = "Join Back"
@@ -274,7 +274,7 @@ def selected_curve(context: Context) -> Array:
     """The points (k, 3) m of the selected curve in the world. Raises FractureError where none is selected."""
     curve = next((ob for ob in context.selected_objects if ob.type == "CURVE"), None)
     if curve is None:
-        raise FractureError("cannot be cut along a curve: select a curve as well")
+        raise FractureError("cannot be cut along a curve: also select a curve")
     evaluated = curve.evaluated_get(context.evaluated_depsgraph_get())
     mesh = evaluated.to_mesh()
     try:

@@ -26,7 +26,7 @@ class ProxyState(PropertyGroup):
     """Of a proxy: the object that it stands for, and what both were before."""
 
     stands_for: PointerProperty(type=Object)
-    is_made: BoolProperty(description="It was made to be a proxy, and goes with it")
+    is_made: BoolProperty(description="Created as a proxy; removed with it")
     was_child: BoolProperty()
     was_body: BoolProperty()
     in_render: BoolProperty()
@@ -48,11 +48,11 @@ def why_not(ob: Object, proxies: Sequence[Object]) -> str:
         if is_baked(one):
             return f"{one.name} is moved by a bake: use Free Bake first"
     if ob.stiction.use_flexible:
-        return f"{ob.name} is flexible, and a compound cannot bend: switch Flexible off"
+        return f"{ob.name} is flexible, and a compound cannot bend: disable Flexible"
     above = ob.parent
     while above is not None:
         if above in proxies:
-            return f"{above.name} is the parent of {ob.name}, which follows it already: give {above.name} the rigid body"
+            return f"{above.name} is the parent of {ob.name}, which already follows it: give {above.name} the rigid body"
         above = above.parent
     taken = next((one for one in proxies if one.stiction_proxy.stands_for not in (None, ob)), None)
     if taken is not None:

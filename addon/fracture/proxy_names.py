@@ -21,9 +21,9 @@ def patterns_of(text: str) -> list[str]:
     patterns = [part.strip() for part in text.split(",") if part.strip()]
     for pattern in patterns:
         if pattern.count("*") != 1 or pattern == "*":
-            raise PatternError(f"{pattern!r} needs one * for the name of the object and some other letters, as in *_proxy")
+            raise PatternError(f"{pattern!r} needs one * for the name of the object and other characters, as in *_proxy")
     if not patterns:
-        raise PatternError("there is no pattern of names, such as *_proxy")
+        raise PatternError("there is no name pattern, such as *_proxy")
     return patterns
 
 

@@ -37,7 +37,7 @@ SHAPES = (
 
 
 class STICTION_OT_use_proxies(Operator):
-    """Let the selected objects collide by simpler meshes, which are found by name or parent and not rendered"""
+    """Let the selected objects collide by simpler meshes, which are found by name or parent and are not rendered"""
 
     bl_idname = "stiction.use_proxies"
     bl_label = "Use Proxies"
@@ -45,7 +45,7 @@ class STICTION_OT_use_proxies(Operator):
 
     match: EnumProperty(
         name="Match",
-        description="How the proxies of an object are found",
+        description="How to find the proxies of an object",
         items=(
             ("NAME", "By Name", "Meshes whose names follow a pattern"),
             ("PARENT", "By Parent", "Meshes that are children of the object"),
@@ -53,11 +53,11 @@ class STICTION_OT_use_proxies(Operator):
     )
     patterns: StringProperty(
         name="Names",
-        description="Patterns of the names of proxies, with a * for the name of the object, and commas between them",
+        description="Name patterns of proxies, with a * for the name of the object, separated by commas",
         default="*_proxy, *_low, *_collision, UCX_*",
     )
     shape: EnumProperty(name="Shape", description="Collision shape of the proxies", items=SHAPES)
-    move: BoolProperty(name="Move to Object", description="Move each proxy to the place of its object, by their origins")
+    move: BoolProperty(name="Move to Object", description="Move the origin of each proxy to the origin of its object")
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -104,7 +104,7 @@ class STICTION_OT_use_proxies(Operator):
         count = sum(map(len, found.values()))
         said = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
         odd = [f"no proxy for {', '.join(without)}"] if without else []
-        odd += [f"the proxies of {', '.join(away)} are away from it; switch Move to Object on"] if away else []
+        odd += [f"the proxies of {', '.join(away)} are away from it; enable Move to Object"] if away else []
         self.report({"WARNING"} if odd else {"INFO"}, "; ".join([said, *odd]))
         return {"FINISHED"}
 
@@ -122,7 +122,7 @@ class STICTION_OT_use_proxies(Operator):
 
 
 class STICTION_OT_convex_parts(Operator):
-    """Let the selected meshes collide by convex parts that are made for them; Remove Proxies deletes the parts"""
+    """Let the selected meshes collide by generated convex parts; Remove Proxies deletes the parts"""
 
     bl_idname = "stiction.convex_parts"
     bl_label = "Convex Parts"
@@ -130,12 +130,14 @@ class STICTION_OT_convex_parts(Operator):
 
     concavity: FloatProperty(
         name="Concavity",
-        description="Largest distance of the mesh from its parts, relative to its size; less of it makes more parts",
+        description="Largest distance between the mesh and its parts, relative to its size; smaller values give more parts",
         default=0.05,
         min=0.01,
         max=1.0,
     )
-    most: IntProperty(name="Most Parts", description="Largest number of parts, 0 for any", default=0, min=0, soft_max=100)
+    most: IntProperty(
+        name="Maximum Parts", description="Largest number of parts, 0 for no limit", default=0, min=0, soft_max=100
+    )
     seed: IntProperty(name="Seed", description="Another seed gives other parts", default=0, min=0)
 
     @classmethod
@@ -181,11 +183,11 @@ class STICTION_OT_convex_parts(Operator):
         except FractureError as error:
             raise FractureError(f"{ob.name} {error}") from None
         except PlacementError as error:
-            raise FractureError(f"{ob.name} cannot be parted: {error}") from None
+            raise FractureError(f"{ob.name} cannot be decomposed: {error}") from None
 
 
 class STICTION_OT_remove_proxies(Operator):
-    """Let the selected objects collide by their own meshes again, and let their proxies be what they were"""
+    """Let the selected objects collide by their own meshes again, and restore their proxies"""
 
     bl_idname = "stiction.remove_proxies"
     bl_label = "Remove Proxies"

@@ -75,7 +75,7 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
     for body in spec.bodies:
         now = body
         if spec.restitution_combine is not FrictionCombine.PRODUCT and body.material.restitution > 0.0:
-            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep theirs")
+            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep their value")
             now = replace(now, material=replace(body.material, restitution=math.sqrt(body.material.restitution)))
         if body.deformation is not None:
             found.odd(body.name, "deformation", "the motion of its points is left out; it keeps its shape of the first frame")

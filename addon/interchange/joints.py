@@ -42,7 +42,7 @@ def fitted(name: str, axis: AxisSpec, *, is_angle: bool, found: Found) -> AxisSp
         found.odd(name, "limits", "an angle of more than a full turn has no limit in Blender; that limit is left out")
         lower, upper = -math.inf, math.inf
     if axis.stiffness > 0.0 and axis.rest != 0.0:
-        found.odd(name, "rest", "a spring of Blender's pulls to where it begins; its own target is left out")
+        found.odd(name, "rest", "a spring in Blender pulls to its initial position; its own target is left out")
     return AxisSpec(lower, upper, axis.stiffness, axis.damping)
 
 

@@ -97,7 +97,7 @@ def tell(operator: Operator, found: Found) -> None:
 def settings_property() -> BoolProperty:
     return BoolProperty(
         name="Scene Settings",
-        description="Give the scene the gravity, the frame range and rate, and the rule of friction of the file",
+        description="Set the gravity, the frame range and rate, and the friction rule of the scene from the file",
         default=True,
     )
 
@@ -112,7 +112,7 @@ class STICTION_OT_export_usd(Export, Operator):
     filter_glob: StringProperty(default="*.usd;*.usda;*.usdc", options={"HIDDEN"})
     instances: BoolProperty(
         name="Instances",
-        description="Write bodies that are alike as one point instancer for each kind; not those with constraints",
+        description="Write equal bodies without constraints as one point instancer of each kind",
     )
 
 

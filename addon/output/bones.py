@@ -47,7 +47,7 @@ class Follower:
 
 
 class STICTION_OT_bake_to_bones(Operator):
-    """Give the bones that follow baked bodies by constraints keyframes of this motion, and switch these constraints off"""
+    """Key bones that follow baked bodies by constraints, and disable these constraints"""
 
     bl_idname = "stiction.bake_to_bones"
     bl_label = "Bake to Bones"
@@ -59,7 +59,7 @@ class STICTION_OT_bake_to_bones(Operator):
     )
     remove_constraints: BoolProperty(
         name="Remove Constraints",
-        description="Remove the constraints by which the bones follow, in place of switching them off",
+        description="Remove the constraints by which the bones follow instead of disabling them",
     )
 
     @classmethod

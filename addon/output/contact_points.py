@@ -125,7 +125,7 @@ class STICTION_OT_add_contact_points(Operator):
 
     with_marks: BoolProperty(
         name="With Marks",
-        description="Add example geometry nodes as well: a ball at each slide or impact, sized by its impulse",
+        description="Also add example geometry nodes: a ball at each slide or impact, sized by its impulse",
         default=True,
     )
 
@@ -133,7 +133,7 @@ class STICTION_OT_add_contact_points(Operator):
     def poll(cls, context: Context) -> bool:
         ob = context.scene.stiction_display.points_object
         if ob is not None and ob.name in context.scene.objects:
-            cls.poll_message_set(f"The points are there already: {ob.name}")
+            cls.poll_message_set(f"The points exist already: {ob.name}")
             return False
         return has_contacts(cls, Points.contacts.reader(context.scene))
 

@@ -80,7 +80,7 @@ class SceneDebrisSettings(PropertyGroup):
     )
     joint_area: FloatProperty(
         name="Area of Joints",
-        description="Area in m² of a broken constraint that is no bond",
+        description="Area in m² of a broken constraint that is not a bond",
         default=DEFAULT.joint_area,
         min=0.0,
         soft_max=1.0,
@@ -89,7 +89,7 @@ class SceneDebrisSettings(PropertyGroup):
     )
     per_joule_of_hits: FloatProperty(
         name="Per Joule of Hits",
-        description="Points per joule that bodies lose when they hit each other",
+        description="Points per joule of energy that bodies lose in impacts",
         default=DEFAULT.per_joule_of_hits,
         min=0.0,
         soft_max=1000.0,
@@ -97,14 +97,14 @@ class SceneDebrisSettings(PropertyGroup):
     )
     per_joule_of_scrapes: FloatProperty(
         name="Per Joule of Scrapes",
-        description="Points per joule that friction takes from bodies that slide",
+        description="Points per joule of energy that sliding bodies lose by friction",
         default=DEFAULT.per_joule_of_scrapes,
         min=0.0,
         soft_max=1000.0,
         update=follow_settings,
     )
     least_impulse: FloatProperty(
-        name="Least Impulse",
+        name="Minimum Impulse",
         description="Impulse in N s below which hits make no debris",
         default=DEFAULT.least_impulse,
         min=0.0,
@@ -112,7 +112,7 @@ class SceneDebrisSettings(PropertyGroup):
         update=follow_settings,
     )
     least_speed: FloatProperty(
-        name="Least Speed",
+        name="Minimum Speed",
         description="Closing speed below which hits make no debris",
         default=DEFAULT.least_speed,
         min=0.0,
@@ -122,14 +122,14 @@ class SceneDebrisSettings(PropertyGroup):
     )
     lifetime: FloatProperty(
         name="Lifetime",
-        description="Time for which a point is shown, in seconds of the simulation",
+        description="Time for which a point is shown, in simulated seconds",
         default=4.0,
         min=0.01,
         soft_max=60.0,
         update=follow_settings,
     )
     seed: IntProperty(
-        name="Seed", description="Another seed gives other random places", default=0, min=0, update=follow_settings
+        name="Seed", description="Another seed gives other random positions", default=0, min=0, update=follow_settings
     )
 
 
@@ -210,7 +210,7 @@ def remove_debris(scene: Scene) -> None:
 
 
 class STICTION_OT_add_debris(Operator):
-    """Add an object with points where bonds break, bodies hit and scrape, for geometry nodes; Free Bake removes it"""
+    """Add an object with points where bonds break and bodies hit or scrape, for geometry nodes; Free Bake removes it"""
 
     bl_idname = "stiction.add_debris"
     bl_label = "Debris as Points"
@@ -224,7 +224,7 @@ class STICTION_OT_add_debris(Operator):
     def poll(cls, context: Context) -> bool:
         ob = context.scene.stiction_debris.shown
         if ob is not None and ob.name in context.scene.objects:
-            cls.poll_message_set(f"The points are there already: {ob.name}")
+            cls.poll_message_set(f"The points exist already: {ob.name}")
             return False
         return has_contacts(cls, Cache.contacts.reader(context.scene))
 
@@ -258,7 +258,7 @@ def counts(scene: Scene) -> tuple[int, str]:
     if not sum(each):
         return (
             0,
-            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower Least Impulse and Least Speed",
+            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower Minimum Impulse and Minimum Speed",
         )
     return sum(each), f"{sum(each)} points in the whole bake: {words}"
 

@@ -143,7 +143,7 @@ class STICTION_OT_add_pieces(Operator):
             cls.poll_message_set("There are no cached frames; bake first")
             return False
         if context.scene.stiction_display.pieces_object is not None:
-            cls.poll_message_set("The bodies are shown as one object already")
+            cls.poll_message_set("The bodies are already shown as one object")
             return False
         return True
 
@@ -166,7 +166,7 @@ class STICTION_OT_add_pieces(Operator):
 
 
 class STICTION_OT_remove_pieces(Operator):
-    """Remove the one object, and show the bodies themselves again"""
+    """Remove the object with the instances, and show the bodies themselves again"""
 
     bl_idname = "stiction.remove_pieces"
     bl_label = "Bodies by Themselves"
@@ -175,7 +175,7 @@ class STICTION_OT_remove_pieces(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if context.scene.stiction_display.pieces_object is None and not context.scene.stiction_display.hidden_bodies:
-            cls.poll_message_set("The bodies are shown by themselves")
+            cls.poll_message_set("The bodies are not shown as one object")
             return False
         return True
 

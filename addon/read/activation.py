@@ -115,7 +115,7 @@ def read_activations(context: Context, simulated: Names[str], start: int) -> Act
     for collection, members in activated_collections(context.scene):
         names = tuple(ob.name_full for ob in members if ob.name_full in simulated)
         if not names:
-            message = f"the collection {collection.name_full} has no active rigid bodies that could wake"
+            message = f"the collection {collection.name_full} has no active rigid bodies that could be woken"
             out.warnings.append(SceneWarning((collection.name_full,), "activation", message))
             continue
         own = collection.stiction_activation
@@ -158,7 +158,7 @@ def sources_of(
 def missing(ob: Object | None, label: str, scene: Scene) -> str:
     """Return the problem with a chosen object; empty if there is none."""
     if ob is None:
-        return f"{label} is on, but no object is chosen; choose one, or switch it off"
+        return f"{label} is on, but no object is chosen; choose one, or disable it"
     if ob.name_full not in {one.name_full for one in scene.objects}:
         return f"{ob.name_full}, the object of {label}, is not in the scene; link it to the scene, or choose another one"
     return ""

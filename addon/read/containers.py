@@ -40,7 +40,7 @@ def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[lis
             continue
         triangles = np.ascontiguousarray(body.shape.triangles[:, ::-1])
         result.append(replace(body, shape=replace(body.shape, kind=ShapeKind.MESH, triangles=triangles)))
-        message = f"{inside} begins inside {body.name}, which is therefore a container: a hollow mesh with two sides"
+        message = f"{inside} starts inside {body.name}, which is therefore a container: a hollow mesh with two sides"
         warnings.append(SceneWarning((body.name, inside), "collision_shape", message))
     return result, warnings
 

@@ -108,7 +108,7 @@ def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
             refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
         return
     if not world.enabled:
-        refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
+        refuse("rigidbody_world.enabled", "the rigid body world is disabled; enable it in the Scene properties")
     # what a bake has taken out of the world comes back while it is read
     if world.collection is None or not (bodies_of(world) or baked_objects(scene)):
         refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")

@@ -77,7 +77,7 @@ class Absorber:
         if self.rows and "triangles" in row and not np.array_equal(row["triangles"], self.rows[0]["triangles"]):
             raise FieldError(
                 "modifiers",
-                "its mesh has other faces than at the first frame; switch off the modifier that changes them",
+                "the faces of its mesh differ from those at the first frame; disable the modifier that changes them",
             )
         self.rows.append(row)
 

@@ -49,18 +49,18 @@ def findings(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
         yield "deformable", f"an object of the type {ob.type} has no vertices to bend; convert it to a mesh"
         return
     if ob.override_library is not None:
-        yield "deformable", "it is a library override, whose mesh cannot be bent; make the object local, or leave it rigid"
+        yield "deformable", "it is a library override, whose mesh cannot bend; make the object local, or leave it rigid"
     if ob.mode == "EDIT":
-        yield "deformable", "it is in Edit Mode, in which its mesh cannot be bent; leave it"
+        yield "deformable", "it is in Edit Mode, in which its mesh cannot bend; leave Edit Mode"
     name = ob.stiction.pin_group
     if name and not pinned_vertices(ob):
         missing = f"it has no vertex group {name!r}" if name not in ob.vertex_groups else f"its vertex group {name!r} is empty"
-        yield "pin_group", f"{missing}; choose a group with vertices of a weight of a half or more, or none"
+        yield "pin_group", f"{missing}; choose a group with weights of 0.5 or more, or no group"
     keys = ob.data.shape_keys
     if keys is not None and not keys.use_relative:
-        yield "deformable", "its shape keys are absolute, and bends are added to relative ones; switch on Relative"
+        yield "deformable", "its shape keys are absolute, but bending needs relative ones; enable Relative"
     if keys is not None and ob.show_only_shape_key:
-        yield "deformable", "only its active shape key is shown, so bends would not be seen; switch off Solo Active Shape Key"
+        yield "deformable", "only its active shape key is shown, so bending would be invisible; disable Solo Active Shape Key"
     yield from of_modifiers(ob, context)
 
 
@@ -87,6 +87,6 @@ def of_modifiers(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
         names = ", ".join(modifier.name for modifier in shown)
         yield (
             "modifiers",
-            f"its modifiers ({names}) make {count} vertices of {len(ob.data.vertices)}, and only those of the mesh itself are "
-            "bent; choose the source Base or Deform, and they follow",
+            f"its modifiers ({names}) make {count} vertices of {len(ob.data.vertices)}, but only those of the mesh itself "
+            "bend; choose the source Base or Deform, and the others follow",
         )

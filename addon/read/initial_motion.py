@@ -98,7 +98,7 @@ def in_motion(
                 problems.append(SceneProblem(body.name, error.field, f"at the second frame: {error}"))
                 continue
             if not seconds > 0.0:
-                message = "at the second frame the speed of the simulation is 0, so its animation has no velocity; begin later"
+                message = "at the second frame the speed of the simulation is 0, so its animation has no velocity; start later"
                 problems.append(SceneProblem(body.name, "initial_motion", message))
                 continue
             turn = rotation @ rotations.matrix_of_quaternion(body.orientation).T

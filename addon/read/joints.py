@@ -194,7 +194,7 @@ def end_problems(ob: Object, ends: tuple[Object | None, ...], world: RigidBodyWo
         if end is None:
             continue
         if end.rigid_body is None:
-            message = f"{end.name_full} has no rigid body, so nothing can be joined to it; add one, or choose another object"
+            message = f"{end.name_full} has no rigid body, so nothing can be connected to it; add one, or choose another object"
         elif is_compound_part(end):
             message = f"{end.name_full} is part of a compound and not a separate body; choose {end.parent.name_full}"
         elif end.session_uid not in members:
@@ -216,23 +216,23 @@ def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWar
 
     yield from unfollowed_values(ob, UNFOLLOWED)
     if not any(names):
-        yield warn("object1", "it names no objects, so it joins nothing")
+        yield warn("object1", "it names no objects, so it connects nothing")
     elif not all(names):
         one = names[0] or names[1]
         yield warn(
             "object1" if names[1] else "object2",
-            f"one of its objects is empty, so {one} is joined to the world; in Blender's own simulation it does nothing",
+            f"one of its objects is not set, so {one} is connected to the world; in Blender's own simulation it does nothing",
         )
     if constraint.use_override_solver_iterations:
-        message = "its own number of iterations has no effect: every step is solved to the tolerance of the scene"
+        message = "Override Iterations has no effect: every step is solved to the tolerance of the scene"
         yield warn("solver_iterations", message)
     if constraint.type == "MOTOR" and not (constraint.use_motor_lin or constraint.use_motor_ang):
-        yield warn("use_motor_lin", "neither of its motors is switched on, so it does nothing")
+        yield warn("use_motor_lin", "neither of its motors is enabled, so it does nothing")
     if constraint.type == "GENERIC_SPRING" and constraint.spring_type == "SPRING1":
         springs = [name for name in ("x", "y", "z", "ang_x", "ang_y", "ang_z") if getattr(constraint, f"use_spring_{name}")]
         if any(getattr(constraint, f"spring_damping_{name}") > UNDAMPED for name in springs):
             yield warn(
                 "spring_type",
-                "the damping of a Blender 2.7 spring is left out: it depends on Bullet's iterations; the type Blender 2.8 has "
-                "one in N s/m",
+                "the damping of a Blender 2.7 spring is ignored, because it depends on Bullet's iterations; the type Blender "
+                "2.8 has a damping in N s/m",
             )

@@ -29,7 +29,7 @@ def mass_problems(ob: Object, kind: BodyKind) -> Iterator[SceneProblem]:
         message = "no object is chosen for the center of mass; choose an empty, or choose Volume"
         yield SceneProblem(ob.name_full, "center_object", message)
     if own.center_of_mass == "OBJECT" and own.center_object == ob:
-        message = "the object is its own center of mass; choose Origin, which is the same place"
+        message = "the object is its own center of mass; choose Origin instead"
         yield SceneProblem(ob.name_full, "center_object", message)
 
 

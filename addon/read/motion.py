@@ -60,7 +60,7 @@ def frozen_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> FrozenTrans
         switches = "Animated" if ob.rigid_body.type == "PASSIVE" else "Dynamic and Animated"
         field, message = (
             "kinematic",
-            f"its place or scale is animated, but it collides as at the first frame; switch on {switches} to follow its motion",
+            f"its location or scale is animated, but it collides as at the first frame; enable {switches} to follow its motion",
         )
     else:
         field, message = (
@@ -76,7 +76,7 @@ def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
     """A part of a compound keeps its place in it."""
     world, around = (matrix(one.evaluated_get(depsgraph).matrix_world) for one in (ob, ob.parent))
     message = (
-        "its place or scale in its compound is animated, but it collides as at the first frame; to follow it, "
+        "its location or scale in its compound is animated, but it collides as at the first frame; to follow it, "
         "make it an Animated body that is not parented to the compound"
     )
     warning = SceneWarning((ob.name_full, ob.parent.name_full), "matrix_world", message)
@@ -214,7 +214,7 @@ def vertices_now(ob: Object, before: list[Array], context: Context) -> Array:
     if before and len(before[0]) != len(vertices):
         raise ShapeError(
             "use_deform",
-            f"its modifiers make {len(vertices)} vertices, and {len(before[0])} at the first frame; the number has to stay, so "
-            "switch off the modifier that changes it, or choose the source Deform",
+            f"its modifiers make {len(vertices)} vertices, but {len(before[0])} at the first frame; the number must not "
+            "change, so disable the modifier that changes it, or choose the source Deform",
         )
     return vertices

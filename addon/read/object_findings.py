@@ -51,7 +51,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
         yield SceneWarning(
             (ob.name_full,),
             "parent_type",
-            "its parent is not a plain object; its place is corrected for the parent's motion at every frame",
+            "its parent is not a plain object; its location is corrected for the parent's motion at every frame",
         )
     if kind is not BodyKind.ACTIVE:
         movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
@@ -59,7 +59,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
             yield SceneWarning(
                 (ob.name_full, movers[0].name_full),
                 "parent",
-                "its parent is simulated, but it collides as without that motion",
+                "its parent is simulated, but the object collides without that motion",
             )
     yield from library_warnings(ob)
     yield from unfollowed_values(ob, VALUES, followed)

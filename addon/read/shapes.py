@@ -110,9 +110,9 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
         own, own_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
-                raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")
+                raise ShapeError("use_deform", "a part of a compound cannot deform; disable Deforming")
             if part.stiction.use_flexible:
-                raise ShapeError("deformable", "a part of a compound cannot bend; switch Flexible off")
+                raise ShapeError("deformable", "a part of a compound cannot bend; disable Flexible")
             shape = read_shape(part, own_rotation.T @ own[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
@@ -138,9 +138,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
         surface = read_mesh(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body, active)
     if deforms(ob) and active:
-        raise ShapeError(
-            "use_deform", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
-        )
+        raise ShapeError("use_deform", "an active body cannot deform; disable Deforming, or make the body Passive or Animated")
     surface = read_mesh(ob, body.mesh_source, context)
     vertices = surface.vertices @ to_body.T
     triangles = surface.triangles
@@ -153,7 +151,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     if shape.kind is ShapeKind.HULL and margin == 0.0 and active and flat_normal(vertices) is not None:
         raise ShapeError(
             "collision_shape",
-            "the mesh is flat, so the body has no thickness; switch on the Collision Margin, or give the mesh a thickness "
+            "the mesh is flat, so the body has no thickness; enable Collision Margin, or give the mesh a thickness "
             "(with a Solidify modifier, choose the source Final)",
         )
     if shape.kind is ShapeKind.HULL and signed_volume(vertices, triangles) < 0.0:
@@ -173,7 +171,7 @@ def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec
     try:
         volume = mesh_surface(shape.vertices, shape.triangles).volume
     except ValueError as error:
-        raise ShapeError("mesh", f"{error}; give the mesh a size, or take the object out of the rigid body world") from error
+        raise ShapeError("mesh", f"{error}; scale the mesh up, or remove the object from the rigid body world") from error
     may_be_hull = (volume > 0.0 or active or flat_normal(shape.vertices) is not None) and not (bends and volume != 0.0)
     if may_be_hull and is_convex(shape.vertices, shape.triangles, volume):
         return shape
@@ -269,9 +267,9 @@ def only_deformed(ob: Object, wanted: bool) -> Iterator[None]:
 
 def raw_mesh(mesh: Mesh | None) -> RawMesh:
     if mesh is None or len(mesh.vertices) == 0:
-        raise ShapeError("mesh", "the mesh has no vertices; give it some, or take the object out of the rigid body world")
+        raise ShapeError("mesh", "the mesh has no vertices; give it some, or remove the object from the rigid body world")
     if len(mesh.polygons) == 0:
-        raise ShapeError("mesh", "the mesh has no faces; give it some, or take the object out of the rigid body world")
+        raise ShapeError("mesh", "the mesh has no faces; give it some, or remove the object from the rigid body world")
     vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", vertices)
     mesh.calc_loop_triangles()

@@ -91,6 +91,6 @@ def teleport_warnings(bodies: Iterable[BodySpec], start: int) -> Iterator[SceneW
             more = f" and {len(frames) - MOST_NAMED} more" if len(frames) > MOST_NAMED else ""
             which = f"frame {frames[0]}" if len(frames) == 1 else f"frames {', '.join(frames[:MOST_NAMED])}{more}"
             message = (
-                f"it teleports at {which}: it appears at its new place and touches nothing on the way; a motion needs keys"
+                f"it teleports at {which}: it appears at its new location and touches nothing on the way; a motion needs keys"
             )
             yield SceneWarning((body.name,), "teleports", f"{message} over several frames")

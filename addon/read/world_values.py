@@ -62,7 +62,7 @@ class WorldValues:
         few, many = min(self.substeps), max(self.substeps)
         if scene.stiction.use_substeps or few == many:
             return settings, []
-        message = f"they go from {few} to {many}: all frames are baked with {many}, which is as exact as any of them asks for"
+        message = f"they vary from {few} to {many}: all frames are baked with {many}, the most exact value"
         return replace(settings, substeps=many), [SceneWarning((), "substeps_per_frame", message)]
 
 

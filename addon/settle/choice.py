@@ -141,10 +141,10 @@ def other_meshes(context: Context, known: Collection[int], moving: Iterable[Obje
 def why_not(ob: Object) -> Iterator[SceneProblem]:
     """Why an object cannot keep a place that it is given."""
     if is_linked(ob):
-        message = "it is linked from a library, so it cannot be moved here; make an editable library override of it"
+        message = "it is linked from a library, so it cannot be moved here; make an editable library override"
         yield SceneProblem(ob.name_full, "library", message)
     elif is_placed_by_others(ob):
-        message = "keyframes, a driver or a constraint place it, so it would not stay where it settles; remove or mute them"
+        message = "keyframes, a driver or a constraint determine its location, so it would not stay where it settles; remove or mute them"
         yield SceneProblem(ob.name_full, "animation", message)
 
 

@@ -42,19 +42,19 @@ class STICTION_OT_settle(ReadingOperator, Operator):
     bl_options = UNDO_ONLY
 
     whole_world: BoolProperty(
-        name="Whole World", description="Settle all active rigid bodies, whatever is selected", default=False
+        name="Whole World", description="Settle all active rigid bodies, not only the selected ones", default=False
     )
     land_on: EnumProperty(
         name="Land On",
-        description="What the objects may come to rest on, beside each other",
+        description="Objects on which the selected ones may come to rest, in addition to each other",
         items=(
-            ("BODIES", "Rigid Bodies", "The other rigid bodies of the scene, which stand still"),
-            ("MESHES", "Visible Meshes", "All visible mesh objects as they are, and the other rigid bodies"),
+            ("BODIES", "Rigid Bodies", "The other rigid bodies of the scene, which do not move"),
+            ("MESHES", "Visible Meshes", "All visible mesh objects, and the other rigid bodies"),
         ),
     )
     max_seconds: FloatProperty(
         name="Maximum Time",
-        description="Simulated time after which settling ends, whether everything rests or not",
+        description="Simulated time after which settling ends, even if some objects still move",
         default=10.0,
         min=0.1,
         soft_max=60.0,
@@ -63,7 +63,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         subtype="TIME_ABSOLUTE",
         unit="TIME_ABSOLUTE",
     )
-    use_gravity: BoolProperty(name="Override Gravity", description="Use another gravity than that of the scene")
+    use_gravity: BoolProperty(name="Override Gravity", description="Use a gravity different from that of the scene")
     gravity: FloatVectorProperty(
         name="Gravity",
         description="Direction and strength of gravity while the objects settle",
@@ -73,14 +73,14 @@ class STICTION_OT_settle(ReadingOperator, Operator):
     )
     bodies: EnumProperty(
         name="Rigid Bodies",
-        description="What becomes of the rigid bodies of the objects that settle",
+        description="Rigid bodies of the objects after settling",
         items=(
-            ("AS_BEFORE", "As Before", "Objects that had a rigid body keep it, others get none"),
+            ("AS_BEFORE", "As Before", "Objects with a rigid body keep it, others get none"),
             ("ADD", "Add", "Objects without a rigid body become active ones"),
-            ("REMOVE", "Remove", "The objects lose their rigid bodies, as for a still"),
+            ("REMOVE", "Remove", "The objects lose their rigid bodies, as for a still image"),
         ),
     )
-    seed: IntProperty(name="Seed", description="Number of the random start", default=0, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random start", default=0, min=0)
     distance: FloatProperty(
         name="Randomize Location",
         description="Largest random displacement of each object before it is dropped",
@@ -230,9 +230,9 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         except SceneError as error:
             self.report({"ERROR"}, describe(error.problems))
         except (WorkerError, OSError) as error:
-            self.report({"ERROR"}, f"Nothing settles: {error}")
+            self.report({"ERROR"}, f"Nothing can settle: {error}")
         except ReferenceError:
-            self.report({"ERROR"}, "The scene was changed while it was read; settle once more")
+            self.report({"ERROR"}, "The scene was changed while it was read; settle again")
 
     def end(self, context: Context, work: Settling) -> set[str]:
         """Place the objects, and say what came out."""

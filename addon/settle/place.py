@@ -64,7 +64,7 @@ def place_settled(context: Context, drop: Drop, outcome: Outcome, bodies: Bodies
     settled = {name: ob for name, uid in drop.uids.items() if (ob := by_uid.get(uid)) is not None}
     gone = sorted(drop.uids.keys() - settled.keys())
     if gone:
-        notes.append(f"{', '.join(gone)} was removed meanwhile")
+        notes.append(f"{', '.join(gone)} was removed in the meantime")
     before = changes(scene)
     names = [name for name in settled if name not in outcome.lost] if outcome.moved or always else []
     if names:
@@ -114,7 +114,7 @@ def move(context: Context, drop: Drop, outcome: Outcome, objects: dict[str, Obje
     size = max(1.0, float(np.abs(wanted).max()))
     off = ~(np.abs(now - wanted).max(axis=(1, 2)) <= CLOSE * size)
     return [
-        f"{ob.name_full} is not where it settled, because its parent or its locks hold it elsewhere"
+        f"{ob.name_full} is not where it settled, because of its parent or its locks"
         for ob, is_off in zip([*moving, *carried], off, strict=True)
         if is_off
     ]

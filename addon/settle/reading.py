@@ -167,7 +167,7 @@ def rigid_body(ob: Object, kind: BodyKind, context: Context) -> BodySpec:
 def add_plain(found: Found, ob: Object, meshes: Sequence[Object], context: Context) -> None:
     body = plain_body(ob, meshes, context)
     found.bodies.append(body.spec)
-    found.notes += [f"{name} is an open mesh, so its convex hull collides" for name in body.open]
+    found.notes += [f"{name} is an open mesh, so its convex hull is used" for name in body.open]
 
 
 def add_standing(found: Found, ob: Object, context: Context) -> None:

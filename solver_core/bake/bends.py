@@ -90,7 +90,7 @@ def bend_warnings(
             share = bend / longest_side(spec, index)
             message = (
                 f"it bends by {distance(bend)} {at}, {figure(100.0 * share, 2)} % of its length: bends are taken as small, and "
-                "it looks swollen where they are not; switch Large Bends on, or choose a higher stiffness"
+                "it looks swollen where they are not; enable Large Bends, or choose a higher stiffness"
             )
             is_wrong = share > LARGE_BEND
         else:

@@ -92,4 +92,4 @@ def test_bodies_that_wait_for_each_other_are_pointed_out():
 @pytest.mark.parametrize("activation", [ActivationSpec("Wake", ("A",)), ActivationSpec("Wake", ("A",), frame=30)])
 def test_what_never_wakes_is_pointed_out(activation):
     (warning,) = [one for one in scene_warnings(scene(activation)) if one.field == "activation"]
-    assert "for ever" in warning.message
+    assert "forever" in warning.message
