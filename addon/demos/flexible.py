@@ -97,7 +97,7 @@ class STICTION_OT_add_card_bridge(AddDemo, Operator):
 
 
 class STICTION_OT_add_composites(AddDemo, Operator):
-    """Add woven squares on pegs, with more friction to the left and stiffer ones above: with too little of both they come apart"""
+    """Add woven squares on pegs, rougher to the left and stiffer above: with too little of both they come apart"""
 
     bl_idname = "stiction.add_composites"
     bl_label = "Composites"

@@ -258,7 +258,7 @@ def counts(scene: Scene) -> tuple[int, str]:
     if not sum(each):
         return (
             0,
-            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower Minimum Impulse and Minimum Speed",
+            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower the minimum impulse and speed",
         )
     return sum(each), f"{sum(each)} points in the whole bake: {words}"
 

@@ -144,7 +144,7 @@ def why_not(ob: Object) -> Iterator[SceneProblem]:
         message = "it is linked from a library, so it cannot be moved here; make an editable library override"
         yield SceneProblem(ob.name_full, "library", message)
     elif is_placed_by_others(ob):
-        message = "keyframes, a driver or a constraint determine its location, so it would not stay where it settles; remove or mute them"
+        message = "keyframes, a driver or a constraint move it, so it would not stay where it settles; remove or mute them"
         yield SceneProblem(ob.name_full, "animation", message)
 
 

@@ -236,7 +236,7 @@ def test_bad_usage_of_a_job_is_status_2(run, file, capsys):
     assert run("job", file, "--farm", "deadline", "-o", job) == 2
     assert run("job", file, "--farm", "openjd", "-o", job, "--threads", "-1") == 2
     assert run("job", file, "--farm", "openjd", "-o", job, "--baked", file) == 2
-    assert "a bake that is begun again needs the scene as it is" in capsys.readouterr().err
+    assert "a restarted bake needs the original scene" in capsys.readouterr().err
     assert not job.exists()
 
 
