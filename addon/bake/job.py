@@ -2,7 +2,7 @@
 r"""A bake as a pure state machine: advance(job, event) -> (job, effects).
 
     STARTING -> BAKING -> BAKED | MISSED        all frames are there; MISSED: some step is not as exact as was asked
-             \        \-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
+             \        \-> STOPPED | FAILED     canceled, or the worker died: the frames so far are kept, and can be continued
               \        \-> LOST               the cache was taken away, cut or replaced meanwhile
               \-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
 

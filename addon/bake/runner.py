@@ -292,7 +292,7 @@ def free(scene: Scene) -> int:
 
 def range_changed_by_keep(scene: Scene) -> tuple[int, int]:
     """The last frame of the scene's range before *Keep* lengthened it, and the one it has since; zeros if *Keep* did not, or if
-    the range was changed afterwards."""
+    the range was changed afterward."""
     bake = scene.stiction.bake
     if not bake.end_before or scene.rigidbody_world is None or effective_frame_range(scene)[1] != bake.end_kept:
         return 0, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What operators have in common that write something of a bake to a file whose name a dialogue asks for."""
+"""What operators have in common that write something of a bake to a file whose name a dialog asks for."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations

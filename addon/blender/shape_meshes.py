@@ -100,7 +100,7 @@ def stretch(sheet: bmesh.types.BMesh, height: float) -> None:
 
 
 def slab(name: str, width: float, thickness: float) -> Mesh:
-    """A flat box about its own centre."""
+    """A flat box about its own center."""
     sheet = bmesh.new()
     bmesh.ops.create_cube(sheet, size=1.0)
     bmesh.ops.scale(sheet, vec=(width, width, thickness), verts=sheet.verts)

@@ -246,7 +246,7 @@ def add_scene_options(command: Parser) -> None:
         "--recovery-speed",
         type=float,
         metavar="SPEED",
-        help="speed of separating overlaps, in half sizes of the body per second",
+        help="speed of separating overlaps, in half extents of the body per second",
     )
     command.add_argument("--substeps", type=int, metavar="N", help="time steps per frame")
     command.add_argument(

@@ -98,7 +98,7 @@ def set_scene(scene: Scene, spec: SceneSpec) -> None:
 def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Object:
     position, orientation = Vector(body.position), Quaternion(body.orientation)
     if body.shape.kind is ShapeKind.PLANE:
-        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
+        # Bullet centers a box on its object's origin, so that is where the middle of the slab has to be.
         ob = bpy.data.objects.new(body.name, slab(body.name, ground_width(spec), GROUND_THICKNESS * ground_width(spec)))
         position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
     else:

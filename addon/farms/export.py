@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Export Farm Job*: the job of the scene, in a file that a dialogue asks for."""
+"""*Export Farm Job*: the job of the scene, in a file that a dialog asks for."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations

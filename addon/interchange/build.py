@@ -124,7 +124,7 @@ def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found
     if body.shape.kind is ShapeKind.PLANE:
         width = ground_width(spec)
         found.odd(body.name, "Plane", f"Blender has no half-space; it is a slab {width:.3g} m wide")
-        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be
+        # Bullet centers a box on its object's origin, so that is where the middle of the slab has to be
         depth = Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * width))
         return bpy.data.objects.new(body.name, slab(body.name, width, GROUND_THICKNESS * width)), position - (
             Quaternion(body.orientation) @ depth
@@ -293,9 +293,9 @@ def mesh_points(mesh: Mesh) -> Array:
 
 
 def coloured(colour: tuple[float, float, float], known: dict[tuple[float, ...], bpy.types.Material]) -> bpy.types.Material:
-    """A material of that colour, one for all that have it."""
+    """A material of that color, one for all that have it."""
     if colour not in known:
-        known[colour] = bpy.data.materials.new("Colour")
+        known[colour] = bpy.data.materials.new("Color")
         known[colour].diffuse_color = (*colour, 1.0)
     return known[colour]
 

@@ -139,7 +139,7 @@ ANCHORS = {
     "WedgeAxis": {"field": "parameter", "body": "body-of-an-axis", "values": "values"},
     "SceneWedge": {"workers": "workers", "folder": "folder-of-a-sweep"},
 }
-# The pages about buttons, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
+# The pages about buttons, by how the names of their operators begin. With fields of dialogs Blender asks for these too.
 PLACES = {
     "wedge": f"{SWEEPS}#from-the-panel",
     "cancel_wedge": f"{SWEEPS}#from-the-panel",

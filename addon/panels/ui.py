@@ -73,7 +73,7 @@ def has_world(context: Context) -> bool:
 def overridable(
     layout: UILayout, heading: str, own: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
 ) -> None:
-    """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, greyed out."""
+    """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, grayed out."""
     row = layout.row(align=True, heading=heading)
     row.prop(own, f"use_{name}", text="")
     value = row.row(align=True)

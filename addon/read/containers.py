@@ -25,7 +25,7 @@ MOST_POINTS = 32
 
 
 def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[list[BodySpec], list[SceneWarning]]:
-    """The bodies, those of the named meshes with their normals inwards where an active body begins wholly inside.
+    """The bodies, those of the named meshes with their normals inward where an active body begins wholly inside.
 
     meshes: names of bodies of the shape Mesh; active ones among them are left alone. There is a warning for each room.
     """
@@ -54,7 +54,7 @@ def points_in_world(body: BodySpec) -> Array:
 
 
 def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[Array]) -> Iterator[str]:
-    """The names of the bodies all of whose points (m, 3), in world axes, the closed mesh of a body, with its normals outwards,
+    """The names of the bodies all of whose points (m, 3), in world axes, the closed mesh of a body, with its normals outward,
     has inside."""
     vertices, triangles = room.shape.vertices, room.shape.triangles
     if not len(triangles):

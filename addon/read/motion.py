@@ -32,7 +32,7 @@ SAME = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class FrozenTransform:
-    """What the simulation takes as it is at the first frame, and the warning that is due when it changes afterwards.
+    """What the simulation takes as it is at the first frame, and the warning that is due when it changes afterward.
 
     rest: the object's world matrix (4, 4), in the axes of the object `within` where there is one. only_scale: it may move.
     """

@@ -167,7 +167,7 @@ class SceneStiction(PropertyGroup):
     )
     recovery_speed: FloatProperty(
         name="Recovery Speed",
-        description="Speed at which overlapping bodies are separated, in half sizes of the smaller body per second. It adds "
+        description="Speed at which overlapping bodies are separated, in half extents of the smaller body per second. It adds "
         "no velocity",
         default=SolverSettings.recovery_speed,
         min=0.001,

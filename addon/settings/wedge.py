@@ -35,7 +35,7 @@ TIPS = {
     "tolerance": "Largest relative error of a converged time step",
     "moving_tolerance": "Largest relative error where many bodies move",
     "max_iterations": "Largest number of iterations of a time step",
-    "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller body per second",
+    "recovery_speed": "Speed at which overlapping bodies are separated, in half extents of the smaller body per second",
     "method": "Method that solves contacts: staggered, pivot, energy",
     "seed": "Integer that determines a small push of each active body at the start",
 }

@@ -43,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Drawing:
-    """points: (m, 3) with their colours (m, 4); lines: (2 n, 3), two ends each, with the colours (2 n, 4) of these."""
+    """points: (m, 3) with their colors (m, 4); lines: (2 n, 3), two ends each, with the colors (2 n, 4) of these."""
 
     points: Singles
     point_colours: Singles

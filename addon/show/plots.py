@@ -63,7 +63,7 @@ def axis_of(values: Sequence[float], logarithmic: bool, limit: float | None = No
 
 
 def lines_of(frames: Sequence[int], values: Sequence[float], box: Box, axis: Axis) -> NDArray[np.float32]:
-    """(2 (n - 1), 2) pixels, the two ends of each line between neighbours; one frame alone is a line of no length."""
+    """(2 (n - 1), 2) pixels, the two ends of each line between neighbors; one frame alone is a line of no length."""
     if not len(frames):
         return np.zeros((0, 2), np.float32)
     x = np.array([box.at(frame, frames[0], frames[-1]) for frame in frames])

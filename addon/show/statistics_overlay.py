@@ -122,7 +122,7 @@ def axis_of_measure(measure: str, frames: list[FrameFigures], tolerance: float) 
 
 
 def lines_of_plots(boxes: dict[str, Box], frames: list[FrameFigures], tolerance: float) -> tuple[Any, Any]:
-    """The ends of all lines but that of the current frame, (2 n, 2) pixels, with their colours (2 n, 4)."""
+    """The ends of all lines but that of the current frame, (2 n, 2) pixels, with their colors (2 n, 4)."""
     numbers = [one.frame for one in frames]
     first, last = numbers[0], numbers[-1]
     points: list[Any] = []

@@ -197,7 +197,7 @@ def worst_pair(statistics: FrameStatistics) -> list[int]:
 def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
     """Return the deepest overlap of a frame's steps, relative to the size of the smaller body.
 
-    deepest_overlap: m. overlap_ratio: in half sizes of that body. deepest_pair: the names of both bodies, empty without an
+    deepest_overlap: m. overlap_ratio: in half extents of that body. deepest_pair: the names of both bodies, empty without an
     overlap.
     """
     statistics = frame.statistics
@@ -231,7 +231,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
             continue
         warned.add((a, b))
         depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
-        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half size"
+        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 

@@ -62,7 +62,11 @@ class Solid:
 
 @dataclass(frozen=True)
 class View:
-    """The visible part of the projection plane: its center and half sizes to the right and upward [m], and pixels per meter."""
+    """The visible part of the projection plane.
+
+    middle: (2,) center, to the right and upward [m].
+    scale: pixels per meter.
+    """
 
     middle: Array
     scale: float

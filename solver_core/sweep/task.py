@@ -140,7 +140,7 @@ def wait_for_the_lost(cache: Path, bakers: Bakers) -> None:
 
 
 class Telling:
-    """Forwards the events of a bake to the process that started the sweep, at most once per second.
+    """Forward the events of a bake to the process that started the sweep, at most once per second.
 
     baked: number of frames of this run.
     why: the error message of the bake, if it failed.

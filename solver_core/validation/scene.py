@@ -224,5 +224,5 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
         message = f"is {settings.step_time_limit}; choose the seconds per step, or 0 for no limit"
         yield SceneProblem(SETTINGS, "step_time_limit", message)
     if not (settings.recovery_speed > 0.0 and np.isfinite(settings.recovery_speed)):
-        message = f"is {settings.recovery_speed}; choose a positive number of half sizes per second"
+        message = f"is {settings.recovery_speed}; choose a positive number of half extents per second"
         yield SceneProblem(SETTINGS, "recovery_speed", message)
