@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of the command line. Loads no bpy, so that the help and what is refused need none."""
+"""The options of the command line. Does not load bpy, so that help and usage errors need none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FIELDS", "PROGRAM", "capture_wanted", "keys_wanted", "make_parser"]
 
 PROGRAM = "stiction"
-# What `--set` changes of a body; `changes.SETTERS` do it.
+# Fields of a body that `--set` can change, by `changes.SETTERS`.
 FIELDS = (
     *("friction", "mu_static", "mu_dynamic", "restitution", "mass", "density", "young"),
     *("linear_damping", "angular_damping"),
@@ -32,7 +32,7 @@ FIELDS = (
 
 
 def make_parser() -> Parser:
-    """All commands with their options; what it parses has the attributes that the commands read."""
+    """Return the parser of all commands. The parsed arguments have the attributes that the commands read."""
     parser = Parser(prog=PROGRAM, description="Bakes rigid bodies with exact friction.")
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
@@ -140,7 +140,7 @@ def make_parser() -> Parser:
 
 
 def add_job_command(commands: Any) -> None:
-    """The command that writes jobs for render farms."""
+    """Add the command that writes jobs for render farms."""
     command = commands.add_parser(
         "job",
         help="write a job for a render farm",
@@ -158,7 +158,7 @@ def add_job_command(commands: Any) -> None:
 
 
 def add_settle_command(commands: Any) -> None:
-    """The command that drops objects until they rest."""
+    """Add the command that drops objects until they rest."""
     command = commands.add_parser(
         "settle",
         help="drop objects until they rest, and keep them there",
@@ -205,17 +205,17 @@ def add_settle_command(commands: Any) -> None:
 
 
 def capture_wanted(arguments: argparse.Namespace) -> list[str]:
-    """What the arguments say of contact problems to be captured, as arguments of the worker. Raises UsageError."""
+    """Return the worker's arguments for capturing contact problems. Raises UsageError."""
     steps_named(arguments.capture_steps)
     if arguments.capture is None:
         return []
-    # the worker may be in another folder
+    # The worker may run in another folder.
     folder = os.path.abspath(arguments.capture)
     return ["--capture", folder, "--capture-steps", arguments.capture_steps, "--capture-format", arguments.capture_format]
 
 
 def version() -> str:
-    """Of this extension, or of this package where it is installed as one."""
+    """Return the version of this extension, or of this package if it is installed as one."""
     manifest = Path(__file__).resolve().parents[2] / "blender_manifest.toml"
     if manifest.is_file():
         return tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
@@ -223,7 +223,7 @@ def version() -> str:
 
 
 def add_scene(command: Parser) -> None:
-    """Which file a command is about, and which of its scenes."""
+    """Add the options for the file and the scene of a command."""
     command.add_argument("scene", nargs="?", metavar="SCENE.blend", help="a .blend, USD or glTF file (default: the open file)")
     command.add_argument(
         "--scene", dest="scene_name", metavar="NAME", help="one of its scenes (default: the one open when it was saved)"
@@ -231,7 +231,7 @@ def add_scene(command: Parser) -> None:
 
 
 def add_scene_options(command: Parser) -> None:
-    """Which file a command is about, and what is different from what it says."""
+    """Add the options for the file of a command, and for changes of its scene."""
     add_scene(command)
     command.add_argument("--start", type=int, metavar="FRAME", help="first frame")
     command.add_argument("--end", type=int, metavar="FRAME", help="last frame")
@@ -257,7 +257,7 @@ def add_scene_options(command: Parser) -> None:
         dest="assignments",
         help=f"change a body before the bake; FIELD is one of {', '.join(FIELDS)}; can be given more than once",
     )
-    # of earlier versions, for the command lines of farms: see `changes.warnings_of`
+    # Options of earlier versions, for command lines of farms; see `changes.warnings_of`.
     command.add_argument("--crowd-tolerance", dest="moving_tolerance", type=float, help=argparse.SUPPRESS)
     command.add_argument("--crowd-limit", type=float, help=argparse.SUPPRESS)
     command.add_argument("--step-accuracy", type=float, help=argparse.SUPPRESS)
@@ -265,12 +265,12 @@ def add_scene_options(command: Parser) -> None:
 
 
 def add_cache_option(command: Parser) -> None:
-    """Where the frames go."""
+    """Add the option for the folder of the frames."""
     command.add_argument("--cache", metavar="DIR", help="folder for the baked frames")
 
 
 def add_key_options(command: Parser) -> None:
-    """Which keyframes are written."""
+    """Add the options for keyframes."""
     which = command.add_mutually_exclusive_group()
     which.add_argument("--keys-step", type=int, default=1, metavar="N", help="a key every N frames, and at the last one")
     which.add_argument(
@@ -285,7 +285,7 @@ def add_key_options(command: Parser) -> None:
 
 
 def keys_wanted(arguments: argparse.Namespace) -> Keys:
-    """What the arguments say of keyframes. Raises UsageError."""
+    """Return the requested keyframes. Raises UsageError."""
     from ..output.channel_tracks import Keys, Tolerance
 
     for option in ("keys_step", "keys_per_frame"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`stiction settle`: objects of the open file dropped until they rest, the file written, with a report."""
+"""`stiction settle`: drops objects of the open file until they rest, and writes the file, with a report."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def tell_status(begin: float, status: str) -> None:
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """What the arguments say. Raises UsageError."""
+    """Return the requested options. Raises UsageError."""
     from ..settle.choice import LandOn
     from ..settle.reading import Options
 
@@ -109,7 +109,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def objects_named(names: Iterable[str]) -> list[Object]:
-    """The objects of the open scene with these names. Raises UsageError."""
+    """Return the objects of the open scene with these names. Raises UsageError."""
     objects = bpy.context.scene.objects
     missing = [name for name in names if name not in objects]
     if missing:
@@ -118,7 +118,7 @@ def objects_named(names: Iterable[str]) -> list[Object]:
 
 
 def refused(report: Path | None, message: str, problems: tuple[SceneProblem, ...]) -> int:
-    """Say, and report, why nothing settles; returns the exit status."""
+    """Report why nothing can settle. Returns the exit status."""
     from ..settle.report import refusal_bytes
 
     say("ERROR", message)
@@ -132,6 +132,6 @@ def refused(report: Path | None, message: str, problems: tuple[SceneProblem, ...
 
 def save(output: str) -> None:
     """Write the open file; raises OSError, RuntimeError and UsageError."""
-    # much may have changed since the beginning
+    # The output may have changed since the first check.
     refuse_blend(output)
     bpy.ops.wm.save_as_mainfile(filepath=str(Path(output).resolve()), check_existing=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Export Farm Job*: the job of the scene, in a file that a dialog asks for."""
+"""*Export Farm Job*: writes the job of the scene to a file chosen in a dialog."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -69,5 +69,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_OT_export_farm_job)

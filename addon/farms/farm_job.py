@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job for a farm does: one machine bakes, many render what it baked."""
+"""The content of a farm job: one machine bakes, and many machines render the result."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ __all__ = ["FarmJob", "bake_arguments", "render_arguments"]
 
 @dataclass(frozen=True)
 class FarmJob:
-    """A bake and the render after it, as whoever runs Blender on the farm needs to know them.
+    """A bake and the rendering after it.
 
-    name: of the job. scene: the .blend file; scene_name: which of its scenes; baked: the file that is written and rendered;
-    all paths as every machine of the farm has them. first, last, step: frames to render. threads: of the bake, 0 for one a
-    processor. kernels: the folder of compiled kernels that all share, "" for none. blender: the program.
+    name: of the job.
+    scene: the .blend file. scene_name: one of its scenes. baked: the file that is written and rendered. All paths are valid on
+        every machine of the farm.
+    first, last, step: frames to render.
+    threads: of the bake, 0 for one per processor.
+    kernels: shared folder of compiled kernels, "" for none.
+    blender: the program.
     """
 
     name: str
@@ -30,7 +34,7 @@ class FarmJob:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the bake needs."""
+        """Environment variables of the bake."""
         return {"NUMBA_CACHE_DIR": self.kernels} if self.kernels else {}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The job of a scene that is open, written for one of the farms."""
+"""Writes the job of an open scene for a farm."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["job_of", "surprises_of", "write_job"]
 def job_of(
     scene: Scene, *, baked: str | None = None, threads: int = 0, kernels: str | None = None, blender: str = "blender"
 ) -> FarmJob:
-    """The job of a scene of the open file. baked: the file with keyframes, by default beside the .blend file.
+    """Return the job of a scene of the open file. baked: the file with keyframes, by default beside the .blend file.
 
-    Raises UsageError where the file was never saved, or would be baked over itself.
+    Raises UsageError if the file was never saved, or would be overwritten by the bake.
     """
     if not bpy.data.filepath:
         raise UsageError("the file is not saved yet; save it where the farm finds it")
@@ -45,7 +45,7 @@ def job_of(
 
 
 def surprises_of(scene: Scene) -> list[str]:
-    """What of a scene would go wrong on a farm, where every machine has folders of its own."""
+    """Yield warnings about paths of a scene that are local to each machine of a farm."""
     said = []
     for what, folder in (
         ("the cache folder", scene.stiction.cache_directory),
