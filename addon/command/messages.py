@@ -32,8 +32,7 @@ def say_warnings(warnings: Sequence[SceneWarning]) -> None:
 
 
 def progress_since(begin: float) -> Callable[[Job], None]:
-    """Return a function that prints the progress of a job that started at this time, with the elapsed and the remaining time.
-    """
+    """Return a function that prints the progress of a job that started at this time, with the elapsed and remaining time."""
 
     def tell_progress(job: Job) -> None:
         if not job.is_over:

@@ -39,12 +39,17 @@ class FarmJob:
 
 
 def bake_arguments(scene: str, scene_name: str, baked: str, threads: str) -> list[str]:
-    """Of Blender, for the bake: it goes on with the frames that an earlier attempt left, and a step that missed its tolerance
-    does not keep the render from its turn."""
+    """Return the arguments of Blender for the bake.
+
+    It continues after the frames of an earlier attempt, and unconverged steps do not block the rendering.
+    """
     own = ["--scene", scene_name, "--resume", "--accept-unconverged", "--threads", threads]
     return ["-b", scene, "--command", "stiction", "bake", "-o", baked, *own]
 
 
 def render_arguments(scene_name: str, baked: str, frame: str) -> list[str]:
-    """Of Blender, for one frame, which goes where the file says. The extension is not needed: the bodies have keyframes."""
+    """Return the arguments of Blender for one frame, with the output path of the file.
+
+    The extension is not needed, because the bodies have keyframes.
+    """
     return ["-b", baked, "-S", scene_name, "-f", frame]
