@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fracture, and Join Back."""
+"""The operators Fracture and Join Back."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 INSIDE = "Inside"
-# Of the object's size: the default radius around the cursor or a curve.
+# Default radius around the cursor or a curve, relative to the object's size.
 RADIUS = 0.25
 
 
@@ -139,13 +139,13 @@ class STICTION_OT_fracture(Operator):
         objects = [ob for ob in context.selected_objects if ob.type == "MESH"]
         try:
             with waiting(context):
-                # all of them before the first is changed
+                # Cut all objects before the first is changed.
                 cut = [(ob, *self.cut(ob, context)) for ob in objects]
         except (FractureError, PlacementError, WorkerError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if self.use_bodies:
-            # Blender 4.3 crashes if a world is added after new meshes in the same step
+            # Blender 4.3 crashes if a world is added after new meshes in the same step.
             world_members(context)
         for ob, surface, pieces in cut:
             self.build(ob, surface, pieces, context)
@@ -159,7 +159,7 @@ class STICTION_OT_fracture(Operator):
         return {"FINISHED"}
 
     def cut(self, ob: Object, context: Context) -> tuple[Surface, Pieces]:
-        """The surface of an object and its pieces. Raises FractureError, PlacementError, WorkerError and OSError."""
+        """Return the surface of an object and its pieces. Raises FractureError, PlacementError, WorkerError and OSError."""
         if is_linked(ob):
             raise FractureError(f"{ob.name} is linked from a library: make it local first")
         if is_baked(ob):
@@ -184,7 +184,7 @@ class STICTION_OT_fracture(Operator):
             raise FractureError(f"{ob.name} cannot be cut: {error}") from None
 
     def spread(self, surface: Surface, context: Context) -> Spread:
-        """Where the points are. Raises FractureError where the curve or the weights are missing."""
+        """Return the distribution of the points. Raises FractureError if the curve or the weights are missing."""
         near, weights = np.zeros((0, 3)), np.zeros(0)
         if self.where == "WEIGHTS":
             if not len(surface.group):
@@ -197,7 +197,7 @@ class STICTION_OT_fracture(Operator):
         return Spread(near, self.radius or RADIUS * size or 1.0, weights)
 
     def build(self, ob: Object, surface: Surface, pieces: Pieces, context: Context) -> None:
-        """Put the pieces in the place of the object."""
+        """Replace the object by its pieces."""
         scene = context.scene
         collection = bpy.data.collections.new(f"{ob.name} Pieces")
         inside = set(scene.collection.children_recursive)
@@ -247,7 +247,7 @@ class STICTION_OT_join_back(Operator):
 
 
 def not_taken_over(ob: Object) -> list[str]:
-    """What of a mesh its pieces do not have, in words."""
+    """Return the data of a mesh that its pieces do not have, in words."""
     mesh = ob.data
     found = {
         "shape keys": mesh.shape_keys is not None,
@@ -271,7 +271,7 @@ def waiting(context: Context) -> Iterator[None]:
 
 
 def selected_curve(context: Context) -> Array:
-    """The points (k, 3) m of the selected curve in the world. Raises FractureError where none is selected."""
+    """Return the points (k, 3) of the selected curve in the world [m]. Raises FractureError if none is selected."""
     curve = next((ob for ob in context.selected_objects if ob.type == "CURVE"), None)
     if curve is None:
         raise FractureError("cannot be cut along a curve: also select a curve")
@@ -287,7 +287,7 @@ def selected_curve(context: Context) -> Array:
 
 
 def inside_material() -> Material:
-    """The material of inner faces, which is made where it is missing."""
+    """Return the material of inner faces, created if missing."""
     return bpy.data.materials.get(INSIDE) or bpy.data.materials.new(INSIDE)
 
 
@@ -300,5 +300,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Use Proxies, Convex Parts, and Remove Proxies."""
+"""The operators Use Proxies, Convex Parts, and Remove Proxies."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class STICTION_OT_use_proxies(Operator):
         except PatternError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        # all of them before the first is changed
+        # Find all of them before the first is changed.
         trouble = [why for ob, proxies in found.items() if (why := why_not(ob, proxies))] + shared(found)
         if trouble:
             self.report({"ERROR"}, "; ".join(trouble))
@@ -109,7 +109,7 @@ class STICTION_OT_use_proxies(Operator):
         return {"FINISHED"}
 
     def found(self, context: Context) -> dict[Object, list[Object]]:
-        """The proxies of each selected object; an object that is a proxy itself has none and is left out."""
+        """Return the proxies of each selected object. Objects that are proxies themselves are left out."""
         selected = meshes_of(context)
         if self.match == "PARENT":
             found = {ob: [child for child in ob.children if child.type == "MESH"] for ob in selected}
@@ -160,12 +160,12 @@ class STICTION_OT_convex_parts(Operator):
             self.report({"ERROR"}, "; ".join(trouble))
             return {"CANCELLED"}
         try:
-            # all of them before the first is changed
+            # Find all of them before the first is changed.
             found = [(ob, *self.parts(ob, context)) for ob in objects]
         except (FractureError, PlacementError, WorkerError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        # Blender 4.3 crashes if a world is added after new meshes in the same step
+        # Blender 4.3 crashes if a world is added after new meshes in the same step.
         world_members(context)
         for ob, surface, parts in found:
             use_proxies(ob, make_parts(ob, surface, parts), "CONVEX_HULL", context, is_made=True)
@@ -174,7 +174,7 @@ class STICTION_OT_convex_parts(Operator):
         return {"FINISHED"}
 
     def parts(self, ob: Object, context: Context) -> tuple[Surface, ConvexParts]:
-        """The surface of an object and its parts. Raises FractureError, PlacementError, WorkerError and OSError."""
+        """Return the surface of an object and its parts. Raises FractureError, PlacementError, WorkerError and OSError."""
         try:
             surface = surface_of(ob, context)
             triangles = surface.triangles.astype(np.int64)
@@ -209,7 +209,7 @@ class STICTION_OT_remove_proxies(Operator):
 
 
 def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]:
-    """An object for each part, in its place in the world and in the collections of the object that is parted."""
+    """Create an object for each part, with the transform and the collections of the original object."""
     place = Matrix.Translation(surface.place) @ Matrix(surface.rotation).to_4x4()
     made = []
     for number in range(len(parts)):
@@ -226,21 +226,21 @@ def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]
 
 
 def meshes_of(context: Context) -> list[Object]:
-    """The selected meshes."""
+    """Return the selected meshes."""
     return [ob for ob in context.selected_objects if ob.type == "MESH"]
 
 
 def with_proxies(context: Context) -> list[Object]:
-    """The objects with proxies that are selected, or of which a proxy is."""
+    """Return the objects with proxies that are selected, or whose proxies are."""
     selected = context.selected_objects
     found = [ob for ob in selected if proxies_of(ob)]
     found += [ob.stiction_proxy.stands_for for ob in selected if ob.stiction_proxy.stands_for is not None]
-    # proxies of an object that was deleted, or that are its children no more, belong to nothing
+    # Proxies of a deleted object, or proxies that are no longer its children, belong to no object.
     return [ob for ob in dict.fromkeys(found) if proxies_of(ob)]
 
 
 def shared(found: dict[Object, list[Object]]) -> list[str]:
-    """Which meshes are proxies of several objects, in words."""
+    """Return the meshes that are proxies of several objects, in words."""
     owners: dict[Object, list[str]] = {}
     for ob, proxies in found.items():
         for proxy in proxies:
@@ -249,7 +249,7 @@ def shared(found: dict[Object, list[Object]]) -> list[str]:
 
 
 def may_change(cls: type[Operator], context: Context, is_selected: bool, message: str) -> bool:
-    """Whether an operator may change rigid bodies; for `poll`, which says why not."""
+    """Return True if an operator may change rigid bodies. For `poll`, with a message."""
     if context.mode != "OBJECT":
         cls.poll_message_set("Proxies are set up in Object Mode")
         return False
@@ -270,5 +270,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()
