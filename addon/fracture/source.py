@@ -14,8 +14,7 @@ __all__ = ["collections_of", "hide_source", "join_back", "register", "unregister
 
 
 class FractureSource(PropertyGroup):
-    """The original object of a collection of pieces, and its former state: visibility, and membership in the rigid body world.
-    """
+    """The original object of a collection of pieces, and its former state: visibility, and membership in the world."""
 
     source: PointerProperty(type=Object)
     in_viewport: BoolProperty()

@@ -86,7 +86,7 @@ class Import(ImportHelper):
 
 
 def tell(operator: Operator, found: Found) -> None:
-    """Say what was left out or altered."""
+    """Report omitted and altered features."""
     from ...solver_core.interchange.described import together
     from ...solver_core.validation.findings import first_few
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panels, and the timeline, say of a bake: how it goes, what came out, what has changed since, and what is wrong."""
+"""The state of a bake in panels and the timeline: progress, result, changes since the bake, and problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
     session, bake = context.window_manager.stiction, context.scene.stiction.bake
     if session.is_baking:
         row = layout.row(align=True)
-        # what goes on; more of it is said below, where there is room
+        # the current activity; details are below
         text, _, more = session.status.partition(", ")
         row.progress(factor=session.factor, text=text)
         if not session.is_reading:
@@ -38,7 +38,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
         row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
         if has_findings:
-            # three in a row would be cut at the usual width
+            # Three buttons in a row would be cut at the default width.
             row.operator("stiction.check_scene")
         row = column.row(align=True)
         if is_partial:
@@ -123,7 +123,7 @@ def draw_bakes_of_other_files(layout: UILayout, context: Context, width: int) ->
 
 
 def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
-    """What is known to have changed in the scene since its bake."""
+    """Return the known changes in the scene since its bake."""
     if context.scene.stiction.bake.state == "NONE":
         return []
     return [change for change in context.window_manager.stiction.changes if change.scene == context.scene.name_full]
@@ -142,7 +142,7 @@ def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[s
 
 
 def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:
-    """The timeline shows frames, so it says when those of the bodies are not the scene's any more."""
+    """Draw a notice in the timeline if the displayed frames of bodies are outdated."""
     found = changes_shown(context) if context.scene is not None else []
     if found and context.space_data.mode == "TIMELINE":
         self.layout.label(text="Bake lost" if any(change.is_lost for change in found) else "Bake outdated", icon="ERROR")

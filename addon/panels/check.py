@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check Scene: lists what would go wrong or surprise in a bake, selects what it is about, and mends what one click can mend."""
+"""Check Scene: lists problems and warnings before a bake, selects the objects, and fixes what one click can fix."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_NAMED = 3
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
-LOADS = "breaking_threshold"  # the field of what breakable constraints bear
+LOADS = "breaking_threshold"  # field of the loads of breakable constraints
 
 
 class STICTION_OT_check_scene(ReadingOperator, Operator):
@@ -93,7 +93,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
         redraw()
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file."""
+        """Blender quits or loads another file."""
         self.remove_timer(context)
         if self.work is None:
             self._turns.end()
@@ -101,7 +101,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
             self.work.end()
 
     def beginning(self, context: Context) -> Steps[Contacts | None]:
-        """The steps at whose end the solver looks at the scene, if it can be baked."""
+        """The steps after which the contact check starts, if the scene can be baked."""
         session = context.window_manager.stiction
         session.findings.clear()
         session.check_number += 1
@@ -259,7 +259,7 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
         most = max(bears.values())
         for ob in objects:
             load = bears[ob.name_full] if self.of == "EACH" else most
-            # what bears nothing, as in free fall, keeps its own
+            # Constraints without load, as in free fall, keep their threshold.
             if load > 0.0:
                 ob.rigid_body_constraint.breaking_threshold = self.factor * load
         check_again()
@@ -268,7 +268,7 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
 
 class STICTION_PT_scene_check(SceneChildPanel, Panel):
     bl_label = "Check"
-    # right below the button, which is beside Bake: before the others
+    # Directly below the button beside Bake, before the other panels.
     bl_order = 0
 
     @classmethod
@@ -302,7 +302,7 @@ def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.ty
     mend = mend_for(finding.field, objects)
     row = box.row(align=True)
     if objects:
-        # beside a button that says what it mends there is no room for another word
+        # Beside a button with a label there is no space for more text.
         text = "Select" if mend is None and finding.field != LOADS else ""
         row.operator("stiction.select_found", text=text, icon="RESTRICT_SELECT_OFF").index = index
     if mend is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The manual: pages that came with the extension, opened by buttons, and by *Online Manual* in the menu of every setting.
+"""The manual: pages included in the extension, opened by buttons and by *Online Manual* in the context menu of every setting.
 
-They are files, for the project has no place on the net that could be relied on; `make docs` makes them where the zip has them.
+The pages are local files, because the project has no reliable web site. `make docs` creates them at their location in the zip.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -23,7 +23,7 @@ BAKING = "docs/baking.html"
 SWEEPS = "docs/sweeps.html"
 DESTRUCTION = "docs/destruction.html"
 
-# The heading of the page of settings about a property, by the type that has it.
+# Headings of properties on the page of settings, by type.
 ANCHORS = {
     "ObjectStiction": {
         "material": "material",
@@ -196,7 +196,7 @@ PLACES = {
 
 
 def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """As Blender asks for it: what the addresses begin with, and by patterns of lower-case names how they end."""
+    """Return the map in Blender's format: the prefix of all addresses, and their suffixes by patterns of lower-case names."""
     if not PAGES.is_dir():
         return "", ()
     settings = [
@@ -232,6 +232,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take both away."""
+    """Undo `register`."""
     bpy.utils.unregister_manual_map(manual_map)
     bpy.utils.unregister_class(STICTION_OT_open_manual)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake, Pause, Cancel, Free Bake, Bake to Keyframes."""
+"""The operators Bake, Pause, Cancel, Free Bake and Bake to Keyframes."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
     bl_idname = "stiction.bake"
     bl_label = "Bake"
-    # Not REGISTER: the panel to adjust the last operation would bake anew at every touch.
+    # Not REGISTER: the panel Adjust Last Operation would bake again at every change.
     bl_options = UNDO_ONLY
 
     resume: BoolProperty(
@@ -91,7 +91,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
     def modal(self, context: Context, event: Event) -> set[str]:
         if self.work is None:
             return self.modal_while_reading(context, event)
-        # Esc that ends the playback is not meant for the bake
+        # Esc that ends the playback does not apply to the bake.
         is_esc = is_escape(event) and not plays(context)
         if is_esc or context.window_manager.stiction.is_cancelled:
             self.work.cancel()
@@ -106,7 +106,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         return self.end(context, self.work)
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file: nobody will be there to hear the worker."""
+        """Blender quits or loads another file, so nobody will read the worker's output."""
         if self.work is None:
             self._turns.end()
         else:
@@ -114,7 +114,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[Bake]:
-        """The steps at whose end the worker runs."""
+        """The steps after which the worker runs."""
         context.window_manager.stiction.messages.clear()
         report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
         keep_to = context.scene.frame_current if self.from_here else None
@@ -126,7 +126,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
-        """Tell the user of what keeps a bake from beginning; the block ends there."""
+        """Report errors that prevent a bake from starting; the block ends there."""
         from ..bake.worker import WorkerError
 
         try:
@@ -166,19 +166,19 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         show_in_status_bar(context, None)
 
     def end(self, context: Context, bake: Bake) -> set[str]:
-        # The playback follows frame changes; this is the first time that all frames are there.
+        # Playback follows frame changes, and only now do all frames exist.
         if context.scene.stiction.bake.state == "CACHED":
             context.scene.frame_set(context.scene.frame_current, subframe=context.scene.frame_subframe)
         return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
 
 
 def plays(context: Context) -> bool:
-    """Whether an animation is playing in any window."""
+    """Return True if an animation is playing in any window."""
     return any(window.screen.is_animation_playing for window in context.window_manager.windows)
 
 
 def is_baking(cls: type[Operator], context: Context) -> bool:
-    """Whether a bake is running; for `poll`, which says why not."""
+    """Return True if a bake is running. For `poll`, with a message."""
     if not context.window_manager.stiction.is_baking:
         cls.poll_message_set("No bake is running")
         return False
@@ -329,7 +329,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
         layout.prop(self, "to_strip")
 
     def keys(self) -> Keys:
-        """What the properties ask for."""
+        """Return the requested keyframes."""
         if self.where == "STEP":
             return Keys(step=self.step, to_strip=self.to_strip)
         tolerance = Tolerance(self.place_error, self.rotation_error) if self.where == "TOLERANCE" else None
@@ -372,7 +372,7 @@ def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, mes
 
 @persistent
 def forget_session(_file: str) -> None:
-    """A file that was saved during a bake says so, and is wrong about it."""
+    """Reset the state that a file saved during a bake contains."""
     for manager in bpy.data.window_managers:
         manager.stiction.is_baking = manager.stiction.is_reading = False
         manager.stiction.messages.clear()
@@ -400,7 +400,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Undo `register`."""
     bpy.app.handlers.load_post.remove(forget_session)
     unregister_classes()
     STICTION_OT_bake.idle.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The preferences of the add-on: how many kernels are compiled, where the frames of bakes are, and where the manual is."""
+"""The preferences of the add-on: compiled kernels, frames of bakes, and the manual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEGABYTE = 1e6
 
 
 class Kernels:
-    """The kernels that are compiled for this Blender, counted now and then."""
+    """The kernels compiled for this Blender, counted from time to time."""
 
     at = float("-inf")
     there, whole, folder = 0, 0, ""
@@ -56,7 +56,7 @@ class StictionPreferences(AddonPreferences):
 
 
 def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
-    """How many kernels are compiled, and where they are."""
+    """Draw the number of compiled kernels and their folder."""
     layout.label(text="Compiled Kernels")
     try:
         Kernels.count()
@@ -77,7 +77,7 @@ def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
 
 
 def draw_frames(layout: UILayout, context: Context, width: int) -> None:
-    """Where the frames of the scene's bakes are, and how large they are."""
+    """Draw the folder and the size of the frames of the scene's bakes."""
     layout.label(text="Frames of This Scene")
     layout.prop(context.scene.stiction, "cache_directory", text="Cache Folder")
     folder = cache_folder(context.scene)
@@ -89,7 +89,7 @@ def draw_frames(layout: UILayout, context: Context, width: int) -> None:
 
 
 def draw_folder(layout: UILayout, folder: Path) -> None:
-    """A folder, and a button that opens it."""
+    """Draw a folder, and a button that opens it."""
     row = layout.row(align=True)
     row.label(text=str(folder), icon="FILE_FOLDER")
     if folder.is_dir():
@@ -97,7 +97,7 @@ def draw_folder(layout: UILayout, folder: Path) -> None:
 
 
 def website() -> str:
-    """The address of the project's page, as the manifest of the extension has it; empty where it has none."""
+    """Return the address of the project's page from the extension's manifest, or an empty string."""
     with open(ROOT / "blender_manifest.toml", "rb") as file:
         return str(tomllib.load(file).get("website", ""))
 
