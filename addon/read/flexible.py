@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that bend, as Blender has them: what they are made of, and what of an object keeps its mesh from being bent."""
+"""Flexible bodies in Blender: their settings, and reasons why an object's mesh cannot be bent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .shapes import DEFORMING, ShapeError, read_mesh
 
 __all__ = ["deformable_of", "flexible_problems"]
 
-# What may move vertices: those that only do that, and nodes, which may do anything.
+# Modifiers that may move vertices: deforming ones, and geometry nodes, which may do anything.
 MOVING = DEFORMING | {"NODES"}
 
 
 def deformable_of(ob: Object) -> DeformableSpec | None:
-    """How the body of an object bends, None for a rigid one."""
+    """Return the flexible settings of an object's body, None for a rigid one."""
     if not ob.stiction.use_flexible:
         return None
     young, poisson, modes, resolution, damping = stiffness_of(ob)
@@ -37,7 +37,7 @@ def deformable_of(ob: Object) -> DeformableSpec | None:
 
 
 def flexible_problems(ob: Object, context: Context) -> Iterator[SceneProblem]:
-    """What keeps a flexible body's object, not its body, from being bent by shape keys."""
+    """Yield reasons why shape keys cannot bend the object of a flexible body."""
     if not ob.stiction.use_flexible or ob.rigid_body.collision_shape != "MESH":
         return
     for field, message in findings(ob, context):
@@ -65,7 +65,7 @@ def findings(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
 
 
 def of_modifiers(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
-    """Bends come before all modifiers, and so have collisions to."""
+    """Yield problems of modifiers. Bending comes before all modifiers, and collisions must do so, too."""
     source = ob.rigid_body.mesh_source
     shown = [modifier for modifier in ob.modifiers if modifier.show_viewport]
     if source == "BASE" or not shown:
@@ -81,7 +81,7 @@ def of_modifiers(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
     try:
         count = len(read_mesh(ob, source, context).vertices)
     except ShapeError:
-        # said of the shape
+        # reported for the shape
         return
     if count != len(ob.data.vertices):
         names = ", ".join(modifier.name for modifier in shown)
