@@ -188,8 +188,7 @@ def shape_of(ob: Object, found: Fields) -> FieldShape:
 
 
 def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
-    """Yield a warning for each enum setting of a field that is keyed or driven, because its value at the first frame applies.
-    """
+    """Yield a warning for each keyed or driven enum setting of a field, because its value at the first frame applies."""
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     moving = {one.data_path for one in (*(actions.curves(ob) or ()), *drivers)}
     for name in CHOICES:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Initial motion of active bodies, at the first frame or at their release: the user's values, or the motion of their animation.
-"""
+"""Initial motion of active bodies, at the first frame or at their release, from the user's values or from animation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a bake is shown beside its motion, as the user sets it: `scene.stiction_display`; no part of what is baked."""
+"""Display settings of a bake besides its motion, `scene.stiction_display`. They do not affect a bake."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def show_anew(self: PropertyGroup, context: Context) -> None:
 
 
 class HiddenBody(PropertyGroup):
-    """A body that is hidden while it is shown as a piece, and whether it was hidden before."""
+    """A body that is hidden while it is shown as an instance, and whether it was hidden before."""
 
     body: PointerProperty(type=Object)
     in_viewport: BoolProperty()
@@ -91,7 +91,7 @@ class SceneDisplay(PropertyGroup):
 
 
 def remove_shown(ob: Object) -> None:
-    """Take away an object that was made to show something, and its mesh if nothing else has it."""
+    """Remove an object that was created for display, and its mesh if it has no other user."""
     mesh = ob.data
     bpy.data.objects.remove(ob)
     if mesh is not None and not mesh.users:
@@ -99,14 +99,14 @@ def remove_shown(ob: Object) -> None:
 
 
 def register() -> None:
-    """Give scenes the properties."""
+    """Register the properties of scenes."""
     bpy.utils.register_class(HiddenBody)
     bpy.utils.register_class(SceneDisplay)
     Scene.stiction_display = PointerProperty(type=SceneDisplay)
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del Scene.stiction_display
     bpy.utils.unregister_class(SceneDisplay)
     bpy.utils.unregister_class(HiddenBody)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user sets for an object, `object.stiction`, and what a bake remembers of it.
+"""User settings of an object, `object.stiction`, and the state that a bake stores.
 
-A value that Blender has already (friction, restitution, mass) is Blender's until the user says so, with a switch `use_...`;
-`effective_material` says which of the two holds.
+Values that Blender has, too (friction, restitution, mass) are Blender's unless the user enables a switch `use_...`;
+`effective_material` returns the ones in use.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -39,9 +39,9 @@ __all__ = [
     "why_rigid",
 ]
 
-# In an MPa.
+# Pa in an MPa.
 PA = 1e6
-# Of a vertex in a group, from which on it belongs to it.
+# Weight from which a vertex belongs to a group.
 HALF = 0.5
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
@@ -74,31 +74,32 @@ def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> 
 
 
 class ChangedConstraint(PropertyGroup):
-    """Name (`name`) of an object constraint that a bake switched off."""
+    """Name (`name`) of an object constraint that a bake disabled."""
 
 
 class ChangedTrack(PropertyGroup):
-    """Name (`name`) of a track of the NLA that a bake switched off."""
+    """Name (`name`) of an NLA track that a bake disabled."""
 
 
 class ChangedDriver(PropertyGroup):
-    """Data path (`name`) and index of a driver that a bake switched off."""
+    """Data path (`name`) and index of a driver that a bake disabled."""
 
     index: IntProperty(override=OVERRIDABLE)
 
 
 class BendKey(PropertyGroup):
-    """Name (`name`) of a shape key that bends the object in a bake, and how far the object is in its mode at the value 1."""
+    """Name (`name`) of a shape key that bends the object in a bake, and its modal coordinate at the value 1."""
 
     scale: FloatProperty(override=OVERRIDABLE)
 
 
 class ObjectBackup(PropertyGroup):
-    """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
+    """Former values of everything that a bake changed on an object; saved with the file, so that Free Bake works after loading
+    it."""
 
     baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
     body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
-    # Row by row. Blender's own matrix subtype takes rows and gives columns.
+    # Row by row. Blender's matrix subtype takes rows but returns columns.
     rest_world: FloatVectorProperty(
         name="Rest Matrix", description="World matrix at the first frame", size=16, override=OVERRIDABLE
     )
@@ -121,7 +122,7 @@ class ObjectBackup(PropertyGroup):
     solo_track: StringProperty(override=OVERRIDABLE)
     constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
     drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
-    # of what bends
+    # of flexible bodies
     mesh: PointerProperty(type=bpy.types.Mesh, override=OVERRIDABLE)
     keys: CollectionProperty(type=BendKey, override=OVERRIDABLE | {"USE_INSERTION"})
     reach: FloatProperty(override=OVERRIDABLE)
@@ -133,13 +134,13 @@ class ObjectBackup(PropertyGroup):
 
 
 def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
-    """The names that can be chosen: those in the scene's pairs, and those of the presets."""
+    """Return the suggested names: those in the scene's pairs, and those of the presets."""
     used = {name for pair in context.scene.stiction.pairs for name in (pair.a, pair.b)} if context.scene is not None else set()
     return sorted(name for name in used | set(MATERIALS) if name and text.lower() in name.lower())
 
 
 class ObjectStiction(PropertyGroup):
-    """How Stiction sees a rigid body, where that differs from how Blender does."""
+    """Stiction's settings of a rigid body, in addition to Blender's."""
 
     material: StringProperty(
         name="Material",
@@ -447,7 +448,7 @@ CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, BendKey, ObjectBackup
 
 
 def effective_material(ob: Object) -> MaterialSpec:
-    """The surface of a rigid body: Blender's values where the user set no others."""
+    """Return the surface of a rigid body: Blender's values unless overridden."""
     own, body = ob.stiction, ob.rigid_body
     mu_static = number(own.mu_static if own.use_mu_static else body.friction)
     return MaterialSpec(
@@ -462,7 +463,7 @@ def effective_material(ob: Object) -> MaterialSpec:
 
 
 def effective_grain(own: ObjectStiction) -> Grain | None:
-    """The grain that the user set for the surface of an object, None for no grain."""
+    """Return the grain of the surface of an object, or None."""
     if not own.use_grain:
         return None
     x, y, z = (float(value) for value in numbers(own.grain_direction))
@@ -471,12 +472,12 @@ def effective_grain(own: ObjectStiction) -> Grain | None:
 
 
 def may_bend(ob: Object) -> bool:
-    """Whether the object is of those that can be flexible: active bodies of the shape Mesh."""
+    """Return True if the object can be flexible: an active body of the shape Mesh."""
     return ob.rigid_body is not None and not why_rigid(ob)
 
 
 def why_rigid(ob: Object) -> str:
-    """Why a rigid body's type or shape keeps it from being flexible, and what to choose; empty where they do not."""
+    """Return why a rigid body's type or shape cannot be flexible, with the remedy; "" if it can."""
     body = ob.rigid_body
     if body.type != "ACTIVE":
         return "Only active bodies bend: choose the type Active"
@@ -487,13 +488,13 @@ def why_rigid(ob: Object) -> str:
 
 
 def stiffness_of(ob: Object) -> tuple[float, ...]:
-    """All numbers that say how a flexible body bends, but for its mesh and its mass; the modulus in Pa."""
+    """Return all numbers that determine the flexibility of a body except its mesh and mass; the modulus in Pa."""
     own = ob.stiction
     return (PA * number(own.young), number(own.poisson), own.modes, own.resolution, number(own.damping_ratio))
 
 
 def pinned_vertices(ob: Object) -> list[int]:
-    """The vertices of a mesh object that are pinned; none where there is no such group."""
+    """Return the pinned vertices of a mesh object; none without the vertex group."""
     group = ob.vertex_groups.get(ob.stiction.pin_group) if ob.stiction.pin_group else None
     if group is None:
         return []
@@ -502,7 +503,7 @@ def pinned_vertices(ob: Object) -> list[int]:
 
 
 def unknown_choices(own: PropertyGroup) -> list[str]:
-    """The values that are none of the choices of this version, as in a file of a later one; Blender has no names for them."""
+    """Yield enum values that this version does not have, as in a file of a later version; Blender has no names for them."""
     return [prop.identifier for prop in own.bl_rna.properties if prop.type == "ENUM" and getattr(own, prop.identifier) == ""]
 
 
@@ -510,12 +511,12 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 
 def register() -> None:
-    """Give objects their properties."""
+    """Register the properties of objects."""
     register_classes()
     Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
 
 
 def unregister() -> None:
-    """Take the properties away."""
+    """Undo `register`."""
     del Object.stiction
     unregister_classes()

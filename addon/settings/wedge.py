@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What *Wedge* varies, as the user sets it: `scene.stiction_wedge`; and how it goes: `window_manager.stiction_wedge`."""
+"""User settings of a sweep, `scene.stiction_wedge`, and its state, `window_manager.stiction_wedge`."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class SceneWedge(PropertyGroup):
 
 
 class SessionWedge(PropertyGroup):
-    """The wedge that runs, and what the last one came to; never saved, and untouched by undo."""
+    """The running sweep, and the result of the last one; never saved, and not affected by undo."""
 
     is_running: BoolProperty(options={"SKIP_SAVE"})
     is_cancelled: BoolProperty(options={"SKIP_SAVE"})
@@ -97,7 +97,7 @@ class SessionWedge(PropertyGroup):
 
 
 def add_axis(wedge: PropertyGroup) -> None:
-    """One thing more that is varied, of which there is none yet as long as it is one of the first two."""
+    """Add an axis with defaults that differ from those of the first one."""
     varied = {axis.field for axis in wedge.axes}
     axis = wedge.axes.add()
     if axis.field in varied and SECOND not in varied:
@@ -105,12 +105,12 @@ def add_axis(wedge: PropertyGroup) -> None:
 
 
 def axes_of(wedge: PropertyGroup) -> list[str]:
-    """What is varied, as the command line has it: [OBJECT:]FIELD=VALUES."""
+    """Return the axes in the notation of the command line: [OBJECT:]FIELD=VALUES."""
     return [f"{name_of_body(axis)}{axis.field}={axis.values}" for axis in wedge.axes]
 
 
 def name_of_body(axis: PropertyGroup) -> str:
-    """With a colon, "" for what is of the scene or of all bodies."""
+    """Return the name of the body and a colon, or "" for the scene or all bodies."""
     body = axis.body if axis.field in BODY_FIELDS else None
     return "" if body is None else f"{body.name_full}:"
 
@@ -119,7 +119,7 @@ CLASSES = (WedgeAxis, SceneWedge, SessionWedge)
 
 
 def register() -> None:
-    """Give scenes and the window manager the properties."""
+    """Register the properties of scenes and of the window manager."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     Scene.stiction_wedge = PointerProperty(type=SceneWedge)
@@ -127,7 +127,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del bpy.types.WindowManager.stiction_wedge
     del Scene.stiction_wedge
     for cls in reversed(CLASSES):

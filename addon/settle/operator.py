@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Settle*: drop objects until they rest, and leave them there."""
+"""The operator *Settle*, which drops objects until they rest."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
 
     bl_idname = "stiction.settle"
     bl_label = "Settle"
-    # Not REGISTER: the panel to adjust the last operation would settle anew at every touch.
+    # Not REGISTER: the panel Adjust Last Operation would settle again at every change.
     bl_options = UNDO_ONLY
 
     whole_world: BoolProperty(
@@ -170,7 +170,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
             self.has_stopped_reading(context)
             return {"CANCELLED"}
         if event.type != "TIMER":
-            # all else would reach a scene that is being settled
+            # Other input would reach a scene that is being settled.
             return {"PASS_THROUGH"} if is_navigation(event) else {"RUNNING_MODAL"}
         if not self.work.poll():
             if self.work.status != self._said:
@@ -183,7 +183,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         return {"CANCELLED"}
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file: nobody will be there to hear the process."""
+        """Blender quits or loads another file, so nobody will read the output of the process."""
         if self.work is None:
             self._turns.end()
         else:
@@ -191,7 +191,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[Settling]:
-        """The steps at whose end the process runs."""
+        """The steps after which the process starts."""
         if self.report_path:
             refuse_output(self.report_file(), REPORT)
         yield from load_what_reads()
@@ -203,7 +203,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         return Settling(self._drop, self.max_seconds, context.scene.stiction.threads)
 
     def wanted(self) -> Options:
-        """What the properties ask for."""
+        """Return the requested options."""
         from .choice import LandOn
         from .reading import Options
 
@@ -217,12 +217,12 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         )
 
     def report_file(self) -> Path:
-        """The file of the report."""
+        """Return the path of the report."""
         return Path(bpy.path.abspath(self.report_path))
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
-        """Tell the user why nothing settles; the block ends there."""
+        """Report errors that prevent settling; the block ends there."""
         from .report import describe
 
         try:
@@ -235,7 +235,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
             self.report({"ERROR"}, "The scene was changed while it was read; settle again")
 
     def end(self, context: Context, work: Settling) -> set[str]:
-        """Place the objects, and say what came out."""
+        """Place the objects and report the result."""
         from .place import Bodies, place_settled
         from .report import report_bytes, summary, troubles
 
@@ -267,5 +267,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_OT_settle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics of a bake: the panel, a jump to the worst frame with its two bodies, and the certificate as a file."""
+"""Statistics of a bake: the panel, a jump to the worst frame and its two bodies, and the certificate as a file."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class STICTION_OT_export_certificate(ExportOperator, Operator):
         return f"accuracy{self.suffix}"
 
     def check(self, context: Context) -> bool:
-        """Let the name end with what was chosen beside it."""
+        """Set the extension of the file name to the chosen format."""
         path = Path(self.filepath)
         known = path.suffix in {suffix for suffix, _, _ in SUFFIXES}
         wanted = str(path.with_suffix(self.suffix) if known else path) if path.suffix != self.suffix else self.filepath
@@ -162,5 +162,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()
