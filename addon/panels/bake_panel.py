@@ -80,7 +80,7 @@ def draw_from_here(column: UILayout, context: Context) -> None:
     bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
     is_there = bake.state == "CACHED" and bake.frame_start <= frame <= bake.last_frame
     if is_there and found and not any(change.is_lost for change in found):
-        column.operator("stiction.bake", text=f"Keep Frames to {frame}, Bake the Rest").from_here = True
+        column.operator("stiction.bake", text=f"Keep to {frame}, Bake the Rest").from_here = True
 
 
 def draw_result(layout: UILayout, context: Context, width: int) -> None:

@@ -245,7 +245,7 @@ def test_what_each_machine_has_for_itself_is_warned_of(run, file, capsys):
     bpy.context.scene.render.filepath = "/tmp/"
     bpy.ops.wm.save_mainfile()
     assert run("job", file, "--farm", "flamenco", "-o", file.with_name("job.js")) == 0
-    assert "warning: the render output is /tmp, which every machine of a farm has for itself" in capsys.readouterr().out
+    assert "warning: the render output is /tmp, which is local to each machine of a farm" in capsys.readouterr().out
 
 
 def test_a_missed_tolerance_is_accepted_where_that_is_asked_for(run, file, fake_worker):

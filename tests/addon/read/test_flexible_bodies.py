@@ -85,7 +85,7 @@ REFUSED = {
     "deformable ": (solo, "disable Solo"),
     "poisson": (lambda ob: setattr(ob.stiction, "poisson", 0.5), "0.45"),
     "young": (lambda ob: setattr(ob.stiction, "young", 0.0), "rubber has"),
-    "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "from 1 to 60"),
+    "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "choose 1 to 60"),
     "resolution": (lambda ob: setattr(ob.stiction, "resolution", 3), "thin"),
     "resolution ": (lambda ob: flattened(ob, 1e-4), "choose 0"),
     "collision_shape": (opened, "open"),
