@@ -274,8 +274,8 @@ def test_a_hull_that_fills_a_hollow_is_named_before_anything_rests_on_its_openin
     (one,) = (finding for finding in look().findings if finding.field == "hollow")
     assert (one.level, one.objects) == ("INFO", ("Crate",))
     assert (
-        one.message
-        == "the hull fills the hollow of Crate, so Pen 0 and 2 more do not enter it: choose the shape Mesh for bodies with others inside"
+        one.message == "the hull fills the hollow of Crate, so Pen 0 and 2 more do not enter it: choose the shape Mesh for "
+        "bodies with others inside"
     )
     assert bpy.ops.stiction.check_scene() == {"FINISHED"}
     fields = [one.field for one in bpy.context.window_manager.stiction.findings]
