@@ -160,7 +160,7 @@ def told_parts(cache: Path) -> str:
     """Return a sentence for each segment of a cache from another bake, one per line."""
     begin, lines = FrameCacheReader(cache).info.frame_start, []
     for part in parts_of_cache(cache):
-        lines.append(one_line(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}"))
+        lines.append(one_line(f"Frames {begin} to {part.last_frame} are from another bake: {', '.join(part.differences)}"))
         begin = part.last_frame + 1
     return "\n".join(lines)
 
