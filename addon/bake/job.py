@@ -150,7 +150,11 @@ class Job:
         """One line about the result."""
         if self.last_frame is None:
             return self.error or self.status
-        missed = f"{self.missed_steps} steps did not converge" if self.missed_steps else "every step converged"
+        missed = (
+            f"{self.missed_steps} step{'s' if self.missed_steps > 1 else ''} did not converge"
+            if self.missed_steps
+            else "every step converged"
+        )
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"

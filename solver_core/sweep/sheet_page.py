@@ -125,7 +125,11 @@ def figure_lines(spec: SceneSpec, end: Figures, motion: Motion) -> Iterable[str]
     if end.pair:
         depth = distance(end.overlap) if np.isfinite(end.overlap) else "not finite"
         yield f"deepest overlap {depth}: {escape(' and '.join(end.pair))}, frame {end.frame}"
-    missed = f"{end.missed_steps} steps did not converge" if end.missed_steps else "every step converged"
+    missed = (
+        f"{end.missed_steps} step{'s' if end.missed_steps > 1 else ''} did not converge"
+        if end.missed_steps
+        else "every step converged"
+    )
     yield f"{missed}, {figure(end.seconds)} s"
 
 
