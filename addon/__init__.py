@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's side: reads the scene, calls the worker, writes the result; holds no mechanics."""
+"""The Blender side: reads the scene, calls the worker, and writes the result; contains no mechanics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ __all__ = ["register", "unregister"]
 
 
 def parts() -> tuple[ModuleType, ...]:
-    """All that is registered, each after what it builds on; loaded here, so that the help of the command line needs no bpy."""
+    """Return all modules to register, each after its dependencies.
+
+    They are imported here, so that the command line's help needs no bpy.
+    """
     from . import demos
     from .bake import compiling, file_moves, find_frames, outdated, playback
     from .blender import libraries

@@ -141,7 +141,8 @@ def __getattr__(name: str):
     if name == "configurations":
         return import_module(".problem.configurations", __name__)
     if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     snapshot, findings, *folder = argv
     refuse_output(findings, REPORT)
     spec, settings = read_snapshot(snapshot)
-    # only now, for numba takes a while to load
+    # Imported here because numba takes a while to load.
     from .bake.bends import bending_entries
     from .bake.breaking_loads import breaking_loads
     from .dynamics.simulation import Simulation
@@ -55,7 +55,7 @@ if __name__ == "__main__":
     asked_to_end = Ending()
     hear_signals(asked_to_end)
     hear_parent(asked_to_end)
-    # there is nothing to finish between two steps
+    # Nothing has to be finished between two steps.
     asked_to_end.hasten()
     end_by_force(asked_to_end, ExitStatus.FAILED)
     status = main(sys.argv[1:])

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Debris of a bake, for effects: python -m solver_core.debris SNAPSHOT CACHE FILE.csv
 
-A bake has three kinds of events. Bonds break, bodies hit each other, and bodies scrape along each other. Points of debris are
-sampled from the events: a number per area of a broken bond, and a number per joule of a hit or a scrape. Each two bodies have
-a running sum of their area or energy, and point k appears where the sum passes (k + u_k) / rate with a random number u_k of the
-seed, the kind, and the names of the bodies. So neither the number of points nor their impulses depend on the time step.
+A bake has three kinds of debris events: bonds break, bodies hit each other, and bodies scrape along each other. Points of
+debris
+are sampled from them: a number per area of a broken bond, and a number per joule of a hit or a scrape. Each pair of bodies has
+    a
+running sum of its area or energy. Point k appears where the sum passes (k + u_k) / rate, with a random number u_k that depends
+on
+the seed, the kind of event and the names of the bodies. So neither the number of points nor their impulses depend on the time
+step.
 """
 
 from __future__ import annotations
@@ -50,18 +54,18 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# What two bodies have of impacts within this time is one hit, whatever the time step.
+# Impacts between two bodies within this time are one hit, for any time step.
 HIT_SECONDS = 0.05
-# A scene with more points is refused; Blender shows a few hundred thousand at a time.
+# Largest number of points; Blender can show a few hundred thousand at a time.
 MOST_POINTS = 2_000_000
-# Frames; an event at the end of a frame belongs to it in spite of rounding.
+# Frames; with this tolerance, an event at the end of a frame belongs to that frame in spite of round-off.
 SAME_FRAME = 1e-6
-# Half the width of an even distribution in standard deviations.
+# Half the width of a uniform distribution, in standard deviations.
 HALF_WIDTH = math.sqrt(3.0)
 
 
 class DebrisKind(IntEnum):
-    """What makes debris."""
+    """The kinds of events that make debris."""
 
     BREAK = 0
     HIT = 1
@@ -70,16 +74,16 @@ class DebrisKind(IntEnum):
 
 @dataclass(frozen=True)
 class DebrisRates:
-    """How much debris events make.
+    """The amount of debris that events make.
 
     Attributes
     ----------
-    per_area : points per m² of broken bonds
-    joint_area : m², of a broken joint that is not a bond, or is one of an earlier version
-    per_joule_of_hits, per_joule_of_scrapes : points per J that a hit or a scrape dissipates
-    least_impulse : N s, weaker hits make none
-    least_speed : m/s, hits that close more slowly make none
-    seed : of the random numbers
+    per_area : points per m² of a broken bond
+    joint_area : m², assumed for a broken joint without a known bond area
+    per_joule_of_hits, per_joule_of_scrapes : points per J dissipated by a hit or a scrape
+    least_impulse : N s, weaker hits make no debris
+    least_speed : m/s, slower hits make no debris
+    seed : seed of the random numbers
     """
 
     per_area: float = 500.0
@@ -94,7 +98,7 @@ class DebrisRates:
         for field in fields(self):
             value = getattr(self, field.name)
             if not (math.isfinite(value) and value >= 0.0):
-                raise UsageError(f"{field.name.replace('_', ' ')} of the debris is {value}; it has to be 0 or more, and finite")
+                raise UsageError(f"{field.name.replace('_', ' ')} of the debris is {value}; it must be 0 or more and finite")
 
 
 @dataclass(frozen=True)
@@ -104,15 +108,15 @@ class DebrisEvents:
     Attributes
     ----------
     kind : (n,) values of `DebrisKind`
-    time : (n,) s of simulated time since the first frame
-    duration : (n,) s, of scrapes, else 0
+    time : (n,) s, simulated time since the first frame
+    duration : (n,) s, of a scrape, otherwise 0
     position : (n, 3) m, world
-    spread : (n, 3) m, standard deviation of the place along the world axes
+    spread : (n, 3) m, standard deviation of the position along the world axes
     normal : (n, 3) unit, world, from body a to body b
-    slip : (n, 3) m/s, velocity of b against a along the surface, of scrapes
-    velocity : (n, 3) m/s, world, the mean of both bodies at the place, at the end of the frame
-    impulse : (n,) N s, normal impulse of a hit, friction of a scrape
-    speed : (n,) m/s, at which a hit closes or a scrape slides
+    slip : (n, 3) m/s, velocity of b relative to a along the surface, of a scrape
+    velocity : (n, 3) m/s, world, mean velocity of both bodies at the position, at the end of the frame
+    impulse : (n,) N s, normal impulse of a hit, friction impulse of a scrape
+    speed : (n,) m/s, closing speed of a hit, sliding speed of a scrape
     area : (n,) m², of a broken bond
     energy : (n,) J, dissipated by a hit or a scrape
     body_a, body_b : (n,) indices of bodies, -1 for the world
@@ -137,7 +141,7 @@ class DebrisEvents:
         return len(self.kind)
 
     def chosen(self, rows: NDArray[Any]) -> DebrisEvents:
-        """Some of the events, by their numbers or by flags."""
+        """Return some of the events, by indices or flags."""
         return DebrisEvents(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
@@ -147,8 +151,8 @@ class Debris:
 
     Attributes
     ----------
-    events : what each point comes from, with its own time and place, and its share of impulse, area and energy
-    random : (n,) from 0 to 1, for effects that differ from point to point
+    events : the event of each point, with the time and position of the point, and its share of impulse, area and energy
+    random : (n,) 0 to 1, for effects that vary from point to point
     """
 
     events: DebrisEvents
@@ -163,7 +167,7 @@ NUMBERS_OF_EVENTS = ("kind", "body_a", "body_b")
 
 
 def collected(rows: Sequence[dict[str, Any]]) -> DebrisEvents:
-    """Events from rows in any order; fields that a row lacks are 0."""
+    """Return the events of rows in any order, sorted by time. Missing fields are 0."""
     names = [field.name for field in fields(DebrisEvents)]
     rows = sorted(rows, key=lambda row: (row["time"], row["kind"], row["body_a"], row["body_b"]))
     columns = {}
@@ -177,15 +181,13 @@ def collected(rows: Sequence[dict[str, Any]]) -> DebrisEvents:
 
 
 def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> DebrisEvents:
-    """The events of a bake.
+    """Return the debris events of a bake.
 
-    Parameters
-    ----------
-    reader : the cache of the bake
-    spec : its scene
-    rates : hits below the thresholds are left out
+    reader: the cache of the bake.
+    spec: its scene.
+    rates: hits below their thresholds are left out.
 
-    Raises CacheError, also where contacts were not kept, and OSError.
+    Raises CacheError, also if contacts were not recorded, and OSError.
     """
     least = rates.least_impulse, rates.least_speed
     events = collected([*contact_events(reader, HIT_SECONDS, *least), *breaks(reader, spec, rates)])
@@ -193,9 +195,10 @@ def events_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> 
 
 
 def velocities_at(events: DebrisEvents, reader: FrameCacheReader, spec: SceneSpec) -> Array:
-    """(n, 3) m/s, the mean velocity of both bodies at the places of events, in the frame that ends after each.
+    """Return the mean velocities of both bodies at the positions of events, at the end of the frame that contains each event
+    (n, 3) [m/s].
 
-    The world does not move, and has no part in the mean where the other body is one of the scene.
+    The mean does not include the world, unless both bodies are the world.
     """
     result = np.zeros((len(events), 3))
     if not len(events) or not len(reader.frames):
@@ -222,8 +225,8 @@ def frames_after(time: Array, reader: FrameCacheReader, spec: SceneSpec) -> NDAr
 
 
 def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Iterator[dict[str, Any]]:
-    """A row for each joint at the first frame at which it is broken."""
-    # registering the add-on loads no scipy
+    """Yield a row for each joint, at the first frame at which it is broken."""
+    # Imported here because it loads scipy, which registering the add-on should not do.
     from .geometry.compounds import rotation_matrix
 
     timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
@@ -242,7 +245,7 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
                 turn = rotation_matrix(pose[3:]) @ rotation_matrix(body.orientation).T
                 place, axes = pose[:3] + turn @ (place - body.position), turn @ axes
             area = (joint.strength.area if joint.strength is not None else 0.0) or rates.joint_area
-            # as of a square section, whose sides are along X and Y of the bond
+            # As for a square section with sides along X and Y of the bond.
             side = math.sqrt(area / 12.0)
             yield {
                 "kind": DebrisKind.BREAK,
@@ -265,17 +268,17 @@ def contact_events(
     Parameters
     ----------
     reader : the cache of a bake
-    hit_seconds : what two bodies have of impacts within so many s, or within two and a half time steps, is one hit
+    hit_seconds : s; impacts of two bodies within this time, or within two and a half time steps, are one hit
     least_impulse : N s, weaker hits are left out
     least_speed : m/s, hits that close more slowly are left out
 
-    Raises CacheError, also where contacts were not kept, and OSError.
+    Raises CacheError, also for a bake without contacts, and OSError.
     """
     if not reader.has_contacts:
-        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
+        raise CacheError(f"{reader.path}: this bake has no contacts; bake again with Keep Contacts (--contacts)")
     kept = [(reader.contacts(frame), reader.info.seconds_to(frame) / reader.info.substeps) for frame in reader.frames]
     there = [(contacts, step) for contacts, step in kept if contacts is not None]
-    # hits are merged over a time of their own, unless the steps are longer
+    # Hits are merged over `hit_seconds`, or over a longer time if the steps are longer.
     windows = [max(step, hit_seconds / STEPS_OF_AN_IMPACT) for _, step in there]
     for hit in merged_impacts([contacts.impacts for contacts, _ in there], windows):
         if hit.impulse < least_impulse or hit.speed < least_speed:
@@ -314,15 +317,13 @@ def scrape_rows(scrapes: FrameScrapes) -> Iterator[dict[str, Any]]:
 
 
 def sampled(events: DebrisEvents, names: Sequence[str], rates: DebrisRates) -> Debris:
-    """The points of debris that events make.
+    """Return the debris points of events.
 
-    Parameters
-    ----------
-    events : in the order of time
-    names : of the bodies; the same names have the same random numbers, whatever else is in the scene
-    rates : points per amount
+    events: in the order of time.
+    names: of the bodies. The random numbers depend only on these names, not on the rest of the scene.
+    rates: points per amount.
 
-    Raises UsageError where there are too many.
+    Raises UsageError if there are too many points.
     """
     rate = {
         DebrisKind.BREAK: rates.per_area,
@@ -332,7 +333,7 @@ def sampled(events: DebrisEvents, names: Sequence[str], rates: DebrisRates) -> D
     amounts = np.where(events.kind == DebrisKind.BREAK, events.area, events.energy)
     expected = sum(float(amounts[events.kind == kind].sum()) * value for kind, value in rate.items())
     if expected > MOST_POINTS:
-        raise UsageError(f"{expected:.3g} points of debris are more than {MOST_POINTS}; lower the rates of the debris")
+        raise UsageError(f"there would be {expected:.3g} points of debris, more than {MOST_POINTS}; lower the rates")
     parts = []
     keys, which = np.unique(np.column_stack([events.kind, events.body_a, events.body_b]), axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
@@ -351,13 +352,11 @@ def sampled(events: DebrisEvents, names: Sequence[str], rates: DebrisRates) -> D
 
 
 def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: np.random.Generator) -> Debris:
-    """The points of the events of one kind of two bodies.
+    """Return the debris points of all events of one kind between two bodies.
 
-    Parameters
-    ----------
-    amounts : (n,) m² or J of the events
-    rate : points per amount
-    random : of the two bodies; each point takes five numbers
+    amounts: (n,) area or energy of each event [m^2 or J].
+    rate: points per amount.
+    random: generator of this pair; each point uses five numbers.
     """
     total = np.cumsum(amounts)
     most = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
@@ -371,7 +370,7 @@ def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: n
     part = 1.0 / (rate * amounts[row])
     time = found.time + (share - 0.5) * found.duration
     jitter = HALF_WIDTH * (2.0 * numbers[:, 1:4] - 1.0) * found.spread
-    # in the plane of the contact
+    # Keep the point in the plane of the contact.
     jitter -= np.einsum("ij,ij->i", jitter, found.normal)[:, None] * found.normal
     changed = {
         "time": time,
@@ -385,9 +384,13 @@ def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: n
 
 
 def along_path(events: DebrisEvents, row: NDArray[np.int64], time: Array) -> Array:
-    """(k, 3) m, where two bodies touch at times between those of their events, which are in order; row: (k,) the event of each.
+    """Return the contact points of two bodies at times between their events (k, 3) [m].
 
-    Between an event and the next one the point moves in a straight line, if they follow each other without a gap.
+    The point moves in a straight line between an event and the next one, if there is no gap in time between them.
+
+    events: in the order of time.
+    row: (k,) event of each time.
+    time: (k,) [s].
     """
     later = time > events.time[row]
     other = np.clip(np.where(later, row + 1, row - 1), 0, len(events) - 1)
@@ -399,12 +402,12 @@ def along_path(events: DebrisEvents, row: NDArray[np.int64], time: Array) -> Arr
 
 
 def debris_of(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Debris:
-    """The points of debris of a bake; raises CacheError, OSError and UsageError as `events_of` and `sampled` do."""
+    """Return the debris points of a bake. Raises CacheError, OSError and UsageError, see `events_of` and `sampled`."""
     return sampled(events_of(reader, spec, rates), [body.name for body in spec.bodies], rates)
 
 
 def table(debris: Debris, spec: SceneSpec) -> bytes:
-    """The points as comma separated values. time is that of the shot, in s since its first frame; frame has a fraction."""
+    """Return the points as comma-separated values. time: s of the shot since its first frame. frame: with a fraction."""
     events = debris.events
     place = [f"{name}_{axis}" for name in ("point", "normal", "slip", "velocity") for axis in "xyz"]
     header = ["time", "frame", "kind", "impulse", "speed", "area", "energy", *place]
@@ -424,10 +427,8 @@ def table(debris: Debris, spec: SceneSpec) -> bytes:
 
 
 def write_debris(snapshot: Path, cache: Path, file: Path, rates: DebrisRates) -> int:
-    """Write the debris of a bake to a file; returns the number of points.
-
-    Raises CacheError, ContainerError, UsageError and OSError.
-    """
+    """Write the debris of a bake to a file. Returns the number of points. Raises CacheError, ContainerError, UsageError and
+    OSError."""
     refuse_output(file, TABLE)
     spec, reader = bake_of(snapshot, cache)
     debris = debris_of(reader, spec, rates)
@@ -436,7 +437,7 @@ def write_debris(snapshot: Path, cache: Path, file: Path, rates: DebrisRates) ->
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write what the command line `argv` (without the program's name) asks for; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = bake_parser("solver_core.debris", "Writes the debris of a bake.", ("FILE.csv", "the table to write"))
     for field in fields(DebrisRates):
         kind = int if field.name == "seed" else float

@@ -27,24 +27,24 @@ from .scene.timing import Timing
 
 __all__ = ["Impact", "impacts_of", "main", "merged_impacts", "write_impacts"]
 
-# What two bodies have so many steps after the begin of an impact still belongs to it: one that closes a gap is solved in two
-# steps, the one in which they come to touch and the one after it.
+# Impacts between two bodies that start within this number of steps are one impact. An impact that closes a gap takes two steps,
+# the one in which the bodies come into contact and the next one.
 STEPS_OF_AN_IMPACT = 2.5
 
 
 @dataclass(frozen=True)
 class Impact:
-    """Two bodies that met.
+    """An impact between two bodies.
 
     Attributes
     ----------
-    time : s of simulated time since the first frame
-    point : (3,) m
+    time : s, simulated time since the first frame
+    point : (3,) m, world
     normal : (3,) unit, from a to b
-    impulse : N s along it
-    speed : m/s, at which they closed
-    energy : J, that the impulse took
-    body_a, body_b : their indices
+    impulse : N s, along the normal
+    speed : m/s, closing speed
+    energy : J, dissipated
+    body_a, body_b : indices of the bodies
     """
 
     time: float
@@ -111,7 +111,7 @@ def together(first: Impact, more: Impact) -> Impact:
 def impacts_of(reader: FrameCacheReader) -> list[Impact]:
     """Return the impacts of a whole cache. Raises CacheError, also if contacts were not recorded, and OSError."""
     if not reader.has_contacts:
-        raise CacheError(f"{reader.path}: this bake kept no contacts; bake again with Keep Contacts (--contacts)")
+        raise CacheError(f"{reader.path}: this bake has no contacts; bake again with Keep Contacts (--contacts)")
     info = reader.info
     contacts = ((reader.contacts(frame), info.seconds_to(frame) / info.substeps) for frame in reader.frames)
     kept = [(one.impacts, step) for one, step in contacts if one is not None]

@@ -242,7 +242,7 @@ def play(
     SceneError : the scene cannot be simulated, or cannot continue
     StopAsked, ListenerGone
     """
-    # only now, for numba takes a while to load
+    # Imported here because numba takes a while to load.
     from .compile.watch import Watch
     from .compile_all.small_scenes import load_kernels_of
     from .dynamics.simulation import Simulation
@@ -272,7 +272,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
     """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.live", description="Plays a scene snapshot at the pace of the clock.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
-    parser.add_argument("cache", metavar="CACHE", nargs="?", help="a frame cache for what is played")
+    parser.add_argument("cache", metavar="CACHE", nargs="?", help="a frame cache for the simulated frames")
     parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     try:
         arguments = parser.parse_args(argv)

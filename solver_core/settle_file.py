@@ -43,7 +43,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
     """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = Parser(prog="python -m solver_core.settle_file", description="Drops the bodies of a snapshot until they rest.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
-    parser.add_argument("--seconds", type=float, help="simulated time at most")
+    parser.add_argument("--seconds", type=float, help="largest simulated time")
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads for large piles, 0 for one per processor")
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
     try:
@@ -68,7 +68,7 @@ def main(argv: Sequence[str], ending: Ending) -> int:
 
 def run(snapshot: str, seconds: float | None, threads: int, ending: Ending) -> int:
     """Settle a snapshot and print the result. Returns the exit status."""
-    # only now, for numba takes a while to load
+    # Imported here because numba takes a while to load.
     from .compile.watch import Watch
     from .dynamics.settle import SETTLE_SECONDS, settle
 
@@ -116,7 +116,7 @@ if __name__ == "__main__":
     keep_freed_memory()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
-    # there is nothing to finish between two steps
+    # Nothing has to be finished between two steps.
     asked_to_end.hasten()
     end_by_force(asked_to_end, ExitStatus.FAILED)
     status = main(sys.argv[1:], asked_to_end)

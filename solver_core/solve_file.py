@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "main", "run"]
 
 METHODS = ("staggered", "pivot", "lemke", "energy")
-# of `Residuals`, in the order in which they are said; those of joints and constraints where there are some
+# Fields of `Residuals`, in the order of the output. Those of joints and constraints appear only if there are any.
 MEASURES = ("penetration", "cone", "complementarity", "dissipation", "natural_map", "joint", "bilateral")
 
 
@@ -37,18 +37,18 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("problem", metavar="PROBLEM", help="HDF5 of FCLIB, text of Siconos or npz of Stiction")
     parser.add_argument("--method", choices=METHODS, default="staggered", help="the solver (%(default)s)")
     parser.add_argument("--tolerance", type=float, default=1e-6, help="largest relative error of the law (%(default)s)")
-    parser.add_argument("--max-iterations", type=int, metavar="N", help="iterations it may take")
-    parser.add_argument("--time-limit", type=float, default=inf, metavar="SECONDS", help="when to give up; by default never")
+    parser.add_argument("--max-iterations", type=int, metavar="N", help="largest number of iterations")
+    parser.add_argument("--time-limit", type=float, default=inf, metavar="SECONDS", help="when to give up (default: never)")
     parser.add_argument(
-        "--rounding", choices=("repair", "refuse"), default="repair", help="of a matrix of few digits (%(default)s)"
+        "--rounding", choices=("repair", "refuse"), default="repair", help="for a matrix with few digits (%(default)s)"
     )
-    parser.add_argument("--guess", action="store_true", help="begin from the first guess in the file, if it has any")
+    parser.add_argument("--guess", action="store_true", help="start from the first guess in the file, if there is one")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the problem with its solution, as .npz or .hdf5")
 
 
 def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     """Run the command. argv: the command line without the program name. Returns the exit status."""
-    # only now, for they load numba and scipy
+    # Imported here because they load numba and scipy.
     from .io.contact_problem_files import read_problem, refuse_problem, write_solution
     from .laboratory.solve import solve
     from .problem.accuracy import residuals
@@ -87,14 +87,14 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         tell(str(error), sys.stderr)
         return status_of(error)
     except (UsageError, ValueError) as error:
-        # a ProblemFileError names the file, what solve refuses the argument
+        # A ProblemFileError names the file, and an error of `solve` names the argument.
         tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
     except MemoryError:
         tell(f"{name}: it needs more memory than this computer has free", sys.stderr)
         return ExitStatus.BAD_INPUT
     except SystemExit:
-        # argparse ends like this after --help
+        # argparse exits after --help.
         return ExitStatus.BAKED
     return ExitStatus.BAKED if result.status == 0 else ExitStatus.MISSED_TOLERANCE
 
@@ -111,8 +111,8 @@ def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:
     if problem.rounded is not None:
         asymmetry, below = problem.rounded.asymmetry, abs(problem.rounded.below_zero)
         yield (
-            f"mended: asymmetry {asymmetry:.1e}, eigenvalues below zero {below:.1e}, both of the largest entry; "
-            "residuals are those of the matrix as it is in the file"
+            f"repaired: asymmetry {asymmetry:.1e}, negative eigenvalues {below:.1e}, both relative to the largest entry; "
+            "residuals are computed with the matrix in the file"
         )
 
 
@@ -121,7 +121,7 @@ def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterat
     stats = result.stats
     found = "" if stats.found is None else f", found by {stats.found.name.lower()}"
     yield f"status: {result.status.name}{found}"
-    yield f"iterations: {stats.iterations}, factorisations: {stats.factorisations}, seconds: {stats.seconds:.3g}"
+    yield f"iterations: {stats.iterations}, factorizations: {stats.factorisations}, seconds: {stats.seconds:.3g}"
     for name in MEASURES:
         one = getattr(measured, name)
         if (name == "joint" and not problem.joints) or (name == "bilateral" and not problem.bilateral_constraints):
@@ -139,7 +139,7 @@ def run(argv: Sequence[str]) -> int:
     prepare_streams()
     asked_to_end = Ending()
     hear_signals(asked_to_end)
-    # there is nothing to finish in between
+    # Nothing has to be finished first.
     asked_to_end.hasten()
     end_by_force(asked_to_end, ExitStatus.FAILED)
     status = main(argv, asked_to_end)

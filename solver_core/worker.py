@@ -96,21 +96,21 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
     """
     parser = Parser(prog="python -m solver_core.worker", description="Bakes a scene snapshot into a frame cache.")
     parser.add_argument("snapshot", metavar="SNAPSHOT", help="the scene and the solver settings")
-    parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; one that exists is started anew")
+    parser.add_argument("cache", metavar="CACHE", help="the frame cache to write; an existing one is replaced")
     parser.add_argument("--resume", action="store_true", help="continue after the last good frame of the cache, if it has any")
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the bake, or of its errors")
     parser.add_argument("--contacts", action="store_true", help="keep the contacts of every frame in the cache")
     parser.add_argument("--capture", metavar="DIR", type=Path, help="write the contact problems of some time steps as files")
     parser.add_argument(
-        "--capture-steps", metavar="FIRST:LAST", default="0:9", help="which, counted from 0 at the first frame (%(default)s)"
+        "--capture-steps", metavar="FIRST:LAST", default="0:9", help="time steps to capture, counted from 0 (%(default)s)"
     )
-    parser.add_argument("--capture-format", choices=CAPTURE_FORMATS, default="npz", help="of the files (%(default)s)")
+    parser.add_argument("--capture-format", choices=CAPTURE_FORMATS, default="npz", help="format of the files (%(default)s)")
     parser.add_argument(
         "--threads",
         type=int,
         default=0,
         metavar="N",
-        help="threads for large heaps, 0 (the default) for one per processor; the frames are the same with any number",
+        help="threads for large piles, 0 (the default) for one per processor; the frames do not depend on it",
     )
     parser.add_argument(
         "--parent-pipe", action="store_true", help="stop when standard input ends, a pipe held open by the starting process"
@@ -122,7 +122,7 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
             refuse_outputs(arguments)
             arguments.capture_steps = steps_named(arguments.capture_steps)
             if not 0 <= arguments.threads <= MOST_ASKED:
-                raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
+                raise UsageError(f"--threads: {arguments.threads} is not between 0, for one per processor, and {MOST_ASKED}")
         except (UsageError, OSError) as error:
             return fail(ExitStatus.BAD_INPUT, str(error), None)
         if arguments.parent_pipe:
@@ -143,7 +143,7 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
     """
     refuse_one_for_another((what, getattr(arguments, what)) for what in ("snapshot", "cache", "report"))
     if arguments.report == STANDARD_OUTPUT:
-        raise UsageError("--report: standard output has the events of the bake; name a file")
+        raise UsageError("--report: standard output is used for the events of the bake; name a file")
     if arguments.report is not None:
         refuse_output(arguments.report, REPORT)
 
@@ -209,7 +209,7 @@ def bake_or_say_why_not(
     except OSError as error:
         # Usually a full disk; a traceback would not help.
         writer.check()
-        return fail(ExitStatus.FAILED, f"{error}; the frames so far are whole, resume the bake to go on", arguments.report)
+        return fail(ExitStatus.FAILED, f"{error}; the frames so far are complete, resume the bake later", arguments.report)
     except Exception as error:
         traceback.print_exc()
         return fail(ExitStatus.FAILED, f"{type(error).__name__}: {error}", arguments.report)
@@ -236,8 +236,8 @@ def open_cache(path: str, spec: SceneSpec, settings: SolverSettings, digest: str
         if earlier and (last is None or last < earlier[-1].last_frame):
             writer.close()
             raise CacheError(
-                f"{path}: its frames up to {earlier[-1].last_frame} are of another bake, and not all of them are there; "
-                "bake anew, or from a frame of that bake again"
+                f"{path}: its frames up to {earlier[-1].last_frame} are from another bake, and some are missing; "
+                "bake from the start, or again from a frame of that bake"
             )
         return writer
     return FrameCacheWriter.create(path, spec, settings, digest=digest, patience=SECONDS_FOR_LOCK)
@@ -252,7 +252,7 @@ def bake(
     installed = [misfit(place) for place in brought()]
     unfit = [*(installed if all(installed) else ()), None if named is None else doubt(named)]
     emit("compiling", unfit="; ".join(filter(None, unfit)) or None)
-    # only now, for numba takes a while to load
+    # Imported here because numba takes a while to load.
     from .compile.watch import Watch
 
     with Watch(folder, emit_count):

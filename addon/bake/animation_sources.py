@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What gives the values of an ID their motion, as plain values to compare: its curves, drivers and strips, of what a bake moves
-those that it had before."""
+"""The animation sources of an ID as plain comparable values: curves, drivers and strips.
+
+For objects moved by a bake, these are the sources before the bake.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from ..blender.rigid_bodies import is_baked
 __all__ = ["animated_paths", "curves_of", "digest_of_arrays", "plain_values"]
 
 PLAIN = frozenset(["BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"])
-# What of a constraint or a modifier changes only how it is shown; and whether it is on, which a bake changes and which is asked
-# of each one by itself.
+# Properties of a constraint or a modifier that change only its display; and whether it is enabled, which a bake changes and
+# which is compared separately.
 DISPLAY = frozenset(["show_expanded", "show_on_cageedit", "show_in_editmode", "is_active", "active", "mute", "enabled"])
 
 
 def animated_paths(owner: ID) -> frozenset[str]:
-    """The data paths of the owner that something else gives their values."""
+    """Return the data paths of the owner with values from animation or drivers."""
     data = owner.animation_data
     if data is None:
         return frozenset()
@@ -32,14 +34,14 @@ def animated_paths(owner: ID) -> frozenset[str]:
 
 
 def own_tracks(owner: ID) -> list[NlaTrack]:
-    """The owner's tracks that play, or those that did before a bake."""
+    """Return the owner's tracks that play, or that played before a bake."""
     if not (isinstance(owner, Object) and is_baked(owner)):
         return actions.tracks_that_play(owner)
     return [track for track in owner.animation_data.nla_tracks if track.name in owner.stiction.backup.tracks]
 
 
 def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
-    """The curves of the owner's action, or of the one that it had before a bake."""
+    """Return the curves of the owner's action, or of its action before a bake."""
     if isinstance(owner, Object) and is_baked(owner):
         yield from actions.curves_in(owner.stiction.backup.action, owner.stiction.backup.action_slot)
     else:
@@ -47,7 +49,7 @@ def own_curves(owner: ID, data: AnimData) -> Iterator[Any]:
 
 
 def curves_of(owner: ID, left_out: Collection[str] = ()) -> Any:
-    """The owner's curves, but for those at some data paths, drivers and strips."""
+    """Return the owner's curves, drivers and strips, except for those at some data paths."""
     data = owner.animation_data
     if data is None:
         return ()
@@ -57,7 +59,7 @@ def curves_of(owner: ID, left_out: Collection[str] = ()) -> Any:
         (one.data_path, one.array_index, one.driver.type, one.driver.expression, curve_of(one)) for one in data.drivers
     )
     strips = tuple(plain_values(strip, "", ()) for track in own_tracks(owner) for strip in track.strips)
-    # Blender makes animation data without anything in it, too.
+    # Blender also creates empty animation data.
     return (curves, drivers, strips) if curves or drivers or strips else ()
 
 
@@ -72,7 +74,7 @@ def curve_of(curve: Any) -> tuple[Any, ...]:
 
 
 def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, ...]:
-    """The values that a user gives an item, but for those at data paths that something moves; prefix: of the item's paths."""
+    """Return the user's values of an item, except for animated data paths. prefix: prefix of the item's paths."""
     return tuple(
         (prop.identifier, tuple(value) if getattr(prop, "is_array", False) else value)
         for prop in item.bl_rna.properties
@@ -84,7 +86,7 @@ def plain_values(item: Any, prefix: str, moving: Collection[str]) -> tuple[Any, 
 
 
 def digest_of_arrays(*arrays: np.ndarray) -> str:
-    """One short text for all of their bytes."""
+    """Return a short text that identifies the bytes of all arrays."""
     whole = hashlib.blake2b(digest_size=8)
     for array in arrays:
         whole.update(array.tobytes())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a scene's bakes are on disk: a snapshot and a frame cache each, named after the scene, its file, and what was baked.
+"""Files of a scene's bakes: a snapshot and a frame cache each, named after the scene, its file, and the inputs.
 
-Another scene, another file, another setting: no bake overwrites what another one reads, and undo finds the frames of the bake
-that it goes back to. What is not used any more is removed, but for the newest few; nothing is that another file made or shows.
+Different scenes, files or settings give different names, so no bake overwrites one that is in use, and undo finds the frames of
+earlier bakes. Unused files are removed except for the newest few. Files that another .blend file created or shows are never
+removed.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ __all__ = [
 ]
 
 DIGITS = 12
-# So many bakes can undo go back, and so many can this file be baked again while a copy under another name plays the first.
+# Number of stored bakes, to which undo can return, or which a copy of the file under another name can play.
 BAKES_KEPT = 8
 
 
 @dataclass(frozen=True)
 class BakeFiles:
-    """The files of one bake. digest: of the scene and the settings that it was made from."""
+    """The files of one bake. digest: digest of its scene and settings."""
 
     digest: str
     snapshot: Path
@@ -66,29 +67,29 @@ class BakeFiles:
 
 
 def cache_folder(scene: Scene) -> Path:
-    """The folder that the user chose for the frames of bakes."""
+    """Return the user's folder for the frames of bakes."""
     folder = scene.stiction.cache_directory
     if folder.startswith("//") and not bpy.data.filepath:
-        # A file that was never saved has no folder of its own; its cache lives as long as the session.
+        # An unsaved file has no folder; its cache is removed at the end of the session.
         return Path(bpy.app.tempdir) / folder.removeprefix("//")
     return Path(bpy.path.abspath(folder))
 
 
 def bake_files(scene: Scene, digest: str) -> BakeFiles:
-    """The files of a new bake, in the folder that the user chose; raises PathRefused where that is none."""
+    """Return the files of a new bake, in the user's folder. Raises PathRefused if that is not a folder."""
     directory = cache_folder(scene)
     if directory.exists() and not directory.is_dir():
-        raise PathRefused(directory, "is a file; the cache folder has to be a folder")
+        raise PathRefused(directory, "is a file; choose a folder")
     stem = bpy.path.clean_name(f"{Path(bpy.data.filepath).stem or 'untitled'}-{scene.name}")
     name = f"{stem}-{key_of(open_file(), directory)}-{digest[:DIGITS]}"
     return BakeFiles(digest, directory / f"{name}.snapshot", directory / f"{name}.cache")
 
 
 def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> BakeFiles:
-    """The files of the bake that the scene has, wherever they are; or new ones that begin with those frames of an earlier bake
-    which hold for the scene as it is now, or empty ones.
+    """Return the files of the scene's bake; or new files that begin with the still valid frames of an earlier bake; or new
+    empty files.
 
-    Raises OSError, and CacheError when the scene has a bake of which no frame holds.
+    Raises OSError, and CacheError if the scene has a bake without valid frames.
     """
     own, snapshot = scene.stiction.bake, snapshot_digest(*content)
     shown = Path(cache_path(scene)) if own.state == "CACHED" else None
@@ -118,20 +119,20 @@ def refuse_stranger(cache: Path, digest: str, content: tuple[SceneSpec, SolverSe
     would be written to."""
     refuse_other_scene(str(cache), FrameCacheReader(cache, digest).info, content[0])
     snapshot = snapshot_of(cache)
-    # one that is gone or damaged is written anew
+    # A missing or damaged one is written again.
     with suppress(FileNotFoundError, ContainerError):
         if snapshot_digest(*read_snapshot(snapshot)) != snapshot_digest(*content):
             raise CacheError(f"{snapshot}: belongs to another scene or other settings, and was not changed; bake again")
 
 
 def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], frame: int) -> BakeFiles:
-    """New files that begin with the frames up to `frame` of the bake that the scene has, although the scene has changed since.
+    """Return new files that begin with the frames up to `frame` of the scene's bake, although the scene has changed since.
 
-    Raises OSError, and CacheError where there is no such bake, or its frames cannot be the first ones of the scene.
+    Raises OSError, and CacheError if there is no such bake, or its frames cannot be used for the scene.
     """
     own = scene.stiction.bake
     if own.state == "NONE":
-        raise CacheError("the scene has no bake to keep frames of")
+        raise CacheError("the scene has no bake whose frames could be kept")
     shown = Path(cache_path(scene))
     reader = FrameCacheReader(shown, own.digest)
     try:
@@ -147,7 +148,7 @@ def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], fram
 
 
 def parts_of_cache(cache: Path | None) -> tuple[EarlierFrames, ...]:
-    """Which frames of a cache are of other bakes than the rest; none where it cannot be read."""
+    """Return the segments of a cache from other bakes; none if it cannot be read."""
     if cache is None:
         return ()
     try:
@@ -157,10 +158,10 @@ def parts_of_cache(cache: Path | None) -> tuple[EarlierFrames, ...]:
 
 
 def told_parts(cache: Path) -> str:
-    """A sentence for each part of a cache that is of another bake, a line each."""
+    """Return a sentence for each segment of a cache from another bake, one per line."""
     begin, lines = FrameCacheReader(cache).info.frame_start, []
     for part in parts_of_cache(cache):
-        lines.append(one_line(f"Frames {begin} to {part.last_frame} are of another bake: {', '.join(part.differences)}"))
+        lines.append(one_line(f"Frames {begin} to {part.last_frame} are from another bake: {', '.join(part.differences)}"))
         begin = part.last_frame + 1
     return "\n".join(lines)
 
@@ -170,9 +171,9 @@ def by_frame(found: tuple[int | None, Path]) -> float:
 
 
 def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], parts: tuple[EarlierFrames, ...]) -> int | None:
-    """The last frame of another bake that is right for this scene, None where none is or the bake cannot be read.
+    """Return the last frame of another bake that is valid for this scene, or None.
 
-    parts: those of its first frames that are wanted from bakes of other scenes.
+    parts: required segments from bakes of other scenes.
     """
     try:
         last = frames_that_hold(read_snapshot(snapshot_of(cache)), content)
@@ -186,12 +187,12 @@ def last_that_holds(cache: Path, content: tuple[SceneSpec, SolverSettings], part
 
 
 def cache_path(scene: Scene) -> str:
-    """Where the frames of the scene's bake are."""
+    """Return the path of the frames of the scene's bake."""
     return bpy.path.abspath(scene.stiction.bake.cache)
 
 
 def snapshot_of(cache: Path) -> Path:
-    """Where the snapshot is that a cache was baked from: beside it; also for a path that names no file, as a scene may have."""
+    """Return the path of the snapshot of a cache, which is beside it. The path need not exist."""
     return cache.parent / f"{cache.stem}.snapshot"
 
 
@@ -201,9 +202,9 @@ def sound_of(cache: Path) -> Path:
 
 
 def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
-    """How a scene remembers where its frames are: relative to its .blend file if the user's folder is, wherever they lie.
+    """Return the path of the frames as stored in a scene: relative to its .blend file if the user's folder is relative.
 
-    file: where the .blend file is, or is going to be; that of the open one when empty.
+    file: present or future path of the .blend file; "" for the open one.
     """
     file = file or bpy.data.filepath
     if not scene.stiction.cache_directory.startswith("//") or not file:
@@ -211,7 +212,7 @@ def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
     folder = Path(os.path.abspath(file)).parent
     try:
         relative = Path(os.path.relpath(cache, folder))
-        # on another drive there is no such way, and through a link another one
+        # There is no relative path to another drive, and a link may change it.
         leads_there = (folder / relative).resolve() == cache.resolve()
     except ValueError:
         return str(cache)
@@ -219,7 +220,7 @@ def relative_if_asked(scene: Scene, cache: Path, file: str = "") -> str:
 
 
 def caches_in_use() -> set[Path]:
-    """The caches that scenes of the open file show, or have their keyframes from."""
+    """Return the caches that scenes of the open file show or used for their keyframes."""
     baked = [scene for scene in bpy.data.scenes if scene.stiction.bake.state != "NONE" and scene.stiction.bake.cache]
     return {Path(cache_path(scene)) for scene in baked}
 
@@ -234,8 +235,8 @@ def remove_old_bakes(files: BakeFiles, in_use: Collection[Path]) -> None:
 
 
 def bakes_beside(files: BakeFiles, *, of_its_file: bool = False) -> dict[Path, float]:
-    """The caches in the folder of these files that bear the names of the scene and of its file, or are of this very file, with
-    the times at which they were last used."""
+    """Return the caches in the folder of these files with the names of the scene and its file, or of this file, with the times
+    of their last use."""
     end = re.compile(rf"({KEY}-)[0-9a-f]{{{DIGITS}}}$").search(files.cache.stem)
     if end is None:
         return {}
@@ -243,7 +244,7 @@ def bakes_beside(files: BakeFiles, *, of_its_file: bool = False) -> dict[Path, f
     ours = re.compile(rf"{stem}{key}[0-9a-f]{{{DIGITS}}}\.(cache|snapshot)")
     ages: dict[Path, float] = {}
     for path in files.cache.parent.iterdir() if files.cache.parent.is_dir() else ():
-        # Another process may remove them, too.
+        # Another process may also remove them.
         with suppress(FileNotFoundError):
             if ours.fullmatch(path.name):
                 cache = path.with_suffix(".cache")
@@ -255,9 +256,9 @@ def remove_bake(cache: Path) -> None:
     try:
         lock = FileLock.acquire(cache)
     except (LockHeld, OSError):
-        return  # somebody writes it, or it is not ours to remove
+        return  # Another process writes it, or it must not be removed.
     try:
-        # On Windows a file that somebody reads stays; the next bake tries again.
+        # On Windows an open file cannot be removed; the next bake tries again.
         with suppress(OSError):
             if lock.holds:
                 cache.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which .blend file a bake was made from, and which ones show it as they were last saved.
+"""Records of the .blend file that created a bake, and of the files that show it.
 
-The first is in the names of its files, the second in notes beside its cache, a file each, NAME.KEY.shown: several projects may
-have one cache folder, with .blend files and scenes of the same names, and only of its own bakes a file can know what it needs.
+File names contain the first. The second is stored in notes beside the cache, one file each, NAME.KEY.shown. Several projects
+may share a cache folder, with equal names of files and scenes, and a file knows only which bakes it needs itself.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ NOTE = ".shown"
 
 
 def open_file() -> Path:
-    """The .blend file that is open; of one that was never saved, a path that no other session has."""
+    """Return the path of the open .blend file; for an unsaved file, a path that is unique to the session."""
     return Path(bpy.data.filepath or Path(bpy.app.tempdir, "untitled.blend"))
 
 
 def key_of(blend: Path, folder: Path) -> str:
-    """What distinguishes a .blend file from all others that have bakes in a folder; the same after both were moved together.
+    """Return a key that distinguishes a .blend file from all others with bakes in a folder. It stays the same after both are
+    moved together.
 
-    On one file system its place relative to the folder says which it is, on every machine. Of two, as a local disk beside a
-    server's, the machine has to be named too.
+    On one file system the path relative to the folder identifies the file on every machine. On different file systems, such as
+    a local disk and a server, the key also includes the machine.
     """
     blend, folder = blend.resolve(), folder.resolve()
     where = f"{socket.gethostname()} {blend}"
@@ -46,29 +47,29 @@ def key_of(blend: Path, folder: Path) -> str:
 
 
 def device(folder: Path) -> int:
-    """The file system on which a folder is, or will be."""
+    """Return the file system on which a folder is or will be."""
     return next(one for one in (folder, *folder.parents) if one.exists()).stat().st_dev
 
 
 def note_shown(blend: Path, caches: Collection[Path], folders: Collection[Path]) -> None:
-    """Note that a .blend file, as it is saved now, shows these caches, and no others in their folders and in these."""
+    """Record that a .blend file, as it is saved now, shows these caches, and no others in their folders and in these."""
     for folder in {*(cache.parent for cache in caches), *folders}:
         note = re.compile(rf"(.*)\.{key_of(blend, folder)}{re.escape(NOTE)}")
         shown = {cache.stem for cache in caches if cache.parent == folder}
-        # a folder that only others may write to has nothing that this file could have removed
+        # A folder that is not writable contains nothing that this file could remove.
         with suppress(OSError):
             for path in list(folder.iterdir()):
                 if (found := note.fullmatch(path.name)) and found[1] not in shown:
                     path.unlink()
     for cache in caches:
         with suppress(OSError):
-            # a .blend file may name any file
+            # A .blend file may contain any path.
             if cache.suffix == ".cache" and cache.is_file():
                 name = f"{cache.stem}.{key_of(blend, cache.parent)}{NOTE}"
                 write_atomically(cache.with_name(name), os.fsencode(f"{blend}\n"))
 
 
 def notes_on(cache: Path) -> list[Path]:
-    """The notes on a cache, of all .blend files that show it."""
+    """Return the notes on a cache by all .blend files that show it."""
     note = re.compile(rf"{re.escape(cache.stem)}\.{KEY}{re.escape(NOTE)}")
     return [path for path in cache.parent.iterdir() if note.fullmatch(path.name)]

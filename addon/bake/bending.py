@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From modes of bodies to shape keys of objects, and what panels say of flexible objects once their modes are known."""
+"""Conversion of modes of bodies to shape keys of objects, and summaries of flexible objects for panels."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["bend_objects", "known_words", "lacks_keys", "tell_flexible"]
 
 
 def lacks_keys(scene: Scene, bodies: Collection[str]) -> bool:
-    """Whether any of the objects of these bodies has no shape keys of its bake yet, and can be given them."""
+    """Return True if any of the objects of these bodies has no shape keys of its bake but can get them."""
     objects = (ob for ob in baked_objects(scene) if ob.stiction.backup.body in bodies)
     return any(is_without(ob) for ob in objects)
 
 
 def is_without(ob: Object) -> bool:
-    # whoever edits the mesh gets them once that is over
+    # An object in Edit Mode gets them afterward.
     return ob.mode != "EDIT" and not has_keys(ob)
 
 
 def bend_objects(scene: Scene, reader: FrameCacheReader) -> None:
-    """Give the baked objects that bend in a cache their shape keys, where they have none; raises CacheError."""
+    """Add shape keys to the flexible baked objects that have none. Raises CacheError."""
     modes = reader.modes()
     objects = {ob.stiction.backup.body: ob for ob in baked_objects(scene)} if modes.bodies else {}
     for index, one in zip(modes.bodies, modes.reduced, strict=True):
@@ -41,20 +41,20 @@ def bend_objects(scene: Scene, reader: FrameCacheReader) -> None:
 
 
 def keys_of(ob: Object, body: ReducedBody) -> tuple[np.ndarray, np.ndarray, float]:
-    """Displacements (n, 3, r) in the object's axes that are as far in the world as the body is long, q (r,) there, and that
-    length in m."""
+    """Return displacements (n, 3, r) in object axes, whose largest one in the world is the length of the body; their modal
+    coordinates (r,); and that length [m]."""
     world = rest_worlds([ob])[0][:3, :3]
     to_body = nearest_rotation(world).T @ world
     rest = np.empty(3 * len(ob.data.vertices), dtype=np.float32)
     ob.data.vertices.foreach_get("co", rest)
     reach = float(np.ptp(rest.reshape(-1, 3) @ to_body.T, axis=0).max())
-    # in single precision, in which the object keeps them
+    # in single precision, like the object's own values
     scales = (reach / np.linalg.norm(body.shapes, axis=1).max(axis=0)).astype(np.float32).astype(np.float64)
     return np.einsum("ij,vjr->vir", np.linalg.inv(to_body), body.shapes * scales), scales, reach
 
 
 def tell_flexible(manager: WindowManager, scene: Scene, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Let the panels show what became known of flexible bodies."""
+    """Store the summaries of flexible bodies for the panels."""
     known, objects = manager.stiction.flexible, {ob.name_full: ob for ob in scene.objects}
     for entry in entries:
         ob = objects.get(entry["body"])
@@ -65,13 +65,13 @@ def tell_flexible(manager: WindowManager, scene: Scene, entries: Iterable[Mappin
 
 
 def known_words(manager: WindowManager, ob: Object) -> tuple[str, bool] | None:
-    """What is known of a flexible object as it is now, in words, and whether it is too stiff to see it bend."""
+    """Return the summary of a flexible object in its present state, and whether it is too stiff for visible bending."""
     line = manager.stiction.flexible.get(ob.name_full)
     return (line.words, line.too_stiff) if line is not None and line.made_of == made_of(ob) else None
 
 
 def made_of(ob: Object) -> str:
-    """All that its frequencies depend on, but for where the vertices are: a panel has no time to look at all of them."""
+    """Return the inputs of its frequencies except for the positions of vertices, which would take too long in a panel."""
     own, body = ob.stiction, ob.rigid_body
     mass = own.density if own.mass_source == "DENSITY" else body.mass
     vertices = len(ob.data.vertices) if hasattr(ob.data, "vertices") else 0

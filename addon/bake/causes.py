@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The causes of what the solver finds in a scene, such as a hull that fills a hollow, and many findings of a kind as one.
+"""Causes of the solver's findings, such as a hull that fills a hollow, and grouping of similar findings.
 
-The solver sees shapes, and says that two of them overlap. What the user has to change is what the shapes were made of.
+The solver sees shapes and reports that two of them overlap. The user must change the settings from which the shapes follow.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = ["with_causes"]
 OVERLAP = "overlap"
 DEPTH = re.compile(r" overlap by ([\d.e+-]+) (mm|m) ")
 NUMBER = re.compile(r"\d[\d.,e+-]*")
-# Fewer findings of a kind are said one by one.
+# Fewer findings of a kind are reported separately.
 MANY = 4
-# Winding number: a point with more is inside of a closed mesh.
+# Winding number above which a point is inside a closed mesh.
 INSIDE = 0.5
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """A finding of two bodies that overlap, and how deep, m."""
+    """A finding about two overlapping bodies, and the depth of the overlap [m]."""
 
     finding: Finding
     depth: float
@@ -58,13 +58,13 @@ def with_causes(spec: SceneSpec, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def depth_of(finding: Finding) -> float | None:
-    """m, of a finding of two bodies that overlap; None for any other."""
+    """Return the depth of an overlap from a finding about two bodies [m]; None for other findings."""
     said = DEPTH.search(finding.message) if finding.field == OVERLAP and len(finding.objects) == len("ab") else None
     return None if said is None else float(said[1]) * (1e-3 if said[2] == "mm" else 1.0)
 
 
 def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
-    """A finding for each body whose convex hull fills a hollow in which others begin, and the overlaps that are left."""
+    """Return a finding for each body whose convex hull fills a hollow with others inside, and the remaining overlaps."""
     bodies = {body.name: body for body in spec.bodies}
     inside: dict[str, list[str]] = {}
     left = []
@@ -79,14 +79,14 @@ def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding]
     found = []
     for name, others in inside.items():
         count = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
-        begin = "begins" if len(others) == 1 else "begin"
+        begin = "starts" if len(others) == 1 else "start"
         message = f"the hull fills the hollow of {name}, in which {count} {begin}: choose the shape Mesh"
         found.append(Finding("WARNING", (name,), "hollow", message))
     return found, left
 
 
 def is_in_hollow(hull: BodySpec, other: BodySpec) -> bool:
-    """Whether a body overlaps a convex hull and not the mesh that the hull is made of, which its shape has."""
+    """Return True if a body overlaps a convex hull but not the mesh of the hull."""
     vertices, triangles = hull.shape.vertices, hull.shape.triangles
     if hull.shape.kind is not ShapeKind.HULL or not len(triangles):
         return False
@@ -96,7 +96,7 @@ def is_in_hollow(hull: BodySpec, other: BodySpec) -> bool:
 
 
 def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
-    """A finding of the bodies that overlap where a constraint joins them, and the overlaps that are left."""
+    """Return a finding about overlaps of bodies where a constraint connects them, and the remaining overlaps."""
     joints: dict[frozenset[str], list[str]] = {}
     for joint in spec.joints:
         joints.setdefault(frozenset({joint.body_a, joint.body_b}), []).append(joint.name)
@@ -105,21 +105,21 @@ def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Findin
         return [], list(overlaps)
     worst = max(joined, key=lambda overlap: overlap.depth)
     names = tuple(dict.fromkeys(name for overlap in joined for name in joints[overlap.pair]))
-    one = "a pair of bodies that a constraint joins overlaps"
-    count = one if len(joined) == 1 else f"{len(joined)} pairs of joined bodies overlap"
+    one = "a pair of bodies connected by a constraint overlaps"
+    count = one if len(joined) == 1 else f"{len(joined)} pairs of connected bodies overlap"
     message = (
         f"{count} at the joint, by up to {distance(worst.depth)} ({' and '.join(worst.finding.objects)}), and are pushed "
-        "apart: switch on Disable Collisions, or make the bodies shorter"
+        "apart: enable Disable Collisions, or make the bodies shorter"
     )
     left = [overlap for overlap in overlaps if overlap.pair not in joints]
     return [Finding("WARNING", names, "joined_overlap", message)], left
 
 
 def of_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Finding]:
-    """Overlaps one by one, or many as one."""
+    """Yield findings about overlaps, separately or grouped."""
     by_end: dict[str, list[Overlap]] = {}
     for overlap in overlaps:
-        # what becomes of them is said after where they are
+        # The consequence follows the location in the message.
         by_end.setdefault(overlap.finding.message.partition(" at frame ")[2], []).append(overlap)
     for end, alike_ones in by_end.items():
         if len(alike_ones) < MANY:
@@ -145,4 +145,4 @@ def alike(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield from same
             continue
         names = tuple(dict.fromkeys(name for finding in same for name in finding.objects))
-        yield replace(same[0], objects=names, message=f"{same[0].message} ({len(same)} such findings)")
+        yield replace(same[0], objects=names, message=f"{same[0].message} ({len(same)} such messages)")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All kernels compiled in the background, from the first world of rigid bodies on that a session with a window sees.
+"""Compilation of all kernels in the background, from the first rigid body world in a session with a window.
 
-It takes minutes, once, at low priority, and can be stopped; the next session goes on. Where the extension brought its kernels
-compiled, the process ends at once. While a bake runs there is none: the bake would wait for kernels that are compiled at low
-priority, and has its own help.
+It takes minutes, once, at low priority, and can be stopped; the next session continues. If the extension includes compiled
+kernels, the process ends at once. It does not run during a bake, which would wait for kernels compiled at low priority and
+starts its own helper process.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .worker import WorkerError, find_python, worker_environment
 __all__ = ["register", "unregister"]
 
 SECONDS_BETWEEN_LOOKS = 2.0
-# How far the process says it is.
+# A line about the progress of the process.
 COUNT = re.compile(r"(\d+) of (\d+) kernels")
 
 
 class Background:
-    """The process, while there is one, and what it has said last."""
+    """The background process, if there is one, and its last line of output."""
 
     def __init__(self) -> None:
         environment = worker_environment()
@@ -59,7 +59,7 @@ class Background:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            # without the blanks that make columns on a console
+            # without the padding for columns on a console
             self.says = " ".join(line.split())
 
     @property
@@ -67,13 +67,13 @@ class Background:
         return self._process.poll() is None
 
     def stop(self) -> None:
-        """Ask the process to end, which it does within seconds; what it has compiled stays."""
+        """Request the end of the process, which takes seconds. Its compiled kernels remain."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
 
 class Session:
-    """The one background process of this session."""
+    """The only background process of this session."""
 
     background: Background | None = None
 
@@ -106,7 +106,7 @@ def look() -> float | None:
 
 
 class STICTION_OT_stop_compiling(Operator):
-    """Stop compiling in the background; bakes compile the kernels that they need, and the next session continues"""
+    """Stop compiling in the background; bakes compile the kernels that they need, and the next Blender session continues"""
 
     bl_idname = "stiction.stop_compiling"
     bl_label = "Stop Compiling"
@@ -120,13 +120,13 @@ class STICTION_OT_stop_compiling(Operator):
 def register() -> None:
     """Add the operator, and look for rigid bodies from then on."""
     bpy.utils.register_class(STICTION_OT_stop_compiling)
-    # without a window nobody waits, or a bake that is about to begin does
+    # Without a window, nobody waits, or a bake is about to start.
     if not bpy.app.background:
         bpy.app.timers.register(look, first_interval=SECONDS_BETWEEN_LOOKS, persistent=True)
 
 
 def unregister() -> None:
-    """End the process, and take away what `register` added."""
+    """End the process, and undo `register`."""
     if bpy.app.timers.is_registered(look):
         bpy.app.timers.unregister(look)
     if Session.background is not None:

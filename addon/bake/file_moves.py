@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps a bake with its .blend file: relative to it where the cache folder is, moved along when an unsaved file gets its name,
-and found again from a copy that is saved elsewhere."""
+"""Keeps a bake with its .blend file: by a relative path if the cache folder is relative, by a move when an unsaved file gets
+its name, and by a new path when a copy is saved elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["register", "unregister"]
 
 @persistent
 def before_saving(file: str) -> None:
-    """Let what is about to be saved find its frames from where it will be."""
+    """Store the path of the frames relative to the future location of the file."""
     if not file or bpy.context.window_manager.stiction.is_baking:
         return
     for scene in scenes_with_frames():
@@ -54,7 +54,7 @@ def scenes_with_frames() -> list[Scene]:
 
 def remember(scene: Scene, cache: Path, file: str) -> None:
     path = str(cache) if is_temporary(cache) else relative_if_asked(scene, cache, file)
-    # what is set is a change to undo, and to save
+    # Setting a value is a change for undo and for saving.
     if path != scene.stiction.bake.cache:
         scene.stiction.bake.cache = path
 
@@ -74,20 +74,20 @@ def move_along(scene: Scene, cache: Path, folder: Path) -> Path:
         for file in (cache, snapshot_of(cache)):
             copy_atomically(file, target / file.name)
     except OSError as error:
-        print(one_line(f"Stiction: the frames of {scene.name} stay in {cache.parent}, and are lost when Blender ends: {error}"))
+        print(one_line(f"Stiction: the frames of {scene.name} stay in {cache.parent} until Blender quits: {error}"))
         return cache
     return target / cache.name
 
 
 def register() -> None:
-    """Go along with every save."""
+    """Handle every save."""
     bpy.app.handlers.save_pre.append(before_saving)
     bpy.app.handlers.save_post.append(after_saving)
     bpy.app.handlers.save_post_fail.append(after_failing)
 
 
 def unregister() -> None:
-    """Do it no more."""
+    """Undo `register`."""
     bpy.app.handlers.save_post_fail.remove(after_failing)
     bpy.app.handlers.save_post.remove(after_saving)
     bpy.app.handlers.save_pre.remove(before_saving)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find Frames: where the cache of a bake is not where the file says, looks for it nearby, and else asks where it is."""
+"""Find Frames: searches for the missing cache of a bake nearby, and otherwise asks for its location."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .bake_files import cache_path, relative_if_asked
 
 __all__ = ["register", "unregister"]
 
-# So many folders above that of the .blend file are looked at, in which other shots of a project lie.
+# Number of parent folders of the .blend file that are searched, for other shots of a project.
 LEVELS = 2
 
 
 def has_frames(scene: Scene, cache: Path) -> bool:
-    """Whether a file has the frames of the scene's bake, and of no other."""
+    """Return True if a file contains the frames of the scene's bake."""
     try:
         return cache.is_file() and bool(FrameCacheReader(cache, scene.stiction.bake.digest).frames)
     except (OSError, CacheError):
@@ -30,12 +30,13 @@ def has_frames(scene: Scene, cache: Path) -> bool:
 
 
 def name_of_cache(scene: Scene) -> str:
-    """The name of the scene's cache, whichever system wrote its path."""
+    """Return the file name of the scene's cache, from a path of any operating system."""
     return PureWindowsPath(scene.stiction.bake.cache).name
 
 
 def places_nearby(scene: Scene) -> Iterator[Path]:
-    """Where it may be: in today's cache folder, beside the .blend file, in the cache folders of other shots around it."""
+    """Yield possible locations: the present cache folder, beside the .blend file, and the cache folders of other shots around
+    it."""
     name, folder = name_of_cache(scene), Path(bpy.path.abspath(scene.stiction.cache_directory))
     yield folder / name
     if not bpy.data.filepath:
@@ -48,7 +49,7 @@ def places_nearby(scene: Scene) -> Iterator[Path]:
 
 
 def places_below(scene: Scene, chosen: Path) -> Iterator[Path]:
-    """The cache that was chosen, or those of the scene's name in the folder that was."""
+    """Yield the chosen cache, or those with the scene's name in the chosen folder."""
     yield chosen
     if chosen.is_dir():
         yield from sorted(chosen.rglob(name_of_cache(scene)))

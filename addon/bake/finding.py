@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One thing that a check of a scene found."""
+"""One finding of a scene check."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ __all__ = ["Finding"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found. level: ERROR for what keeps the scene from being baked, WARNING, or INFO. values: one for each
-    of the objects, where there is a figure to go by."""
+    """A finding.
+
+    level: ERROR if the scene cannot be baked, WARNING, or INFO. values: one number for each object, if there are numbers.
+    """
 
     level: str
     objects: tuple[str, ...]

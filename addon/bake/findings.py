@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would go wrong in a bake of the scene, or surprise, found before it: problems, warnings, and what is good to know."""
+"""Checks of the scene before a bake: problems, warnings and notes."""
 
 from __future__ import annotations
 
@@ -43,40 +43,42 @@ __all__ = ["LEVELS", "Contacts", "Finding", "Look", "look", "looking", "objects_
 
 LEVELS = ("ERROR", "WARNING", "INFO")
 
-# Relative to the geometric mean of two coefficients: a rule that gives less than this surprises.
+# Combined coefficient, relative to the geometric mean, below which the rule is reported.
 SURPRISING_SHARE = 0.75
-# How far the scale of an object may be from 1.
+# Tolerance of an object's scale, which should be 1.
 UNSCALED = 1e-5
-# s by the clock, within which the process that checks contacts has to end. On its first use it compiles kernels, which takes up
-# to five minutes of processor time.
+# s; wall time limit of the process that checks contacts. On its first use it compiles kernels, which takes up to five minutes
+# of processor time.
 LONGEST_CHECK = 1800.0
-# s by the clock, from the wish that it ends until it is killed.
+# s; wall time from the request to end until the process is killed.
 SECONDS_TO_END = 5.0
 
 
 @dataclass(frozen=True)
 class Look:
-    """The findings that are known at once. sound: what to look for contacts in, without what keeps the scene from being baked;
-    None where nothing is left."""
+    """The findings that are known immediately.
+
+    sound: input of the contact check without invalid objects, or None if nothing is left.
+    """
 
     findings: tuple[Finding, ...]
     sound: Extraction | None
 
 
 def look(context: Context) -> Look:
-    """Everything that is wrong, odd or good to know in the context's scene, but for what the solver sees in it."""
+    """Return all findings about the context's scene except those of the contact check."""
     return at_once(looking(context))
 
 
 def looking(context: Context) -> Steps[Look]:
-    """The same in steps, between which nothing of the scene may be changed."""
+    """As `look`, in steps. The scene must not change between them."""
     scene = context.scene
     found = yield from inspecting(context)
     findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
         said = {one.field for one in found.warnings}
-        # where the world could not be read, nothing is said yet
+        # If the world could not be read, there are no further findings.
         left = [one for one in outside_world(scene) if one.field not in said]
         findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
         findings += [*unseen(context), *instanced(scene), *scales(scene)]
@@ -85,14 +87,14 @@ def looking(context: Context) -> Steps[Look]:
     if found.sound is not None:
         findings += yield from aside_with_kernels("Computing masses", partial(masses, found.sound.spec))
         findings += yield from aside_with_kernels("Computing centers of mass", partial(centers, found.sound.spec))
-        findings += yield from aside_with_kernels("Looking into hollows", partial(hollows, found.sound.spec))
-    # of most scenes it is true, so it comes after what is of this one
+        findings += yield from aside_with_kernels("Checking hollows", partial(hollows, found.sound.spec))
+    # It applies to most scenes, so it comes after the findings about this one.
     findings += product_rule(scene)
     return Look(tuple(findings), found.sound)
 
 
 class Contacts:
-    """The solver's own look at the scene, in a process of its own: overlaps at the first frame, masses, sizes and speeds."""
+    """The contact check, in a separate process: overlaps at the first frame, masses, sizes and speeds."""
 
     def __init__(self, extraction: Extraction, folder: Path | None = None):
         """Start it. folder: where the modes of flexible bodies are kept, if it is there. Raises WorkerError and OSError."""
@@ -116,7 +118,7 @@ class Contacts:
 
     @property
     def runs(self) -> bool:
-        """Whether it is still at work, and its time is not over."""
+        """Return True while the process runs within its time limit."""
         return self._process.poll() is None and monotonic() < self._deadline
 
     def findings(self) -> tuple[Finding, ...]:
@@ -127,8 +129,8 @@ class Contacts:
             kill_child(self._process)
             message = (
                 f"the contact check did not end within {duration(LONGEST_CHECK)} and was stopped, so overlaps at the first "
-                "frame and loads of constraints are not known. Reduce the faces of detailed meshes, lower Substeps, or bake "
-                "two frames and look at the report"
+                "frame and loads of constraints are unknown. Reduce the faces of detailed meshes, lower Substeps, or bake "
+                "two frames and check the report"
             )
             return (Finding("ERROR", (), "contacts", message),)
         if status != 0:
@@ -142,24 +144,24 @@ class Contacts:
         return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
-        """End it, and remove its files."""
+        """End the process and remove its files."""
         end_child(self._process, SECONDS_TO_END)
         self._errors.close()
         self._folder.cleanup()
 
 
 def unseen(context: Context) -> Iterator[Finding]:
-    """Bodies that nobody sees and that are baked all the same, but for those that are shown as pieces of one object."""
+    """Yield hidden bodies that are baked, except those shown as instances of one object."""
     shown_otherwise = {one.body for one in context.scene.stiction_display.hidden_bodies}
     bodies = [*bodies_of(context.scene.rigidbody_world), *baked_objects(context.scene)]
     hidden = {ob.name_full for ob in bodies if not ob.visible_get(view_layer=context.view_layer) and ob not in shown_otherwise}
     if hidden:
-        message = "hidden, disabled in viewports or excluded from the view layer, and baked all the same, as in Blender"
+        message = "hidden, disabled in viewports or excluded from the view layer, but still baked, as in Blender"
         yield Finding("INFO", tuple(sorted(hidden)), "hidden", message)
 
 
 def instanced(scene: Scene) -> Iterator[Finding]:
-    """Instances of collections with rigid bodies, which are only pictures of them."""
+    """Yield instances of collections with rigid bodies, which are not simulated."""
     for ob in scene.objects:
         collection = ob.instance_collection if ob.instance_type == "COLLECTION" else None
         if collection is not None and any(one.rigid_body is not None for one in collection.all_objects):
@@ -171,24 +173,24 @@ def instanced(scene: Scene) -> Iterator[Finding]:
 
 
 def bakes_of_other_files(scene: Scene) -> Iterator[Finding]:
-    """Bodies that were appended, linked or overridden with what a bake in their own file has made of them."""
+    """Yield appended, linked or overridden bodies with the result of a bake in their own file."""
     here = baked_elsewhere(scene)
     keyed = tuple(ob.name_full for ob in here if has_keys_of_bake(ob))
     still = tuple(ob.name_full for ob in here if not has_keys_of_bake(ob))
-    then = "Bake uses their state before it, and Free Bake restores that"
+    then = "Bake uses the state before it, and Free Bake restores that state"
     if keyed:
-        yield Finding("INFO", keyed, "bake", f"they have the keyframes of a bake in another file; {then}")
+        yield Finding("INFO", keyed, "bake", f"they have keyframes of a bake in another file; {then}")
     if still:
-        message = f"they come from a bake in another file, whose frames play only there, so they stand still; {then}"
+        message = f"they come from a bake in another file, whose frames play only there, so they do not move; {then}"
         yield Finding("WARNING", still, "bake", message)
     linked = tuple(ob.name_full for ob in linked_and_baked(scene))
     if linked:
-        message = "they are linked from a file in which they are baked: they are Animated here, and follow its keyframes"
+        message = "they are linked from a file in which they are baked, so here they are Animated and follow its keyframes"
         yield Finding("INFO", linked, "library", message)
 
 
 def product_rule(scene: Scene) -> Iterator[Finding]:
-    """What the scene's rule makes of the friction that most bodies have from Blender."""
+    """Yield a note about the pair friction that the scene's rule gives for the most common coefficient."""
     plain = [ob for ob in bodies_of(scene.rigidbody_world) if not ob.stiction.use_mu_static]
     rule = effective_rule(scene)
     common = Counter(round(ob.rigid_body.friction, 6) for ob in plain).most_common()
@@ -197,7 +199,7 @@ def product_rule(scene: Scene) -> Iterator[Finding]:
         pair = rule.pair(mu, mu)
         message = (
             f"two surfaces of {mu:.3g} have a friction of {pair:.3g}, because Blender multiplies: a body that holds at "
-            f"{mu:.3g} may slide. Give them materials, or choose the rule Geometric Mean, which keeps the number"
+            f"{mu:.3g} may slide. Give them materials, or choose Combine Friction: Geometric Mean, which keeps the value"
         )
         yield Finding("INFO", (), "friction_combine", message)
 
@@ -207,14 +209,14 @@ def scales(scene: Scene) -> Iterator[Finding]:
     scaled = {ob.name_full: np.array(ob.scale) for ob in bodies if np.abs(np.array(ob.scale) - 1.0).max() > UNSCALED}
     uneven = tuple(name for name, scale in scaled.items() if np.ptp(np.abs(scale)) > UNSCALED)
     even = tuple(name for name in scaled if name not in uneven)
-    for names, what in ((uneven, "not the same along all axes"), (even, "not applied")):
+    for names, what in ((uneven, "not equal along all axes"), (even, "not applied")):
         if names:
-            message = f"the scale is {what}; shapes have their size in the viewport"
+            message = f"the scale is {what}; collision shapes have the size seen in the viewport"
             yield Finding("INFO", names, "scale", message)
 
 
 def masses(spec: SceneSpec) -> list[Finding]:
-    """What bodies weigh whose mass follows from a density, together those of the same one."""
+    """Return the masses that follow from densities, grouped by density."""
     found: dict[float, dict[str, float]] = {}
     for body in spec.bodies:
         if body.density is not None and body.kind is BodyKind.ACTIVE:
@@ -230,7 +232,7 @@ def masses(spec: SceneSpec) -> list[Finding]:
 
 
 def centers(spec: SceneSpec) -> list[Finding]:
-    """The bodies whose origin, which is Blender's center of mass, is far from the center of their volume."""
+    """Return the bodies whose origin, Blender's center of mass, is far from the center of their volume."""
     far = origins_off_center(spec)
     if not far:
         return []
@@ -241,59 +243,59 @@ def centers(spec: SceneSpec) -> list[Finding]:
         else f"up to {distance(most)} ({name}) from the center of mass"
     )
     message = (
-        f"the origin is {away}: in Blender it would be the center of mass, here the center of the volume is. Choose Center of "
-        "Mass: Origin where the origin was placed for that"
+        f"the origin is {away}: Blender uses the origin, Stiction the center of the volume. Choose Center of "
+        "Mass: Origin if the origin was placed on purpose"
     )
     return [Finding("INFO", tuple(far), "center_of_mass", message)]
 
 
 def hollows(spec: SceneSpec) -> list[Finding]:
-    """The bodies whose hull fills a hollow that others could enter: they rest on its opening, as in Blender."""
+    """Return the bodies whose hull fills a hollow that others could enter. They rest on its opening, as in Blender."""
     rooms = rooms_in_hulls(spec)
     if not rooms:
         return []
     name, others = max(rooms.items(), key=lambda item: len(item[1]))
     guests = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
     enter = "does not enter it" if len(others) == 1 else "do not enter it"
-    where = f"the hull fills the hollow of {name}" if len(rooms) == 1 else f"hulls fill hollows, as that of {name}"
-    message = f"{where}, so {guests} {enter}: choose the shape Mesh where bodies go in"
+    where = f"the hull fills the hollow of {name}" if len(rooms) == 1 else f"hulls fill hollows, such as that of {name}"
+    message = f"{where}, so {guests} {enter}: choose the shape Mesh for bodies with others inside"
     return [Finding("INFO", tuple(rooms), "hollow", message)]
 
 
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
-    """What breakable constraints bear as the scene begins; of_joints: of each N s in a time step, and its threshold."""
+    """Yield the loads of breakable constraints at the start. of_joints: load and threshold of each, N s per time step."""
     most = max((bears for bears, _ in of_joints.values()), default=0.0)
     if not most > 0.0:
         return
     breaking = {name: bears for name, (bears, breaks_at) in of_joints.items() if bears >= breaks_at}
     if breaking:
         count = f"{len(breaking)} of {len(of_joints)} breakable constraints break" if len(of_joints) > 1 else "it breaks"
-        message = f"{count} in the first two frames: they bear up to {figure(max(breaking.values()))} N s in a time step"
+        message = f"{count} in the first two frames: their loads are up to {figure(max(breaking.values()))} N s in a time step"
         yield Finding("WARNING", tuple(breaking), "breaking_threshold", message, tuple(breaking.values()))
         return
     share = max(bears / breaks_at for bears, breaks_at in of_joints.values())
     message = (
-        f"breakable constraints bear up to {figure(most)} N s in a time step of the first two frames, and at most "
+        f"loads of breakable constraints are up to {figure(most)} N s in a time step of the first two frames, at most "
         f"{figure(100.0 * share, 2)} % of their thresholds"
     )
     yield Finding("INFO", tuple(of_joints), "breaking_threshold", message, tuple(bears for bears, _ in of_joints.values()))
 
 
 def shared_reactions(of_joints: dict[str, bool]) -> Iterator[Finding]:
-    """Constraints whose reactions are not unique; of_joints: by their names, whether they may break."""
+    """Yield constraints whose reactions are not unique. of_joints: by name, whether they are breakable."""
     breakable = tuple(name for name, may_break in of_joints.items() if may_break)
     lasting = tuple(name for name, may_break in of_joints.items() if not may_break)
-    why = "they hold the same bodies several times over, and can press against each other without moving anything"
+    why = "they hold the same bodies redundantly, and can push against each other without moving anything"
     if breakable:
-        message = f"how {len(breakable)} breakable constraints share a load is not unique, nor which breaks first: {why}"
+        message = f"how {len(breakable)} breakable constraints share a load, and which breaks first, is not unique: {why}"
         yield Finding("WARNING", breakable, "reactions", message)
     if lasting:
-        message = f"the reactions of {len(lasting)} constraints are not unique, the motion is: {why}"
+        message = f"the reactions of {len(lasting)} constraints are not unique, but the motion is: {why}"
         yield Finding("INFO", lasting, "reactions", message)
 
 
 def frequencies(entries: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
-    """How fast flexible bodies swing, together those that do alike."""
+    """Yield the frequencies of flexible bodies, grouped by equal bodies."""
     by_words: dict[str, list[str]] = {}
     for entry in entries:
         last = entry["frequencies"][-1]
@@ -307,7 +309,7 @@ def places_of_files(scene: Scene) -> Iterator[Finding]:
     folder = scene.stiction.cache_directory
     if not bpy.data.filepath and folder.startswith("//"):
         yield Finding(
-            "INFO", (), "cache_directory", "the file is not saved, so its frames are lost when Blender ends; save it first"
+            "INFO", (), "cache_directory", "the file is not saved, so its frames are lost when Blender quits; save it first"
         )
         return
     path = Path(bpy.path.abspath(folder))
@@ -317,6 +319,6 @@ def places_of_files(scene: Scene) -> Iterator[Finding]:
 
 
 def objects_of(scene: Scene, names: Iterable[str]) -> list[Object]:
-    """The objects of the scene with these full names."""
+    """Return the objects of the scene with these full names."""
     by_name = {ob.name_full: ob for ob in scene.objects}
     return [by_name[name] for name in names if name in by_name]

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake is made from, as digests that are quick to take, object by object: two of them say what changed in between.
+"""The inputs of a bake as digests by object. Two sets of digests show what has changed.
 
-The objects are those of the bodies, of the rigid body constraints, and of the force fields with what absorbs them; one may be
-several of these.
+The objects are bodies, rigid body constraints, force fields and absorbers; one object may be several of these.
 
-They are taken of Blender's data as it stands, without showing a frame: many times cheaper than reading the scene, and possible
-while a panel waits. So a digest may differ where a bake would come out the same, as after a modifier that changes nothing; and
-what a driver's expression or a node tree reads elsewhere is not followed. The bake itself compares the snapshots, bit by bit.
-Objects that a bake moves are seen as they were before it.
+Digests are computed from Blender's data without changing the frame. This is much faster than reading the scene, and possible
+while a panel waits. A digest may therefore change although the bake would not, for example by a modifier without effect. Inputs
+that a driver's expression or a node tree reads elsewhere are not tracked. The bake itself compares snapshots bit by bit.
+Objects that a bake moves are seen in their state before it.
 """
 
 from __future__ import annotations
@@ -50,47 +49,47 @@ __all__ = [
     "written",
 ]
 
-# By the name of the body or constraint, "" for the scene: what is said of it, such as "friction", to a digest.
+# Digests by the name of a body or constraint, "" for the scene, and by the name of an input, such as "friction".
 Digests = Mapping[str, Mapping[str, str]]
 
 SCENE = ""
 WEIGHT_PATHS = tuple(f"rigidbody_world.effector_weights.{name}" for name in ("all", *WEIGHTS.values()))
-# Names of a field's values that Blender keeps in one place.
+# Names of a field's values that Blender stores in one property.
 SAME_VALUES = (
     frozenset(["strength", "linear_drag", "guide_minimum"]),
     frozenset(["harmonic_damping", "quadratic_drag"]),
     frozenset(["flow", "inflow"]),
     frozenset(["size", "rest_length"]),
 )
-# In place of the differences where what was written down of the bake is not what `written` writes.
+# Used instead of differences if the record of a bake has no valid content.
 UNREADABLE = "the inputs of the bake are unknown, because the file's record of them cannot be read"
-# The one difference after which the frames so far may hold.
+# The only difference after which existing frames may be valid.
 LAST_FRAME = "last frame"
 ONLY_THE_END = f"{LAST_FRAME} of the scene"
 MOST_NAMED = 2
-# What bakes of earlier versions wrote down by another name.
-FORMER = {"tolerance in motion": "crowd tolerance"}
+# Former names of inputs, in bakes of earlier versions, the newest first.
+FORMER = {"moving tolerance": ("tolerance in motion", "crowd tolerance")}
 
 
 def made_from(scene: Scene) -> Digests:
-    """What a bake of the scene as it is now would be made from."""
+    """Return the inputs of a bake of the scene in its present state."""
     meshes: dict[int, Any] = {}
     return {SCENE: of_scene(scene)} | {name: of_object(ob, meshes) for name, ob in parts_of(scene)}
 
 
 def written(digests: Digests) -> str:
-    """Digests as the text that a bake keeps of them in its file."""
+    """Return digests as the text that a bake stores in its file."""
     return json.dumps(digests, separators=(",", ":"))
 
 
 def with_last_frame(text: str, scene: Scene) -> str:
-    """Digests that `written` wrote of a scene, as they would be if its bakes had ended where they do now."""
+    """Return stored digests of a scene, as if its bakes had ended at its present last frame."""
     digests = json.loads(text)
     return written(digests | {SCENE: digests[SCENE] | {LAST_FRAME: of_scene(scene)[LAST_FRAME]}})
 
 
 def changes_since(text: str, now: Digests) -> list[str]:
-    """The differences between digests that were written and those of now. A file may come from anyone, and have any text."""
+    """Return the differences between stored digests and the present ones. The stored text may come from anyone."""
     try:
         before = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -102,7 +101,7 @@ def changes_since(text: str, now: Digests) -> list[str]:
 
 
 def of_scene(scene: Scene) -> dict[str, str]:
-    """Digests of what is no body's; the scene must have a rigid body world."""
+    """Return the digests of the scene itself, which must have a rigid body world."""
     world = scene.rigidbody_world
     start, end = properties.effective_frame_range(scene)
     settings, moving = properties.effective_settings(scene), animated_paths(scene)
@@ -153,7 +152,7 @@ def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple
 
 
 def values_at(scene: Scene, paths: Collection[str]) -> tuple[Any, ...]:
-    """The scene's values at some paths, such as those that gravity is made of, and what moves them."""
+    """Return the scene's values at some paths, such as gravity, and their animation."""
     has_strips = scene.animation_data is not None and bool(scene.animation_data.nla_tracks)
     moving = paths if has_strips else animated_paths(scene)
     values = tuple("keyed" if path in moving else in_full(scene.path_resolve(path)) for path in paths)
@@ -167,8 +166,8 @@ def in_full(value: Any) -> Any:
 
 
 def parts_of(scene: Scene) -> list[tuple[str, Object]]:
-    """All bodies, constraints and force fields of the scene, each object once, with their names: of what a bake moves, those in
-    the cache."""
+    """Yield all bodies, constraints and force fields of the scene, each once, with their names; objects moved by a bake have
+    their names in the cache."""
     world = scene.rigidbody_world
     baked = {ob.session_uid: ob for ob in baked_objects(scene)}
     parts = [*bodies_of(world), *constraints_of(world), *fields_and_absorbers(scene)]
@@ -177,8 +176,10 @@ def parts_of(scene: Scene) -> list[tuple[str, Object]]:
 
 
 def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
-    """Digests of an object's values, as a body or as a constraint. meshes: the digests of meshes that were read already, by
-    their session_uid."""
+    """Return the digests of an object's values, as a body or as a constraint.
+
+    meshes: digests of meshes already read, by session_uid.
+    """
     values: dict[str, Any] = {} if ob.rigid_body is None else of_body(ob, meshes)
     if ob.rigid_body_constraint is not None:
         values["constraint"] = of_constraint(ob)
@@ -191,26 +192,26 @@ def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
 
 
 def of_constraint(ob: Object) -> tuple[Any, ...]:
-    """A constraint's values, and where its two objects are, for their names may change without any other change."""
+    """Return a constraint's values, and the initial poses of its objects, whose names may change without other changes."""
     constraint, moving = ob.rigid_body_constraint, animated_paths(ob)
     ends = tuple(
         None if end is None else place_of(end, animated_paths(end)) for end in (constraint.object1, constraint.object2)
     )
     is_on = "keyed" if "rigid_body_constraint.enabled" in moving else constraint.enabled
-    # bakes of earlier versions held bodies where they were set up
+    # In earlier versions, constraints always held bodies where set up.
     holds = ("where enabled",) if ob.stiction.hold_bodies == "ENABLED" else ()
     return (is_on, ends, plain_values(constraint, "rigid_body_constraint.", moving), *holds)
 
 
 def fields_and_absorbers(scene: Scene) -> list[Object]:
-    """The objects with force fields that reach the rigid bodies, and those that absorb them, if any is absorbed."""
+    """Return the objects with force fields that reach the rigid bodies, and the objects that absorb them."""
     layer = scene.view_layers[0]
     fields = effectors_of(scene, layer)
     return fields + (absorbers_of(layer) if any(has_field(ob) and ob.field.use_absorption for ob in fields) else [])
 
 
 def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
-    """A field's values; some of them have several names."""
+    """Return a field's values; some of them have several names."""
     paths = {path.removeprefix("field.") for path in animated_paths(ob) if path.startswith("field.")}
     moving = paths.union(*(names for names in SAME_VALUES if not paths.isdisjoint(names)))
     has_mesh = ob.field.shape in ("SURFACE", "POINTS")
@@ -218,19 +219,19 @@ def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
 
 
 def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
-    """What of an object that collides with particles concerns force fields."""
+    """Return the values of an absorbing object that concern force fields."""
     own = ob.collision
     absorption = "keyed" if "collision.absorption" in animated_paths(ob) else own.absorption
     return (absorption, own.thickness_outer, mesh_as_seen(ob, meshes))
 
 
 def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
-    """A mesh and what changes it."""
+    """Return a mesh and its modifiers."""
     return (known_mesh(ob, meshes), tuple(settings_of(one, "modifiers", ob, set()) for one in ob.modifiers))
 
 
 def known_mesh(ob: Object, meshes: dict[int, Any]) -> Any:
-    """A digest of an object's mesh, which is taken once for all that share it."""
+    """Return the digest of an object's mesh, computed once for all objects that share it."""
     data = mesh_data(ob)
     if data is not None and data.session_uid not in meshes:
         meshes[data.session_uid] = mesh_of(ob)
@@ -276,19 +277,22 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
 
 
 def flexible_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
-    """What makes a body flexible, None for a rigid one; kept: a value at a path, or that it is keyed."""
+    """Return the flexible settings of a body, None for a rigid one. kept: returns a value at a path, or its animation."""
     if not ob.stiction.use_flexible:
         return None
     names = ("young", "poisson", "modes", "resolution", "damping_ratio")
     numbers = tuple(kept(f"stiction.{name}", value) for name, value in zip(names, stiffness_of(ob), strict=True))
-    # of bakes by earlier versions the bends are small
+    # Bakes of earlier versions have linear modes only.
     large = ("large bends",) if kept("stiction.use_large_bends", ob.stiction.use_large_bends) else ()
     return (*numbers, pinned_vertices(ob) if ob.type == "MESH" else (), *large)
 
 
 def mass_properties_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
-    """What the user set for the center of mass, the inertia and the collider, None for what all bodies had in earlier versions;
-    kept: a value at a path, or that it is keyed."""
+    """Return the settings of the center of mass, the inertia and the collider, None for the defaults, which earlier versions
+    used.
+
+    kept: returns a value at a path, or its animation.
+    """
     own = ob.stiction
     center = own.center_object if own.center_of_mass == "OBJECT" else None
     place = None if center is None else (place_of(center, animated_paths(center)), animation_of(center, set()))
@@ -299,7 +303,7 @@ def mass_properties_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any
 
 
 def surface_motion_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
-    """The velocity and the spin of a surface, None where it is fixed to its body."""
+    """Return the velocity and the spin of a surface, None for a fixed surface."""
     own = ob.stiction
     values = (
         kept("stiction.surface_velocity", tuple(own.surface_velocity)),
@@ -309,13 +313,13 @@ def surface_motion_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any,
 
 
 def rolling_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
-    """The lengths of rolling and torsional friction, None where there is none."""
+    """Return the lengths of rolling and torsional friction, or None."""
     values = kept("stiction.rolling", ob.stiction.rolling), kept("stiction.torsion", ob.stiction.torsion)
     return None if values == (0.0, 0.0) else values
 
 
 def grain_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
-    """The direction of a grain and the friction across it, None for a surface without one."""
+    """Return the direction of a grain and the friction across it, or None."""
     own = ob.stiction
     if not kept("stiction.use_grain", own.use_grain):
         return None
@@ -331,9 +335,9 @@ def initial_motion_of(ob: Object) -> tuple[Any, ...]:
 
 
 def differences(before: Digests, now: Digests) -> list[str]:
-    """What changed, a line each: what of which bodies, the added and the removed ones, and what of the scene.
+    """Return the changes, one per line: changed inputs of bodies, added and removed bodies, and changed inputs of the scene.
 
-    A body under another name that is the same otherwise is no difference.
+    A renamed but otherwise equal body is not a change.
     """
     added = [name for name in now if name not in before]
     removed = [name for name in before if name not in now]
@@ -354,7 +358,12 @@ def differences(before: Digests, now: Digests) -> list[str]:
 
 
 def changed_in(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [what for what in now if before.get(what, before.get(FORMER.get(what, what), LATER.get(what))) != now[what]]
+    """Return the names of the inputs that differ between a bake and the present scene."""
+
+    def recorded(what: str) -> str | None:
+        return next((before[name] for name in (what, *FORMER.get(what, ())) if name in before), LATER.get(what))
+
+    return [what for what in now if recorded(what) != now[what]]
 
 
 def some(names: list[str]) -> str:
@@ -367,7 +376,7 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(repr(value).encode(), digest_size=5).hexdigest()
 
 
-# What bakes of earlier versions wrote nothing of, for it was so in all of them.
+# Inputs that earlier versions did not record, with the values that they always had.
 LATER: dict[str, str] = {"blend to keyframes": digest(0)}
 LATER["activation"] = digest([])
 LATER |= dict.fromkeys(("flexible", "mass properties", "surface motion", "rolling friction", "grain"), digest(None))
@@ -379,7 +388,7 @@ def friction_of(ob: Object) -> tuple[float, float]:
 
 
 def place_of(ob: Object, moving: Collection[str]) -> tuple[Any, ...]:
-    """What puts an object where it is, but for its animation: its channels, and its parents with theirs."""
+    """Return the sources of an object's transform except animation: its channels, and its parents with theirs."""
     source = ob.stiction.backup if is_baked(ob) else ob
     channels = tuple("keyed" if path in moving else tuple(getattr(source, path)) for path in actions.TRANSFORMS)
     if ob.parent is None:
@@ -400,7 +409,7 @@ def shape_of(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
 
 
 def mesh_of(ob: Object) -> Any:
-    """A digest of an object's own mesh, before its modifiers; of what is no mesh, its plain values."""
+    """Return the digest of an object's own mesh, before modifiers; for other types, of its plain values."""
     data = mesh_data(ob)
     if ob.type != "MESH":
         return plain_values(data, "", ()) if data is not None else None
@@ -410,7 +419,7 @@ def mesh_of(ob: Object) -> Any:
     data.loops.foreach_get("vertex_index", corners)
     data.polygons.foreach_get("loop_total", lengths)
     keys, made = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
-    # what bends it in a bake comes of that, and the basis with it if there was none
+    # Shape keys of a bake are results and not inputs, and so is the basis if there was none.
     if keys is None or (made and data == ob.data and not ob.stiction.backup.had_keys):
         return digest_of_arrays(points, corners, lengths)
     moving = animated_paths(keys)
@@ -420,7 +429,7 @@ def mesh_of(ob: Object) -> Any:
 
 
 def animation_of(ob: Object, seen: set[int]) -> Any:
-    """What moves an object from frame to frame: its curves, drivers and constraints, and those of what it follows."""
+    """Return the animation of an object: its curves, drivers and constraints, and those of the objects that it follows."""
     if ob.session_uid in seen:
         return ()
     seen.add(ob.session_uid)
@@ -434,7 +443,7 @@ def animation_of(ob: Object, seen: set[int]) -> Any:
 
 
 def settings_of(item: Any, kind: str, ob: Object, seen: set[int]) -> tuple[Any, ...]:
-    """A constraint or a modifier: its values, and where the objects are that it names."""
+    """Return the values of a constraint or a modifier, and the transforms of the objects that it names."""
     inputs = inputs_of(item) if getattr(item, "type", "") == "NODES" else []
     named = [getattr(item, prop.identifier) for prop in item.bl_rna.properties if prop.type == "POINTER"]
     targets = []
@@ -447,10 +456,10 @@ def settings_of(item: Any, kind: str, ob: Object, seen: set[int]) -> tuple[Any, 
 
 
 def inputs_of(modifier: Any) -> list[tuple[str, Any]]:
-    """The inputs of a node group that a modifier has, by their identifiers."""
+    """Return the inputs of a modifier's node group by identifier."""
     if not hasattr(modifier, "properties"):
         return [(name, modifier[name]) for name in modifier.keys()]  # noqa: SIM118 (no dictionary)
-    # From Blender 5.2 on they are properties like others.
+    # From Blender 5.2 on they are ordinary properties.
     inputs = modifier.properties.inputs
     names = [prop.identifier for prop in inputs.bl_rna.properties if prop.type == "POINTER" and prop.identifier != "rna_type"]
     return [

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 r"""A bake as a pure state machine: advance(job, event) -> (job, effects).
 
-    STARTING -> BAKING -> BAKED | MISSED        all frames are there; MISSED: some step is not as exact as was asked
-             \        \-> STOPPED | FAILED     cancelled, or the worker died: the frames so far are kept, and can be continued
-              \        \-> LOST               the cache was taken away, cut or replaced meanwhile
+    STARTING -> BAKING -> BAKED | MISSED        all frames exist; MISSED: some step is unconverged
+             \        \-> STOPPED | FAILED     canceled, or the worker died: finished frames are kept, and can be continued
+              \        \-> LOST               the cache was removed, truncated or replaced
               \-> REFUSED | FAILED | STOPPED   before the first frame: nothing was changed
 
-Knows neither Blender nor processes. The runner feeds it what the worker says and does the effects it asks for.
+It does not depend on Blender or on processes. The runner passes the worker's messages to it and performs the returned effects.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ __all__ = [
 ]
 
 LOADING = "Loading"
-COMPILING = "Compiling once"
-# how the panel names what a report counts
+COMPILING = "Compiling (first run only)"
+# Names in the panel of methods that a report counts.
 FOUND = {
     "start": "at once",
     "staggering": "by staggering",
@@ -62,7 +62,7 @@ FOUND = {
 
 
 class Phase(Enum):
-    """Where a bake is."""
+    """The state of a bake."""
 
     STARTING = "starting"
     BAKING = "baking"
@@ -76,7 +76,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two bodies in each other: depth in m, the same in half extents of the smaller one, their names, and the frame."""
+    """Two overlapping bodies: depth [m], depth in half extents of the smaller body, their names, and the frame."""
 
     depth: float
     ratio: float
@@ -91,10 +91,14 @@ class Overlap:
 class Job:
     """State of one bake.
 
-    status: what goes on, for the user. stopping: the user asked for the end; pausing: for a pause. problems and warnings:
-    readable lines. overlap: the deepest so far, None where nothing overlapped. found: how many islands were solved by what.
-    seconds: wall time of the worker's steps, of this run. compiled: the share of all kernels that is on disk, 0 where none had
-    to be compiled. progress: of this run.
+    status: current activity, for the user.
+    stopping, pausing: requests of the user.
+    problems, warnings: readable lines.
+    overlap: the deepest so far, or None.
+    found: number of islands solved by each method.
+    seconds: wall time of the worker's steps in this run [s].
+    compiled: fraction of all kernels on disk, 0 if none had to be compiled.
+    progress: progress of this run.
     """
 
     phase: Phase = Phase.STARTING
@@ -105,7 +109,7 @@ class Job:
     frame_end: int = 0
     last_frame: int | None = None
     missed_steps: int = 0
-    moving: int = 0  # bodies, the most that were in large islands in motion
+    moving: int = 0  # largest number of bodies in large moving islands
     overlap: Overlap | None = None
     found: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
@@ -117,36 +121,40 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """True if no event will follow."""
         return self.phase not in (Phase.STARTING, Phase.BAKING)
 
     @property
     def factor(self) -> float:
-        """Share of the frames that are done; before the first step, of the kernels where there are some to compile."""
+        """The completed fraction of the frames or, before the first step, of the kernels to compile."""
         if self.last_frame is None or (self.compiled and self.last_frame == self.frame_start):
             return self.compiled
         return (self.last_frame - self.frame_start + 1) / (self.frame_end - self.frame_start + 1)
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Lines on how it goes, while it does."""
+        """Lines about the progress."""
         if self.is_over or self.last_frame is None:
             return ()
         return self.progress.lines(self.frame_start, self.last_frame, self.frame_end)
 
     @property
     def solved_by(self) -> str:
-        """What found the answers, the most frequent first; empty if nothing was solved, or all by pivoting."""
+        """The methods that found the solutions, the most frequent first; empty if nothing was solved, or all by pivoting."""
         total = sum(number for _, number in self.found)
         shares = sorted(((100.0 * number / total, FOUND[which]) for which, number in self.found if number > 0), reverse=True)
         return ", ".join(f"{share:.0f} % {how}" if share >= 1.0 else f"{share:.1g} % {how}" for share, how in shares)
 
     @property
     def summary(self) -> str:
-        """One line on what came out."""
+        """One line about the result."""
         if self.last_frame is None:
             return self.error or self.status
-        missed = f"{self.missed_steps} steps missed the tolerance" if self.missed_steps else "every step within tolerance"
+        missed = (
+            f"{self.missed_steps} step{'s' if self.missed_steps > 1 else ''} did not converge"
+            if self.missed_steps
+            else "every step converged"
+        )
         frames = f"frames {self.frame_start} to {self.last_frame}"
         if self.last_frame < self.frame_end:
             frames += f" of {self.frame_end}"
@@ -155,7 +163,7 @@ class Job:
 
 
 def deeper(overlap: Overlap | None, record: Mapping[str, Any]) -> Overlap | None:
-    """The deepest overlap so far, or that of the frame on record, in which null is a number that is not finite."""
+    """Return the deepest overlap so far, including that of the recorded frame, in which null is a non-finite number."""
     depth, ratio = (math.inf if record[name] is None else record[name] for name in ("deepest_overlap", "overlap_ratio"))
     if not record["deepest_pair"] or (overlap is not None and ratio <= overlap.ratio):
         return overlap
@@ -177,7 +185,7 @@ class WorkerMessage:
 
 @dataclass(frozen=True)
 class WorkerEnded:
-    """The worker's process is over. trouble: the end of its error output; kept: the last frame that can be read."""
+    """The worker's process has ended. trouble: end of its error output. kept: last readable frame."""
 
     status: int
     trouble: str = ""
@@ -186,12 +194,12 @@ class WorkerEnded:
 
 @dataclass(frozen=True)
 class CancelRequested:
-    """The user wants the bake to end."""
+    """The user requests the end of the bake."""
 
 
 @dataclass(frozen=True)
 class PauseRequested:
-    """The user wants the bake to wait, or to go on."""
+    """The user requests a pause, or its end."""
 
     pause: bool
 
@@ -201,41 +209,41 @@ Event = WorkerMessage | WorkerEnded | CancelRequested | PauseRequested
 
 @dataclass(frozen=True)
 class StartPlayback:
-    """The input is sound and frames will come: let the bodies follow the cache."""
+    """The input is valid and frames will follow: let the bodies follow the cache."""
 
 
 @dataclass(frozen=True)
 class ShowFrames:
-    """There is a new frame in the cache."""
+    """The cache has a new frame."""
 
     frame: int
 
 
 @dataclass(frozen=True)
 class ShowFlexible:
-    """The modes of flexible bodies are known: what a report says of each."""
+    """The modes of flexible bodies are known: the report's entry for each."""
 
     entries: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class StopWorker:
-    """Ask the process to end."""
+    """Request the end of the process."""
 
 
 @dataclass(frozen=True)
 class PauseWorker:
-    """Ask the process to wait before its next step."""
+    """Request the process to wait before its next step."""
 
 
 @dataclass(frozen=True)
 class LetWorkerGoOn:
-    """Ask the process to wait no more."""
+    """Request the process to continue."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """Tell the user; level is INFO, WARNING or ERROR."""
+    """A message to the user; level is INFO, WARNING or ERROR."""
 
     level: str
     text: str
@@ -245,7 +253,7 @@ Effect = StartPlayback | ShowFrames | ShowFlexible | StopWorker | PauseWorker | 
 
 
 def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
-    """The job after the event, and what has to be done for it, in order."""
+    """Return the job after an event, and the effects to perform, in order."""
     if job.is_over:
         return job, ()
     match event:
@@ -258,7 +266,7 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
                 return job, ()
             if pause:
                 return replace(job, pausing=True, status="Pausing after this step"), (PauseWorker(),)
-            return replace(job, pausing=False, status="Going on"), (LetWorkerGoOn(),)
+            return replace(job, pausing=False, status="Continuing"), (LetWorkerGoOn(),)
         case WorkerMessage(record):
             return on_message(job, record)
         case WorkerEnded(status, trouble, kept):
@@ -308,7 +316,7 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
             if job.stopping:
                 return job, ()
             count = f", {record['number']} of {record['of']}" if record["of"] > 1 else ""
-            return replace(job, status=f"Finding how {one_line(record['body'])} bends{count}"), ()
+            return replace(job, status=f"Computing modes of {one_line(record['body'])}{count}"), ()
         case "prepared":
             return job, (ShowFlexible(tuple(record["bodies"])),)
         case "started":
@@ -321,18 +329,18 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
             )
             return started, (StartPlayback(),)
         case _:
-            # whatever a later worker may say: the exit status decides
+            # The exit status decides, for any message of a later version's worker.
             return job, ()
 
 
 def compiling(record: Mapping[str, Any]) -> str:
-    """How far compiling is, by an event of a worker or of a play."""
+    """Return the progress of compilation, from an event of a worker or of a live simulation."""
     left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
     return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{left}; later bakes reuse them"
 
 
 def refused(job: Job, record: Mapping[str, Any]) -> Job:
-    """The job with what is wrong with the scene; a message for programs has the identifiers of fields."""
+    """Return the job with the scene's problems. Messages for programs contain the identifiers of fields."""
     message, problems = record["message"], []
     for one in record["problems"]:
         problems.append(one_line(f"{one['object']}: {in_words(one['field'])}: {one['message']}"))
@@ -341,7 +349,7 @@ def refused(job: Job, record: Mapping[str, Any]) -> Job:
 
 
 def with_figures(job: Job, record: Mapping[str, Any]) -> Job:
-    """The job with what a frame of the bake had, whichever run it is from."""
+    """Return the job with the statistics of a frame of the bake, from any run."""
     return replace(
         job,
         missed_steps=job.missed_steps + record["missed"],
@@ -354,7 +362,7 @@ def with_figures(job: Job, record: Mapping[str, Any]) -> Job:
 def status_at(job: Job, frame: int, contacts: int) -> str:
     if job.stopping or job.pausing:
         return job.status
-    # the first frame needs no step; most kernels are loaded, or compiled, with the first step
+    # The first frame needs no step. Most kernels are loaded or compiled in the first step.
     if frame == job.frame_start:
         return job.status
     return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
@@ -390,11 +398,11 @@ def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, t
 
 
 def how_it_ended(status: int) -> str:
-    """What an exit status says that no message explains; negative ones are signals."""
+    """Return a message for an exit status without a message; negative ones are signals."""
     try:
         name = signal.Signals(-status).name
     except ValueError:
         return f"the worker ended with status {status}"
-    # what the system does when memory runs out
+    # The system sends it when memory runs out.
     hint = "; perhaps out of memory" if name == "SIGKILL" else ""
     return f"the worker was ended by {name}{hint}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says when the scene is not any more what its bake was made from, and follows what the user does to baked objects meanwhile.
+"""Detects that the scene has changed since its bake, and follows user changes of baked objects.
 
-Blender announces every change, in the middle of dragging too, so what happens then only marks the bake. A timer looks at the
-scene a few milliseconds at a time once there was a mark, and the panels show what it found.
+Blender announces every change, also while dragging, so a change only marks the bake. After a mark, a timer checks the scene for
+a few milliseconds at a time, and the panels show the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .playback import open_cache
 
 __all__ = ["changes", "look_again", "register", "release_copies", "unregister"]
 
-# The look begins when nothing has changed for so long, and then takes so much of each of its turns.
+# s; the check starts after this time without changes, and then takes this much of each turn
 SECONDS_OF_CALM = 0.2
 SECONDS_WHILE_PLAYING = 0.5
 SECONDS_BETWEEN_TURNS = 0.02
@@ -32,7 +32,7 @@ SECONDS_A_TURN = 0.008
 
 
 def changes(scene: Scene) -> list[str]:
-    """What changed since the scene was baked, a line each; empty when nothing did, or there is no bake."""
+    """Return the changes of the scene since its bake, one per line; empty if there are none, or no bake."""
     return changes_from(scene, made_from(scene)) if scene.stiction.bake.state != "NONE" else []
 
 
@@ -41,14 +41,14 @@ def changes_from(scene: Scene, now: Digests) -> list[str]:
 
 
 def what_is_lost(scene: Scene) -> str:
-    """Why the frames of a scene that plays from its cache cannot be shown; empty when they can."""
+    """Return why the frames of a scene that plays from its cache cannot be shown, or an empty string."""
     bake = scene.stiction.bake
     if bake.state != "CACHED":
         return ""
     try:
         frames = open_cache(scene).frames
     except FileNotFoundError as error:
-        return f"The frames are gone: there is no file {error.filename}; find them, or bake again"
+        return f"The frames are missing: there is no file {error.filename}; find them, or bake again"
     except (OSError, CacheError) as error:
         return f"The frames cannot be read: {error}"
     if not frames or frames[-1] < bake.last_frame:
@@ -67,9 +67,9 @@ def release_copies(scene: Scene) -> int:
 
 
 def forget_copied_record(scene: Scene) -> bool:
-    """Forget the bake of a scene that only has it from another one, with whose settings it was made; returns whether it had.
+    """Clear the bake of a scene that was copied from another scene. Return True if there was one.
 
-    Blender copies all settings of a scene to a new one that is made with *Copy Settings*, which has none of its objects.
+    *Copy Settings* copies all settings of a scene to a new scene without its objects.
     """
     bake = scene.stiction.bake
     if bake.state == "NONE" or baked_objects(scene):
@@ -81,7 +81,7 @@ def forget_copied_record(scene: Scene) -> bool:
 
 
 class Watch:
-    """Looks at the scenes that have a bake, in turns, after each mark anew. Keeps ids of objects, no references."""
+    """Checks the scenes with a bake in turns, again after each mark. It stores ids of objects and no references."""
 
     def __init__(self) -> None:
         self._todo: list[tuple[str, int, str]] | None = None
@@ -90,18 +90,18 @@ class Watch:
         self.turn: Callable[[], float | None] = self._turn
 
     def mark(self) -> None:
-        """Something may have changed."""
+        """Note a possible change."""
         self._todo = None
         if not bpy.app.background and not bpy.app.timers.is_registered(self.turn):
             bpy.app.timers.register(self.turn, first_interval=SECONDS_OF_CALM)
 
     @property
     def has_to_look(self) -> bool:
-        """Whether something was marked since the last look began."""
+        """True if a mark was set since the last check started."""
         return self._todo is None
 
     def stop(self) -> None:
-        """Look no more."""
+        """End the check."""
         if bpy.app.timers.is_registered(self.turn):
             bpy.app.timers.unregister(self.turn)
 
@@ -138,12 +138,12 @@ class Watch:
 
 
 def tell(context: Context, found: dict[str, Any]) -> None:
-    """Let the panels show what changed in each scene since its bake."""
+    """Show the changes of each scene since its bake in the panels."""
     said = context.window_manager.stiction.changes
     lines = []
     for name, now in found.items():
         scene = bpy.data.scenes[name]
-        # one that has just begun has no frames yet, and nothing says when it has
+        # A bake that has just started has no frames yet, and no event announces them.
         lost = "" if context.window_manager.stiction.is_baking else what_is_lost(scene)
         lines += [(name, text, bool(lost)) for text in ([lost] if lost else changes_from(scene, now))]
     if lines == [(line.scene, line.name, line.is_lost) for line in said]:
@@ -157,10 +157,10 @@ def tell(context: Context, found: dict[str, Any]) -> None:
 
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     def follow_moves(scene: Scene, objects: list[Object]) -> None:
-        """Let bodies begin where the user moved them.
+        """Let bodies start where the user moved them.
 
-        `shows_start` says that the add-on has put every body at its start and has moved none since (`restore.place_bodies`
-        unsets it). So a body that stands elsewhere was moved by the user, or by a script.
+        `shows_start` means that the add-on has placed every body at its start and has moved none since (`restore.place_bodies`
+        clears it). A body at another location was therefore moved by the user or a script.
         """
         if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
             for ob in objects:
@@ -177,7 +177,7 @@ def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     @persistent
     def after_undo(_scene: Scene | None, _depsgraph: Depsgraph | None = None) -> None:
         for scene in bpy.data.scenes:
-            # Undo may have brought back the object without what was remembered of its move, or the other way round.
+            # Undo may have restored the object without the record of its move, or vice versa.
             follow_moves(scene, baked_objects(scene) if scene.stiction.bake.state == "CACHED" else [])
         watch.mark()
 
@@ -190,26 +190,26 @@ def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
     return {"depsgraph_update_post": after_update, "undo_post": after_undo, "redo_post": after_undo, "load_post": after_load}
 
 
-# What `register` made, for `unregister`: Blender's lists of handlers hold it.
+# Created by `register`, for `unregister`; Blender's lists of handlers keep it alive.
 WATCHES = "stiction_watch"
 
 
 def watches() -> list[Watch]:
-    """The watches of this copy of the add-on and of others."""
+    """Return the watches of this copy of the add-on and of others."""
     return [getattr(one, WATCHES) for one in bpy.app.handlers.undo_post if hasattr(one, WATCHES)]
 
 
 def look_again() -> None:
-    """Compare the scenes with their bakes once more, since a bake has come in place of another one.
+    """Compare the scenes with their bakes again, because a bake was replaced by another.
 
-    Blender announces changes of objects, but not that the record of a bake has changed.
+    Blender announces changes of objects, but not of the record of a bake.
     """
     for watch in watches():
         watch.mark()
 
 
 def register() -> None:
-    """Begin to watch."""
+    """Start the watch."""
     watch = Watch()
     for name, handler in make_handlers(watch).items():
         setattr(handler, WATCHES, watch)
@@ -217,7 +217,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Watch no more."""
+    """End the watch."""
     for name in ("depsgraph_update_post", "undo_post", "redo_post", "load_post"):
         handlers = getattr(bpy.app.handlers, name)
         for handler in [one for one in handlers if hasattr(one, WATCHES)]:

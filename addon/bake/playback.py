@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows the cached frames while the bake grows and until it has keyframes, whenever the frame changes."""
+"""Shows the cached frames whenever the frame changes, while the bake grows and until it has keyframes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ __all__ = ["open_cache", "register", "unregister"]
 
 
 def open_cache(scene: Scene) -> FrameCacheReader:
-    """The frames of the scene's bake and of no other; raises OSError or CacheError."""
+    """Return the reader of the scene's bake. Raises OSError and CacheError."""
     return FrameCacheReader(cache_path(scene), scene.stiction.bake.digest)
 
 
 class Baked(NamedTuple):
-    """The k objects that follow a cache. identity, row, column: (k,) of each, its place among all objects, and its body's in
-    the cache. worlds: (k, 4, 4), first: (k, 7), where it and its body begin. bending: those that bend, by row and column."""
+    """The k objects that follow a cache.
+
+    identity, row, column: (k,) session id, index among all objects, and index of the body in the cache.
+    worlds, first: (k, 4, 4) and (k, 7) initial world matrices and poses.
+    bending: the flexible ones, by row and column.
+    """
 
     identity: NDArray[np.int32]
     row: NDArray[np.intp]
@@ -43,7 +47,7 @@ class Baked(NamedTuple):
 
     @classmethod
     def found(cls, scene: Scene, standing: Standing, reader: FrameCacheReader) -> Baked:
-        """Those of a scene, among all objects."""
+        """Return the baked objects of a scene."""
         index = {name: column for column, name in enumerate(reader.info.bodies)}
         rows = {int(identity): row for row, identity in enumerate(standing.identity)}
         known = [(ob, ob.stiction.backup) for ob in baked_objects(scene) if ob.stiction.backup.body in index]
@@ -58,15 +62,15 @@ class Baked(NamedTuple):
 class Playback:
     """Moves the baked objects of a scene to the frames of their cache.
 
-    It remembers how it left them: what stands as it was left, and is to stand there again, is not touched. It keeps none of
-    Blender's objects, for undo may put others in their place.
+    It remembers the last state: unchanged objects are not written. It stores no references to Blender objects, because undo may
+    replace them.
     """
 
     def __init__(self, reader: FrameCacheReader):
         self.reader = reader
-        self._all = np.zeros(0, np.int32)  # identities, when these were looked for
+        self._all = np.zeros(0, np.int32)  # identities at the last search
         self._baked: Baked | None = None
-        # (k, 7) the poses that are shown, not numbers where nothing is known, and (k, .) the channels of the objects
+        # (k, 7) displayed poses, NaN if unknown, and (k, .) channels of the objects
         self._poses, self._channels = np.zeros((0, 7)), np.zeros((0, 0), np.float32)
 
     def show(self, scene: Scene, depsgraph: Depsgraph) -> None:
@@ -77,13 +81,13 @@ class Playback:
         frames = self.reader.frames
         if not frames:
             return
-        # with the fraction, and Blender's time remapping, as keyframes are evaluated
+        # With the fraction and Blender's time remapping, as for keyframes.
         time = scene.frame_current_final
         poses, modal = state_at(self.reader, time)
         standing = Standing()
         baked = self._found(scene, standing)
         self._bend([(standing.objects[row], column) for row, column in baked.bending], modal)
-        # what is shown as a piece of one object is hidden, and waits
+        # Objects shown as instances are hidden and not moved.
         hidden = [one.body.session_uid for one in scene.stiction_display.hidden_bodies if one.body is not None]
         is_start, shown = time <= frames[0], ~np.isin(baked.identity, hidden)
         poses, channels = poses[baked.column], standing.channels()[baked.row]
@@ -104,7 +108,7 @@ class Playback:
             scene.stiction.bake.shows_start = is_start
 
     def _found(self, scene: Scene, standing: Standing) -> Baked:
-        """The baked objects, looked for where any object of the file has come, gone or another name."""
+        """Return the baked objects. They are searched again if any object of the file was added, removed or renamed."""
         if self._baked is None or not np.array_equal(self._all, standing.identity):
             self._all, self._baked = standing.identity, Baked.found(scene, standing, self.reader)
             self._poses = np.full((len(self._baked.row), 7), np.nan)
@@ -123,7 +127,7 @@ class Playback:
 
 
 def below_and_above(objects: list[Object]) -> NDArray[np.bool_]:
-    """(k,) which of some objects have parents, which may have moved, or are above one that has."""
+    """Return for each object (k,) whether it has parents, which may have moved, or is above an object that has."""
     has_parent = np.array([ob.parent is not None for ob in objects], dtype=bool)
     if not has_parent.any():
         return has_parent
@@ -132,7 +136,7 @@ def below_and_above(objects: list[Object]) -> NDArray[np.bool_]:
 
 
 def make_handler() -> Callable[..., None]:
-    # The one playback in use. It lives as long as the handler does, and unregister drops both.
+    # The playback in use. `unregister` removes it with its handler.
     playbacks: dict[tuple[str, str], Playback] = {}
 
     @persistent

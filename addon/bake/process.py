@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes of workers, and the one that the last bake left for the next. Knows nothing of scenes, and nothing of Blender."""
+"""Worker processes, and the process that the last bake leaves for the next one. Does not depend on scenes or Blender."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ from .job import Event, WorkerEnded, WorkerMessage
 __all__ = ["Events", "Idle", "MadeOf", "Process", "stamps"]
 
 LAST_LINES = 20
-# More than the worker itself gives a step before it ends by force: only for one that hangs altogether.
+# s; more than the worker's own grace period, only for a process that hangs.
 SECONDS_TO_END = 8.0
-# For the rest of its error output, after its end.
+# s; wait for the rest of its error output after its end
 SECONDS_FOR_LAST_WORDS = 5.0
-# So long before an idle process ends by itself it is asked for nothing any more: it might end at that moment.
+# s; an idle process is not used if it would exit within this time, because it might exit at that moment
 SECONDS_BEFORE_ITS_END = 60.0
 
 
 class MadeOf(NamedTuple):
-    """What a process was made of. One that would be made of something else today is not asked for another bake.
+    """The inputs of a process. A process with other inputs than a new one would have is not used for another bake.
 
-    command: the program and its arguments. environment: all of it. files: path, time of change and size of what it loads.
-    doubt: why its folder of kernels is not to be trusted.
+    command: the program and its arguments.
+    environment: all environment variables.
+    files: path, modification time and size of the loaded files.
+    doubt: why its folder of kernels is not trusted.
     """
 
     command: tuple[str, ...]
@@ -50,10 +52,10 @@ Events = queue.SimpleQueue[Event]
 
 
 class Process:
-    """A running worker, which puts the events of each bake in order into a queue of that bake, the end of the bake as the last.
+    """A running worker. It puts the events of each bake into a queue of that bake in order, the end of the bake last.
 
-    It ends when its standard input does, the other end of which only this object holds: at `close`, and when this process ends
-    in whatever way. What is written there says what to bake, and lets it pause, go on and stop.
+    The process ends at the end of its standard input, whose other end only this object holds: at `close`, and when this process
+    ends for any reason. Lines written there start, pause, continue and stop bakes.
     """
 
     def __init__(self, made_of: MadeOf, events: Events, arguments: Sequence[str] = (), idle: Idle | None = None):
@@ -62,7 +64,7 @@ class Process:
         arguments: of the bake, where the command does not have them. idle: what keeps it between two bakes, None for one only.
         """
         self._made_of, self._idle = made_of, idle
-        # of the bake that it is at, None between two: who speaks to another one is late, and not heard
+        # Queue of the present bake, None between bakes. Requests for another bake come too late and are ignored.
         self._at: Events | None = events
         self._lock = threading.Lock()
         self._idle_since = monotonic()
@@ -80,27 +82,27 @@ class Process:
         assert self._process.stdout is not None and self._process.stderr is not None
         self._errors = threading.Thread(target=self._collect, args=(self._process.stderr,), daemon=True)
         self._errors.start()
-        # The threads only move lines from a pipe to a queue; everything that touches Blender happens on the main thread.
+        # The threads only move lines from a pipe to a queue. All access to Blender happens on the main thread.
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
         if arguments:
-            # where it has ended already, that is the end of the bake
+            # If it has already ended, that is the end of the bake.
             with suppress(OSError):
                 self._write(json.dumps(arguments))
 
     def is_fit(self, made_of: MadeOf) -> bool:
-        """Whether it may be asked for a bake for which a new process would be made of this."""
+        """Return True if it can be used for a bake for which a new process would have these inputs."""
         stays = monotonic() - self._idle_since < SECONDS_TO_STAY - SECONDS_BEFORE_ITS_END
         return stays and made_of == self._made_of and self._process.poll() is None
 
     def bake(self, arguments: Sequence[str], events: Events) -> None:
-        """Ask for another bake, with its events into `events`; raises OSError where the process is gone, with no event."""
+        """Request another bake, with its events in `events`. Raises OSError if the process has ended, without an event."""
         with self._lock:
             self._trouble.clear()
             self._write(json.dumps(arguments))
             self._at = events
 
     def pause(self, events: Events, pause: bool) -> None:
-        """Ask it to wait before the next step of this bake, or to go on."""
+        """Request a pause before the next step of this bake, or its end."""
         self.say(events, "pause" if pause else "continue")
 
     def say(self, events: Events, line: str) -> None:
@@ -110,21 +112,21 @@ class Process:
                 self._write(line)
 
     def stop(self, events: Events) -> None:
-        """Ask it to end this bake, which it does within seconds; the frames written so far stay readable."""
+        """Request the end of this bake, which takes seconds. The finished frames remain readable."""
         with self._lock, suppress(OSError, ValueError):
             if self._at is events:
                 self._write("stop")
         later(partial(self._kill, events))
 
     def close(self) -> None:
-        """Ask it to end, which it does within seconds."""
+        """Request the end of the process, which takes seconds."""
         assert self._process.stdin is not None
         with self._lock, suppress(OSError):
             self._process.stdin.close()
         later(self._process.kill)
 
     def kill(self) -> None:
-        """End it at once, which loses nothing between two bakes, and wait until it is gone."""
+        """Kill the process, which loses nothing between two bakes, and wait for its end."""
         kill_child(self._process)
 
     def wait(self) -> None:
@@ -148,7 +150,7 @@ class Process:
         for line in pipe:
             record = event_in(line)
             if record is None:
-                # A library that prints to standard output; worth keeping in case of trouble, and no event.
+                # Output of a library, not an event. It is kept for error messages.
                 self._trouble.append(line.rstrip())
                 continue
             if record["event"] == "ended":
@@ -158,14 +160,14 @@ class Process:
                 if self._at is not None:
                     self._at.put(WorkerMessage(record))
         status = await_end(self._process, SECONDS_TO_CLOSE)
-        # a process below it may hold the pipe open
+        # A child process may hold the pipe open.
         self._errors.join(SECONDS_FOR_LAST_WORDS)
         self._tell_end(WorkerEnded(status, "\n".join(self._trouble)))
 
     def _tell_end(self, end: WorkerEnded, *, is_idle: bool = False) -> None:
         with self._lock:
             events, self._at, self._idle_since = self._at, None, monotonic()
-        # before anybody hears of the end, and asks for the next bake
+        # Before the end is announced, so that the next bake can be requested.
         if is_idle and self._idle is not None:
             self._idle.keep(self)
         if events is not None:
@@ -173,27 +175,27 @@ class Process:
 
 
 def later(kill: Callable[[], None]) -> None:
-    """Kill what has not ended in time."""
+    """Kill the process if it has not ended in time."""
     deadline = threading.Timer(SECONDS_TO_END, kill)
     deadline.daemon = True
     deadline.start()
 
 
 class Idle:
-    """The processes of one Blender that wait for their next bake; one, unless several bakes ran at once."""
+    """The processes of one Blender that wait for their next bake; usually one."""
 
     def __init__(self) -> None:
         self._processes: queue.SimpleQueue[Process] = queue.SimpleQueue()
         self._is_over = False
 
     def keep(self, process: Process) -> None:
-        """Have a process that has just ended its bake; called on the thread that listens to it."""
+        """Keep a process that has just ended its bake; called on the thread that listens to it."""
         self._processes.put(process)
         if self._is_over:
             self.end()
 
     def asked(self, made_of: MadeOf, arguments: Sequence[str], events: Events) -> Process | None:
-        """One that has been asked for a bake; those that are not fit for it any more end."""
+        """Return a process that was asked for a bake. Processes that can no longer be used are ended."""
         while True:
             try:
                 process = self._processes.get_nowait()
@@ -206,7 +208,10 @@ class Idle:
             process.close()
 
     def end(self) -> None:
-        """End all of them, and keep none from now on. They are gone then: Windows removes no library that one has loaded."""
+        """End all processes and keep none from now on.
+
+        This waits for their end, because Windows does not remove loaded libraries.
+        """
         self._is_over = True
         with suppress(queue.Empty):
             while True:
@@ -214,7 +219,7 @@ class Idle:
 
 
 def stamps(files: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
-    """What changes when a file is another one than before: path, time of change in ns and size of each that there is."""
+    """Return values that change when a file is replaced: path, modification time in ns and size of each existing file."""
     found = []
     for file in sorted(files):
         with suppress(OSError):

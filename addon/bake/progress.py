@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake that runs says of itself: how fast it is, how long it will take, what its last frame had, how large it gets."""
+"""Progress of a running bake: its speed, remaining time, last frame and size."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from ...solver_core.scene.words import distance, duration, figure
 
 __all__ = ["Progress", "with_frame"]
 
-# A heap that falls becomes slower from frame to frame: only the last frames say how it goes on.
+# Falling piles become slower from frame to frame, so only the last frames predict the speed.
 RECENT_FRAMES = 6
 UNIT = 1000.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The last frame of a run: its counts, its overlap in m with the two bodies, how long the last frames took, s, the latest
-    first, and the size of the cache in bytes. is_warm: whether frames were taken in that had no kernels to load or compile.
-    expected: s a frame of the scene's last bake, None where there was none."""
+    """The last frame of a run.
+
+    It contains its counts, its overlap with the two bodies [m], the times of the last frames, latest first [s], and the size of
+    the cache in bytes.
+
+    is_warm: True if frames without loading or compilation of kernels were included.
+    expected: time per frame of the scene's last bake [s], or None.
+    """
 
     contacts: int = 0
     iterations: int = 0
@@ -33,11 +38,11 @@ class Progress:
 
     @property
     def seconds_a_frame(self) -> float | None:
-        """Of the last frames; None before there were any that a step led to."""
+        """Time per frame of the last frames [s]; None before the first step."""
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
     def lines(self, first: int, last: int, end: int) -> tuple[str, ...]:
-        """What is said of a bake of the frames first to end that has got to the frame `last`."""
+        """Return lines about a bake of the frames first to end that has reached the frame `last`."""
         said = []
         pace = self.seconds_a_frame
         if pace is not None:
@@ -50,15 +55,15 @@ class Progress:
             said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)
-            said.append(f"{amount(self.size)} on disk, {amount(whole)} in the end")
+            said.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
         return tuple(said)
 
 
 def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) -> Progress:
-    """The progress after the frame on record; is_first: no step led to it."""
+    """Return the progress after the recorded frame. is_first: it needed no step."""
     seconds, is_warm = progress.seconds, progress.is_warm
     if not is_first:
-        # with the first step kernels are loaded, or compiled: it says nothing of the others
+        # The first step includes loading or compilation of kernels, so it is not representative.
         seconds = (record["seconds"], *(seconds if is_warm else ()))[:RECENT_FRAMES]
         is_warm = is_warm or bool(progress.seconds)
     return replace(
@@ -76,11 +81,11 @@ def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) ->
 def rate(seconds_a_frame: float) -> str:
     if 0.0 < seconds_a_frame < 1.0:
         return f"{figure(1.0 / seconds_a_frame, 2)} frames/s"
-    return f"{figure(seconds_a_frame, 2)} s a frame"
+    return f"{figure(seconds_a_frame, 2)} s per frame"
 
 
 def amount(size: float) -> str:
-    """Bytes in the unit in which they are less than a thousand."""
+    """Format bytes in the unit in which they are below a thousand."""
     for unit in ("B", "kB", "MB"):
         if size < UNIT:
             return f"{figure(size)} {unit}"

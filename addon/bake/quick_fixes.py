@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be done about a finding with one click: for each field, what the button says, where it helps, and what it does."""
+"""One-click fixes of findings: for each field, the label of the button, the objects to which it applies, and its action."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ MOST_SUBSTEPS = 32767
 
 @dataclass(frozen=True)
 class Mend:
-    """label: of the button. helps: whether it does for an object; do: mends it. tip: a sentence without its full stop."""
+    """A fix for objects.
+
+    label: of the button.
+    helps: returns True if the fix applies to an object.
+    do: applies the fix.
+    tip: tooltip without a full stop.
+    """
 
     label: str
     tip: str
@@ -30,7 +36,7 @@ class Mend:
 
 @dataclass(frozen=True)
 class SceneMend:
-    """As `Mend`, for what belongs to the scene."""
+    """As `Mend`, for settings of the scene."""
 
     label: str
     tip: str
@@ -46,7 +52,7 @@ def own_mesh(ob: Object) -> bool:
 
 
 def can_apply_scale(ob: Object) -> bool:
-    """Whether nothing else depends on the scale or the mesh."""
+    """Return True if nothing else depends on the scale or the mesh."""
     data = ob.animation_data
     is_free = data is None or (data.action is None and not data.nla_tracks and not data.drivers)
     return own_mesh(ob) and ob.data.users == 1 and not ob.children and not ob.modifiers and is_free and 0.0 not in ob.scale
@@ -110,7 +116,7 @@ def use_damped_springs(_scene: Scene, ob: Object) -> None:
 
 
 def swap_limits(axis: str) -> Callable[[Scene, Object], None]:
-    """What swaps the limits of one axis of a constraint, such as ang_x."""
+    """Return a function that swaps the limits of one axis of a constraint, such as ang_x."""
 
     def swap(_scene: Scene, ob: Object) -> None:
         constraint, lower, upper = ob.rigid_body_constraint, f"limit_{axis}_lower", f"limit_{axis}_upper"
@@ -188,26 +194,26 @@ MENDS: dict[str, Mend | SceneMend] = {
     "constraint_membership": Mend(
         "Add to World", "Add it to the rigid body world's constraint collection", has_constraint, join_constraints
     ),
-    "disable_collisions": Mend("Let Collide", "Switch Disable Collisions off", may_pass, let_collide),
-    "joined_overlap": Mend("Disable Collisions", "Switch Disable Collisions on", may_collide, let_pass),
+    "disable_collisions": Mend("Let Collide", "Disable the option Disable Collisions", may_pass, let_collide),
+    "joined_overlap": Mend("Disable Collisions", "Enable Disable Collisions", may_collide, let_pass),
     "mesh": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "hidden": Mend("Remove from World", "Remove it from the rigid body world", has_body, leave_world),
     "membership": Mend("Add to World", "Add it to the rigid body world's collection", has_body, join_world),
     "normals": Mend("Flip Normals", "Flip the faces of its mesh", own_mesh, flip_normals),
     "scale": Mend("Apply Scale", "Apply its scale to its mesh; its size stays the same", can_apply_scale, apply_scale),
     "kinematic": Mend("Animated", "Let it follow its animation", has_body, follow_keys),
-    "mu_dynamic": Mend("Lower It", "Lower dynamic friction to static friction", has_body, lower_dynamic),
-    "object1": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
-    "object2": Mend("Switch Off", "Switch the constraint off", has_constraint, switch_off),
+    "mu_dynamic": Mend("Match Static Friction", "Lower dynamic friction to static friction", has_body, lower_dynamic),
+    "object1": Mend("Disable", "Disable the constraint", has_constraint, switch_off),
+    "object2": Mend("Disable", "Disable the constraint", has_constraint, switch_off),
     "spring_type": Mend("Blender 2.8", "Use the springs of Blender 2.8", has_constraint, use_damped_springs),
-    "deformable": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
-    "young": Mend("Make Rigid", "Switch Flexible off", is_flexible, make_rigid),
-    "substeps": SceneMend("Double Substeps", "Double the time steps of a frame", more_substeps),
+    "deformable": Mend("Make Rigid", "Disable Flexible", is_flexible, make_rigid),
+    "young": Mend("Make Rigid", "Disable Flexible", is_flexible, make_rigid),
+    "substeps": SceneMend("Double Substeps", "Double the time steps per frame", more_substeps),
     "friction_combine": SceneMend(
-        "Change Rule", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers
+        "Use Geometric Mean", "Choose the rule Geometric Mean, which keeps two equal coefficients", keep_numbers
     ),
     "bake": SceneMend("Free Bake", "Restore everything that the bake in the other file changed", free_bake),
-    "rigidbody_world.enabled": SceneMend("Switch On", "Switch the rigid body world on", switch_on_world),
+    "rigidbody_world.enabled": SceneMend("Enable", "Enable the rigid body world", switch_on_world),
 } | {
     f"{field}.{axis}.lower": Mend("Swap Limits", "Swap the two limits", has_constraint, swap_limits(f"{field[:3]}_{axis}"))
     for field in ("linear", "angular")
@@ -216,7 +222,7 @@ MENDS: dict[str, Mend | SceneMend] = {
 
 
 def mend_for(field: str, objects: list[Object]) -> Mend | SceneMend | None:
-    """What helps against a finding about these objects, None where only the user can decide."""
+    """Return the fix for a finding about these objects, or None."""
     mend = MENDS.get(field)
     if isinstance(mend, Mend) and not any(mend.helps(ob) for ob in objects):
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs a bake: reads the scene, starts the worker, feeds the job with what it says, and does the effects in Blender.
+"""Runs a bake: reads the scene, starts the worker, passes its messages to the job, and performs the effects in Blender.
 
-The same object serves the window (polled by a modal operator) and background mode (`run`). It holds names and ids, never
-references to Blender's data, for undo may replace that while the worker runs.
+The same object serves the window (polled by a modal operator) and background mode (`run`). It stores names and ids and no
+references to Blender's data, because undo may replace the data while the worker runs.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def begin(
 
 
 class Bake:
-    """One bake of a scene. `job` says how it stands; `say` is called with a level and a text for the user."""
+    """One bake of a scene. `job` is its state; `say` is called with a level and a message for the user."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Bake:
             folder = self._files.cache.parent
             say(
                 "WARNING",
-                f"{folder} has no bake of this scene with these settings to resume; the bake starts anew",
+                f"{folder} has no bake of this scene with these settings to resume; the bake starts at the first frame",
             )
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:
@@ -142,12 +142,12 @@ class Bake:
 
     @property
     def extraction_warnings(self) -> tuple[SceneWarning, ...]:
-        """What was odd in the Blender scene, before the worker saw it."""
+        """Return the warnings about the Blender scene, from before the worker read it."""
         return self._extraction.warnings
 
     @property
     def kept(self) -> int | None:
-        """The last frame of this bake that can be read; None where none can."""
+        """Return the last readable frame of this bake, or None."""
         try:
             frames = FrameCacheReader(self._files.cache, self._files.digest).frames
         except (OSError, CacheError):
@@ -172,15 +172,15 @@ class Bake:
         return self.job
 
     def cancel(self) -> None:
-        """Ask for the end of the bake; the frames so far stay."""
+        """Request the end of the bake; finished frames remain."""
         self.handle(CancelRequested())
 
     def pause(self, pause: bool) -> None:
-        """Ask the bake to wait, or to go on; the frames so far can be looked at meanwhile."""
+        """Request a pause of the bake, or its end; finished frames can be viewed meanwhile."""
         self.handle(PauseRequested(pause))
 
     def handle(self, event: Event) -> None:
-        """Take in what has happened, and do what has to be done for it."""
+        """Process an event and perform its effects."""
         self.job, effects = advance(self.job, self._completed(event))
         for effect in effects:
             match effect:
@@ -212,7 +212,8 @@ class Bake:
             scene.stiction.bake.seconds_a_frame = self.job.progress.seconds_a_frame or 0.0
 
     def _completed(self, event: Event) -> Event:
-        """An event of the worker with what the worker does not know: which frames can be read, and the causes of overlaps."""
+        """Return an event of the worker with information that the worker does not have: the readable frames and the causes of
+        overlaps."""
         match event:
             case WorkerEnded():
                 return replace(event, kept=self.kept)
@@ -221,7 +222,7 @@ class Bake:
         return event
 
     def _find_scene(self) -> Scene | None:
-        # lasts through undo and renaming, and no other file has it
+        # Constant through undo and renaming, and unique to this file.
         return next((scene for scene in bpy.data.scenes if scene.session_uid == self._scene), None)
 
     def _is_shown(self, scene: Scene) -> bool:
@@ -241,20 +242,20 @@ class Bake:
             self.cancel()
             return
         if not self._is_shown(scene):
-            # Undo of whatever came after the click on Bake brings back the scene of before that.
+            # An undo step, so that undo of later changes does not restore the state before the bake.
             self._take_over(scene)
         scene.stiction.bake.last_frame = frame
         if self._flexible and lacks_keys(scene, self._flexible):
             bend_objects(scene, FrameCacheReader(self._files.cache, self._files.digest))
-        # Whoever waits at a frame that was not there yet sees it now; whoever looks at another one is left alone.
+        # Update the view if it shows a frame that was missing until now; otherwise leave it.
         if scene.frame_current >= frame and not bpy.app.background:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a scene remembers of a bake: digests of what it was made from, a line for each part that is of another bake, the
-    first and the last frame of its range, and the last frame that is there."""
+    """The record of a bake in a scene: digests of its inputs, a line for each segment from another bake, the first and last
+    frame of its range, and the last existing frame."""
 
     made_from: str
     earlier: str
@@ -264,7 +265,7 @@ class Shown:
 
 
 def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Shown) -> None:
-    """Let the bodies of a scene follow the frames in a cache, in place of the bake that the scene has."""
+    """Let the bodies of a scene follow the frames in a cache, in place of the scene's present bake."""
     end_before, end_kept = range_changed_by_keep(scene)
     remove_bake(scene)
     by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
@@ -282,8 +283,10 @@ def show_cache(scene: Scene, extraction: Extraction, files: BakeFiles, shown: Sh
 
 
 def free(scene: Scene) -> int:
-    """Bring back every value that a bake changed in the scene, and the frame range that *Keep* lengthened; returns the number
-    of its objects."""
+    """Restore every value in the scene that a bake changed, and the frame range that *Keep* extended.
+
+    Return the number of restored objects.
+    """
     end_before, _ = range_changed_by_keep(scene)
     if end_before:
         set_last_frame(scene, end_before)
@@ -291,8 +294,8 @@ def free(scene: Scene) -> int:
 
 
 def range_changed_by_keep(scene: Scene) -> tuple[int, int]:
-    """The last frame of the scene's range before *Keep* lengthened it, and the one it has since; zeros if *Keep* did not, or if
-    the range was changed afterwards."""
+    """Return the last frame of the scene's range before *Keep* extended it, and the present one; zeros if *Keep* did not, or if
+    the range was changed afterward."""
     bake = scene.stiction.bake
     if not bake.end_before or scene.rigidbody_world is None or effective_frame_range(scene)[1] != bake.end_kept:
         return 0, 0
@@ -300,7 +303,10 @@ def range_changed_by_keep(scene: Scene) -> tuple[int, int]:
 
 
 def remove_bake(scene: Scene) -> int:
-    """Bring back every value that a bake changed in the scene's objects, and forget the bake; returns the number of objects."""
+    """Restore every value in the scene's objects that a bake changed, and remove the record of the bake.
+
+    Return the number of objects.
+    """
     objects = baked_objects(scene)
     for ob in objects:
         give_back(ob)
@@ -309,14 +315,14 @@ def remove_bake(scene: Scene) -> int:
 
 
 def explained(warning: Mapping[str, Any], spec: SceneSpec) -> dict[str, Any]:
-    """The record of a worker's warning, with the cause of an overlap in place of the overlap where it is known."""
+    """Return the record of a worker's warning, with a known cause in place of the overlap."""
     found = Finding("WARNING", tuple(warning["objects"]), warning["field"], warning["message"])
     (finding,) = with_causes(spec, [found])
     return {**warning, "objects": list(finding.objects), "field": finding.field, "message": finding.message}
 
 
 def describe(problems: Iterable[SceneProblem]) -> str:
-    """Problems as one readable message; those that are the same of several objects are one line."""
+    """Return problems as one readable message, with one line for equal problems of several objects."""
     problems = tuple(problems)
     lines = [one_line(f"{first_few(one.objects)}: {in_words(one.field)}: {one.message}") for one in alike(problems)]
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

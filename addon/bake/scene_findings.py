@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's data alone shows to be odd in a scene: its range of frames, broken constraints that let pass, debris."""
+"""Findings from Blender's data alone: frame range, broken constraints between bodies that do not collide, and debris."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["broken_glue", "lost_debris", "range_of_bake"]
 
 
 def range_of_bake(scene: Scene) -> Iterator[Finding]:
-    """A bake that ends elsewhere than the scene."""
+    """Yield a finding if the bake and the scene end at different frames."""
     _, end = effective_frame_range(scene)
     if end < scene.frame_end:
-        message = f"the bake ends at frame {end} and the scene at {scene.frame_end}: after {end} every body stands still"
+        message = f"the bake ends at frame {end} and the scene at {scene.frame_end}: after {end} no body moves"
         yield Finding("WARNING", (), "bake_range", message)
     elif end > scene.frame_end:
         message = (
-            f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not seen"
+            f"the bake ends at frame {end} and the scene at {scene.frame_end}: {end - scene.frame_end} frames are not shown"
         )
         yield Finding("INFO", (), "bake_range", message)
 
 
 def broken_glue(scene: Scene) -> Iterator[Finding]:
-    """Constraints that may break between bodies that do not collide with each other."""
+    """Yield a finding about breakable constraints between bodies that do not collide with each other."""
     names = tuple(ob.name_full for ob in constraints_of(scene.rigidbody_world) if lets_pass_when_broken(ob))
     if names:
         once = "when it breaks" if len(names) == 1 else f"when one of {len(names)} constraints breaks"

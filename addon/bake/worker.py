@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake in a worker process, and what such a process is made of: Python, libraries and folders. Knows nothing of scenes."""
+"""A bake in a worker process, and the inputs of such a process: Python, libraries and folders. Does not depend on scenes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """A bake in a process of its own, or in one that an earlier bake left; what that says arrives as events, in order, the end
-    of the bake as the last. No process outlives this one."""
+    """A bake in a new process, or in one that an earlier bake left.
+
+    Its output arrives as events in order, the end of the bake last. No process outlives this one.
+    """
 
     def __init__(
         self,
@@ -45,9 +47,12 @@ class Worker:
         report: Path | None = None,
         idle: Idle | None = None,
     ):
-        """capture: arguments of the worker that ask for contact problems. idle: what has a process left, and keeps this one;
-        None for a process that ends with the bake. Raises WorkerError and OSError."""
-        # whole, for a process that is there already may be in another folder
+        """Start a bake.
+
+        capture: arguments of the worker for contact problems. idle: provides and keeps the process; None for a process that
+            ends with the bake. Raises WorkerError and OSError.
+        """
+        # Absolute, because an existing process may run in another folder.
         arguments = [os.path.abspath(snapshot), os.path.abspath(cache)]
         if resume:
             arguments.append("--resume")
@@ -67,7 +72,7 @@ class Worker:
             self._process = process or Process(made_of, self._events, arguments, idle)
 
     def new_events(self) -> Iterator[Event]:
-        """What has happened since the last call; does not wait."""
+        """Return the events since the last call, without waiting."""
         while True:
             try:
                 yield self._events.get_nowait()
@@ -75,11 +80,11 @@ class Worker:
                 return
 
     def all_events(self, check: Callable[[], None] = lambda: None) -> Iterator[Event]:
-        """Everything that happens until the bake has ended; waits for it, and calls `check` every now and then."""
+        """Yield all events until the end of the bake. Waits for it, and calls `check` regularly."""
         while True:
             check()
             try:
-                # Windows would hold back Ctrl+C for as long as this waits.
+                # Windows delays Ctrl+C during a wait.
                 event = self._events.get(timeout=SECONDS_BETWEEN_LOOKS)
             except Empty:
                 continue
@@ -88,35 +93,35 @@ class Worker:
                 return
 
     def stop(self) -> None:
-        """Ask for the end of the bake, which comes within seconds; the frames written so far stay readable."""
+        """Request the end of the bake, which takes seconds. The finished frames remain readable."""
         self._process.stop(self._events)
 
     def pause(self, pause: bool) -> None:
-        """Ask the bake to wait before its next step, or to go on; one that has just ended does neither."""
+        """Request a pause before the next step of the bake, or its end. This has no effect on a bake that has just ended."""
         self._process.pause(self._events, pause)
 
     def end(self) -> None:
-        """Ask the process to end, and wait until it has."""
+        """Request the end of the process and wait for it."""
         self._process.close()
         self._process.wait()
 
 
 def started(module: str, events: Events, *arguments: str) -> Process:
-    """A process of its own for a module of solver_core, which ends with this one. Raises WorkerError and OSError."""
+    """Start a process for a module of solver_core, which ends with this one. Raises WorkerError and OSError."""
     return Process(MadeOf(program(module, *arguments), worker_environment()), events)
 
 
 def program(module: str, *arguments: str) -> tuple[str, ...]:
-    """The command that runs a module of solver_core on Blender's Python. Raises WorkerError."""
+    """Return the command that runs a module of solver_core on Blender's Python. Raises WorkerError."""
     return (find_python(), "-s", "-P", "-m", module, *arguments)
 
 
 def find_python() -> str:
-    """The Python that Blender runs on, as a program. Raises WorkerError that says where it was looked for."""
+    """Return Blender's Python program. Raises WorkerError that lists the searched locations."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     names = ("python.exe",) if sys.platform == "win32" else (f"python{version}", "python3", "python")
     folders = [Path(prefix) / "bin" for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix)] + [Path(sys.prefix)]
-    # sys.executable is Blender's bundled Python, but Blender itself in some packages that Linux distributions make.
+    # sys.executable is Blender's bundled Python, or Blender itself in some packages of Linux distributions.
     candidates = [Path(sys.executable), *(folder / name for folder in folders for name in names)]
     for candidate in candidates:
         if candidate.name.lower().startswith("python") and os.access(candidate, os.X_OK) and candidate.is_file():
@@ -126,7 +131,7 @@ def find_python() -> str:
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment in which the worker finds this solver_core and the libraries that Blender found. Raises WorkerError."""
+    """Return the environment in which the worker finds this solver_core and the libraries of Blender. Raises WorkerError."""
     folders = [str(ROOT)]
     for library in LIBRARIES:
         spec = importlib.util.find_spec(library)
@@ -139,22 +144,22 @@ def worker_environment() -> dict[str, str]:
     environment = with_fixed_kernels(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(folders))
     environment["PYTHONIOENCODING"] = "utf-8"
-    # Compiling takes minutes, loading what was compiled a fraction of a second.
+    # Compilation takes minutes, loading compiled kernels a fraction of a second.
     environment.setdefault("NUMBA_CACHE_DIR", str(lasting_folder("compiled")))
     return environment
 
 
 def made_of_today(command: tuple[str, ...]) -> MadeOf:
-    """What a process with this command would be made of now. Raises WorkerError."""
+    """Return the inputs that a process with this command would have now. Raises WorkerError."""
     environment = worker_environment()
     libraries = [spec.origin for library in LIBRARIES if (spec := importlib.util.find_spec(library)) and spec.origin]
     files = stamps([*(ROOT / "solver_core").rglob("*.py"), *map(Path, libraries)])
-    # looked at anew each time: rights may have changed
+    # Checked again each time, because permissions may have changed.
     return MadeOf(command, environment, files, doubt.__wrapped__(Path(environment["NUMBA_CACHE_DIR"])))
 
 
 def lasting_folder(name: str) -> Path:
-    """A folder of ours that outlives this session, to which nobody else may write; made when it is not there."""
+    """Return a folder that outlives this session and is writable only for this user; created if missing."""
     with written_by_us_alone():
         if PACKAGE.startswith("bl_ext."):
             return Path(bpy.utils.extension_path_user(PACKAGE, path=name, create=True))

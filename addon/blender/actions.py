@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Actions and their curves, the same way up to Blender 4.3 (one set of curves) and after (slots, layers, strips)."""
+"""Actions and their curves, in one interface for Blender up to 4.3 (one set of curves) and later (slots, layers, strips)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 HAS_SLOTS = bpy.app.version >= (4, 4, 0)
-LINEAR = 1  # the value of this item in Keyframe.interpolation
-# Custom properties that have what a constraint bore in a bake: their curves come of it, and it does not come of them.
+LINEAR = 1  # value of this item in Keyframe.interpolation
+# Custom properties for constraint reactions. Their curves are a result of a bake and not an input.
 REACTION_FORCE, REACTION_TORQUE = "reaction_force", "reaction_torque"
 COME_OF_BAKES = frozenset(f'["{name}"]' for name in (REACTION_FORCE, REACTION_TORQUE))
 TRACK = "Stiction Bake"
-MADE_BY_BAKE = "stiction_bake"  # custom property of the actions that a bake makes, and may remove again
+MADE_BY_BAKE = "stiction_bake"  # Custom property that marks actions created by a bake, which may remove them.
 
-# Everything that places an object, with its size.
+# Channels of the transform.
 TRANSFORMS = {
     "location": 3,
     "rotation_euler": 3,
@@ -53,28 +53,28 @@ TRANSFORMS = {
     "delta_rotation_quaternion": 4,
     "delta_scale": 3,
 }
-# What says whether Blender's own simulation moves a body.
+# Properties that determine whether Blender's own simulation moves a body.
 GIVEN_OVER = frozenset(["rigid_body.kinematic", "rigid_body.enabled", "rigid_body.type"])
 
 
 def is_transform(data_path: str) -> bool:
-    """Whether a curve or driver with this path moves the object itself."""
+    """Return True if a curve or driver with this path moves the object itself."""
     return data_path in TRANSFORMS
 
 
 def is_put_aside(data_path: str) -> bool:
-    """Whether a curve or driver with this path would move a baked object, or let Blender's own simulation have it."""
+    """Return True if a curve or driver with this path would move a baked object, or return it to Blender's own simulation."""
     return is_transform(data_path) or data_path in GIVEN_OVER
 
 
 def slot_identifier(owner: ID) -> str:
-    """Identifier of the slot that `owner` uses of its action, empty when it has none."""
+    """Return the identifier of the slot that `owner` uses in its action, or an empty string."""
     data = owner.animation_data
     return data.action_slot.identifier if HAS_SLOTS and data is not None and data.action_slot is not None else ""
 
 
 def assign(owner: ID, action: Action | None, slot: str) -> None:
-    """Give `owner` the action and the slot with that identifier; an empty one leaves it without a slot."""
+    """Assign the action and the slot with that identifier to `owner`; an empty identifier assigns no slot."""
     data = owner.animation_data or owner.animation_data_create()
     data.action = action
     if HAS_SLOTS and action is not None:
@@ -82,7 +82,7 @@ def assign(owner: ID, action: Action | None, slot: str) -> None:
 
 
 def empty_action(owner: ID, name: str) -> Action:
-    """Give `owner` a new action with room for its curves."""
+    """Assign a new action with room for curves to `owner`."""
     action = bpy.data.actions.new(name)
     action[MADE_BY_BAKE] = True
     slot = action.slots.new(owner.id_type, owner.name).identifier if HAS_SLOTS else ""
@@ -91,7 +91,7 @@ def empty_action(owner: ID, name: str) -> Action:
 
 
 def curves(owner: ID, *, ensure: bool = False) -> Any:
-    """The collection of curves that move `owner`, None when it has none; made when `ensure` and the action is there."""
+    """Return the collection of curves that move `owner`, or None. With `ensure`, create it if there is an action."""
     data = owner.animation_data
     if data is None or data.action is None:
         return None
@@ -110,7 +110,7 @@ def curves(owner: ID, *, ensure: bool = False) -> Any:
 
 
 def curves_in(action: Action | None, slot: str) -> Iterator[Any]:
-    """The curves of an action, those in the slot with that identifier where it has slots."""
+    """Return the curves of an action, or those in the slot with that identifier if the action has slots."""
     if action is None:
         return
     if not HAS_SLOTS:
@@ -131,14 +131,14 @@ def remove_if_made_by_bake(action: Action) -> None:
 
 
 def tracks_that_play(owner: ID) -> list[NlaTrack]:
-    """The owner's own tracks that are not muted, without those of a bake."""
+    """Return the owner's own tracks that are not muted, without those of a bake."""
     data = owner.animation_data
     own = [] if data is None else [track for track in data.nla_tracks if not is_bake_track(track)]
     return [track for track in own if not track.mute]
 
 
 def bake_tracks(owner: ID) -> list[NlaTrack]:
-    """The owner's tracks that a bake made."""
+    """Return the owner's tracks that a bake created."""
     data = owner.animation_data
     return [] if data is None else [track for track in data.nla_tracks if is_bake_track(track)]
 
@@ -160,7 +160,7 @@ def push_down(owner: ID) -> None:
     strip = track.strips.new(action.name, int(action.frame_range[0]), action)
     if HAS_SLOTS:
         strip.action_slot = slot
-    # as keyframes do before the first and after the last
+    # as with keyframes before the first and after the last one
     strip.extrapolation, strip.blend_type = "HOLD", "REPLACE"
 
 

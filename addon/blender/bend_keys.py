@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape keys by which a bake bends the mesh of an object, and how the mesh comes back without them.
+"""Shape keys with which a bake bends the mesh of an object, and restoring the mesh.
 
-A mesh of one object gets the keys itself, so that what is made of it meanwhile (materials, seams) stays; one that others use
-as well, or a library's, is replaced by a copy as long as the bake lasts. Keys of the user's own stay what they are: each key is
-a difference from the basis, and Blender adds them up.
+A mesh with one user gets the keys itself, so that later changes (materials, seams) remain. A mesh with several users, or from a
+library, is replaced by a copy for the duration of the bake. The user's own keys are unchanged: each key is a difference from
+the basis, and Blender adds them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Array = NDArray[np.float64]
 
 NAME = "Stiction {}"
 BASIS = "Basis"
-# The attribute of points for shading, Pa.
+# Point attribute with the stress, for shading [Pa].
 STRESS = "stiction_stress"
-# Of a key's value, either way: Blender allows no more.
+# Largest absolute value of a key in Blender.
 FARTHEST = 10.0
 
 
 def has_keys(ob: Object) -> bool:
-    """Whether a bake has given the object shape keys, and they are there."""
+    """Return True if the object has shape keys of a bake."""
     made, keys = ob.stiction.backup.keys, keys_of(ob)
     return bool(made) and keys is not None and all(item.name in keys.key_blocks and item.scale > 0.0 for item in made)
 
@@ -52,15 +52,16 @@ def keys_of(ob: Object) -> Key | None:
 
 
 def mesh_data(ob: Object) -> Any:
-    """The data of an object as the user knows it, also while a bake shows a copy."""
+    """Return the user's data of an object, also while a bake shows a copy."""
     return ob.stiction.backup.mesh or ob.data
 
 
 def add_keys(ob: Object, displacements: Array, scales: Array, reach: float) -> None:
-    """Give an object with a mesh in Object Mode a key for each mode, and remember what has to come back.
+    """Add a key for each mode to an object with a mesh in Object Mode, and store the state to restore.
 
-    displacements: (n, 3, r) in the object's axes, of its vertices at the value 1, where q is scales (r,), and no vertex is
-    farther in the world than reach, m.
+    displacements: (n, 3, r) displacements of the vertices in object axes at the value 1, where q is `scales`. No vertex is
+        displaced by more than `reach` in the world [m].
+    scales: (r,) modal coordinates at the value 1.
     """
     backup, mesh = ob.stiction.backup, ob.data
     backup.active_key = ob.active_shape_key_index
@@ -91,8 +92,10 @@ def add_keys(ob: Object, displacements: Array, scales: Array, reach: float) -> N
 
 
 def show_bend(ob: Object, q: Array) -> None:
-    """Bend an object by how far (r,) it is in its modes; what is there already is not touched, for Blender would evaluate it
-    anew."""
+    """Bend an object by modal coordinates (r,).
+
+    Unchanged values are not written, because Blender would evaluate the object again.
+    """
     keys = keys_of(ob)
     if keys is None:
         return
@@ -106,7 +109,7 @@ def show_bend(ob: Object, q: Array) -> None:
 
 
 def show_stress(ob: Object, stress: Array) -> None:
-    """Give the vertices of an object that a bake bends their stress (n,), Pa, as an attribute."""
+    """Write the stress (n,) of a flexible object to its vertices as an attribute [Pa]."""
     mesh = ob.data
     if keys_of(ob) is None or ob.mode == "EDIT" or len(mesh.vertices) != len(stress):
         return
@@ -119,14 +122,14 @@ def show_stress(ob: Object, stress: Array) -> None:
 
 
 def remove_stress(ob: Object) -> None:
-    """Take the attribute away."""
+    """Remove the attribute."""
     attribute = ob.data.attributes.get(STRESS) if isinstance(ob.data, Mesh) else None
     if attribute is not None:
         ob.data.attributes.remove(attribute)
 
 
 def path_of(name: str) -> str:
-    """The data path of a key's value, from its keys on."""
+    """Return the data path of a key's value, relative to its keys."""
     return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
 
 
@@ -146,14 +149,14 @@ def mute_keys(ob: Object, mute: bool) -> Mesh | None:
 
 
 def separate(ob: Object) -> None:
-    """Give a duplicate a mesh of its own where it shares one that a bake bends."""
+    """Give a duplicate its own mesh if it shares one that a bake bends."""
     backup = ob.stiction.backup
     if backup.keys and backup.mesh is None and ob.data is not None and ob.data.users > 1:
         ob.data = ob.data.copy()
 
 
 def give_back_mesh(ob: Object) -> None:
-    """Take the keys away, and bring back what was there before them; what the object remembers is for its owner to forget."""
+    """Remove the keys and restore the mesh. The caller clears the stored state."""
     backup, keys = ob.stiction.backup, keys_of(ob)
     data = keys.animation_data if keys is not None and backup.keys else None
     made = data.action if data is not None else None
@@ -183,8 +186,10 @@ def give_back_mesh(ob: Object) -> None:
 
 
 def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
-    """The keys of a baked object with an action to write to, a new one where they have none or `anew`, else a copy of their
-    own; what they had, and the slot of it."""
+    """Assign an action to the keys of a baked object: a new one if there is none or if `anew`, otherwise a copy.
+
+    Return the former action and its slot.
+    """
     keys = keys_of(ob)
     assert keys is not None
     own = keys.animation_data.action if keys.animation_data is not None else None

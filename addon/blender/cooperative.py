@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work in turns, so that the window does not stand still: a generator that says where it may be interrupted.
+"""Cooperative tasks that keep the window responsive: a generator yields where it may be interrupted.
 
-What touches Blender's data is done between two of its steps, on the main thread. What knows nothing of Blender is done aside,
-in a thread. The same generator is run to its end at once where there is no window.
+Access to Blender's data happens between two steps, on the main thread. Work without Blender data runs in a thread. Without a
+window, the same generator runs to completion at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Step:
-    """What is being done, for the user, and the share of it that is done. waits_for: nothing can be done before."""
+    """The current activity, for the user, and the completed fraction. waits_for: the next step waits for this event."""
 
     status: str
     share: float = 0.0
@@ -33,7 +33,7 @@ Steps = Generator[Step, None, T]
 
 
 def aside(status: str, work: Callable[[], T]) -> Steps[T]:
-    """Do in a thread what neither reads nor changes anything of Blender's; what it raises is raised here."""
+    """Run a function that neither reads nor changes Blender data in a thread. Its exceptions are raised here."""
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stiction")
     try:
         future = executor.submit(work)
@@ -41,19 +41,20 @@ def aside(status: str, work: Callable[[], T]) -> Steps[T]:
             yield Step(status, waits_for=future)
         return future.result()
     finally:
-        # who gives up does not wait for it
+        # A canceled task does not wait for the thread.
         executor.shutdown(wait=False)
 
 
 def aside_with_kernels(status: str, work: Callable[[], T]) -> Steps[T]:
-    """Do in a thread what calls kernels, and say so while one of them is compiled, which happens once and takes a while.
+    """Run a function that calls kernels in a thread. While a kernel is compiled, which happens once and takes a while, the
+    status says so.
 
     Parameters
     ----------
-    status : what is being done, for the user.
-    work : reads and changes nothing of Blender's data; what it raises is raised here.
+    status : the activity, for the user.
+    work : reads and changes no Blender data; its exceptions are raised here.
     """
-    # numba takes a while to load, and Blender starts faster without
+    # Imported here because numba takes a while to load.
     from ...solver_core.compile.watch import Compiling
 
     with Compiling() as compiling:
@@ -70,7 +71,7 @@ def aside_with_kernels(status: str, work: Callable[[], T]) -> Steps[T]:
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Do all of it, and return what comes out."""
+    """Run all steps and return the result."""
     while True:
         try:
             step = next(steps)
@@ -82,7 +83,7 @@ def at_once(steps: Steps[T]) -> T:
 
 
 class Turns(Generic[T]):
-    """Does a part of the work at each turn. step: the last one. After the work is over, `result` has what came out."""
+    """Runs a part of a task at each turn. step: the latest step. After the end, `result` has the result."""
 
     def __init__(self, steps: Steps[T]):
         self._steps = steps
@@ -92,12 +93,12 @@ class Turns(Generic[T]):
 
     @property
     def result(self) -> T:
-        """What came out."""
+        """The result."""
         assert self.is_over
         return self._result  # type: ignore[return-value]
 
     def turn(self, seconds: float) -> bool:
-        """Go on for so long; returns whether it is over. Raises what the work raises."""
+        """Run for this time. Return True after the end. Exceptions of the task are raised here."""
         end = perf_counter() + seconds
         while not self.is_over:
             try:
@@ -112,5 +113,5 @@ class Turns(Generic[T]):
         return self.is_over
 
     def end(self) -> None:
-        """Give up: the work leaves everything as it was."""
+        """Cancel the task, which restores everything."""
         self._steps.close()

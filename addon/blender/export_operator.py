@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What operators have in common that write something of a bake to a file whose name a dialogue asks for."""
+"""Base of operators that write something about a bake to a file chosen in a dialog."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["ExportOperator"]
 
 
 class ExportOperator:
-    """Asks for the file, beside the .blend file and named after it at first, and writes it."""
+    """Asks for a file, by default beside the .blend file and named after it, and writes it."""
 
     filepath: StringProperty(name="File", description="File to write", subtype="FILE_PATH", options={"SKIP_SAVE"})
 
     def ending(self) -> str:
-        """How the proposed name ends, after that of the .blend file."""
+        """The end of the proposed file name, after that of the .blend file."""
         raise NotImplementedError
 
     def write(self, scene: Scene, file: Path) -> str:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that come from other files: linked, overridden, or with what a bake there has left on them.
+"""Bodies from other files: linked, overridden, or with the results of a bake there.
 
-In a library override Blender keeps nothing of a rigid body: the next time the file is opened it has what the library has. So an
-overridden body that a bake moves cannot be *Animated*. It leaves the rigid body world instead (`restore.collection_to_leave`),
-which the file keeps, and which whoever opens it without Stiction sees as well.
+Blender does not store rigid body settings of a library override: when the file is opened again, they are those of the library.
+A bake therefore cannot make an overridden body *Animated*. It removes the body from the rigid body world instead
+(`restore.collection_to_leave`), which the file stores, and which also works for users without Stiction.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def library_problems(ob: Object, kind: BodyKind, scene: Scene) -> Iterator[SceneProblem]:
-    """What keeps a body of a library from being moved by a bake here."""
+    """Yield reasons why a bake cannot move a body of a library."""
     if kind is not BodyKind.ACTIVE:
         return
     message = ""
@@ -43,17 +43,17 @@ def library_problems(ob: Object, kind: BodyKind, scene: Scene) -> Iterator[Scene
     elif ob.override_library is not None and collection_to_leave(ob, scene) is None:
         is_direct = any(member == ob for member in scene.rigidbody_world.collection.objects)
         how = (
-            "put it into another collection of the scene as well"
+            "also put it into another collection of the scene"
             if is_direct
             else "put the object itself into that collection, and remove from it the collection that contains the object"
         )
-        message = f"it is a library override, which has to leave the rigid body world's collection when it is baked; {how}"
+        message = f"it is a library override, which must leave the rigid body world's collection when it is baked; {how}"
     if message:
         yield SceneProblem(ob.name_full, "library", message)
 
 
 def library_warnings(ob: Object) -> Iterator[SceneWarning]:
-    """What of a body of a library is not here, or will not be."""
+    """Yield settings of a body of a library that are missing here, or will be lost."""
     if is_linked(ob) and ob.stiction.backup.baked and not has_keys_of_bake(ob):
         message = (
             f"it is linked from {library_of(ob)}, whose cached bake plays only there: it stands still here; press Bake to "
@@ -70,7 +70,10 @@ def library_warnings(ob: Object) -> Iterator[SceneWarning]:
 
 
 def changed_settings(ob: Object) -> list[str]:
-    """The names of the rigid body's settings that an override does not have from its library; *Animated* is a bake's matter."""
+    """Return the names of the rigid body settings that an override has changed.
+
+    *Animated* is ignored, because a bake changes it.
+    """
     reference = ob.override_library.reference if ob.override_library is not None else None
     if reference is None or reference.rigid_body is None or ob.rigid_body is None:
         return []
@@ -84,19 +87,19 @@ def plain(value: Any) -> Any:
 
 
 def baked_elsewhere(scene: Scene) -> list[Object]:
-    """The objects that came from another file with a bake of it, when the scene has none of its own."""
+    """Return the objects that came from another file with a bake, if the scene has no bake of its own."""
     return baked_objects(scene) if scene.stiction.bake.state == "NONE" else []
 
 
 def linked_and_baked(scene: Scene) -> list[Object]:
-    """The bodies that follow the keyframes of a bake in the file that they are linked from."""
+    """Return the bodies that follow keyframes of a bake in the file from which they are linked."""
     world = scene.rigidbody_world
     members = world.collection.all_objects if world is not None and world.collection is not None else ()
     return [ob for ob in members if is_linked(ob) and ob.stiction.backup.baked and has_keys_of_bake(ob)]
 
 
 def has_keys_of_bake(ob: Object) -> bool:
-    """Whether a baked object moves by keyframes, and not by frames in a cache."""
+    """Return True if a baked object moves by keyframes and not by cached frames."""
     return bool(actions.bake_tracks(ob)) or any(actions.is_transform(curve.data_path) for curve in actions.curves(ob) or ())
 
 
@@ -108,7 +111,7 @@ def library_of(ob: Object) -> str:
 
 @persistent
 def set_free_again(_file: str) -> None:
-    """Free Bake has switched off *Animated* of an override whose library is baked, and the file does not know it any more."""
+    """Free Bake disabled *Animated* of an override whose library is baked, but the file did not store it."""
     for ob in bpy.data.objects:
         reference = ob.override_library.reference if ob.override_library is not None else None
         if reference is None or is_linked(ob) or is_baked(ob) or ob.rigid_body is None:
@@ -119,25 +122,28 @@ def set_free_again(_file: str) -> None:
 
 @persistent
 def let_overrides_be_compared(_file: str) -> None:
-    """Blender 5 writes our values of an override one by one only where the library's object has any: else it writes that all
-    of them are others, which it cannot read again."""
+    """Make Blender 5 write our override values one by one.
+
+    It does so only if the library's object has any of them; otherwise it writes that all of them differ, which it cannot read
+    again.
+    """
     for ob in bpy.data.objects:
         override = ob.override_library
         if override is None or override.reference is None or is_linked(ob) or kept(ob).get("stiction") is None:
             continue
-        # what is set is there, and is as it was
+        # Setting a value stores it; its value does not change.
         backup = override.reference.stiction.backup
         backup.body = backup.body
         override.operations_update()
 
 
 def register() -> None:
-    """Look at every file that is opened or saved."""
+    """Handle every file that is opened or saved."""
     bpy.app.handlers.load_post.append(set_free_again)
     bpy.app.handlers.save_pre.append(let_overrides_be_compared)
 
 
 def unregister() -> None:
-    """Look no more."""
+    """Undo `register`."""
     bpy.app.handlers.save_pre.remove(let_overrides_be_compared)
     bpy.app.handlers.load_post.remove(set_free_again)

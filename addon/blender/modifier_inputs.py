@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inputs of a geometry nodes modifier by the names of their sockets."""
+"""Inputs of a geometry nodes modifier by socket name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def set_input(modifier: NodesModifier, name: str, value: Any) -> None:
     items = modifier.node_group.interface.items_tree
     identifier = next(item.identifier for item in items if item.name == name and item.in_out == "INPUT")
     if hasattr(modifier, "properties"):
-        # From Blender 5.2 on they are properties like others.
+        # From Blender 5.2 on they are ordinary properties.
         getattr(modifier.properties.inputs, identifier).value = value
     else:
         modifier[identifier] = value

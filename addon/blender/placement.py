@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the poses of bodies to the channels of objects: world matrices through parents, deltas and rotation modes.
+"""From poses of bodies to channels of objects: world matrices through parents, deltas and rotation modes.
 
-A body's frame moves rigidly by D = pose(f) pose(first)^-1, so its object's world matrix is W(f) = D W(first), with scale and
-shear as they were. Blender composes W = A B, where B is made of the object's own channels and A of its parent's, so that
-B = A^-1 W(f).
+The frame of a body moves rigidly by D = pose(f) pose(first)^-1, so the world matrix of its object is W(f) = D W(first), with
+unchanged scale and shear. Blender composes W = A B, where B comes from the object's own channels and A from its parent. Hence B
+= A^-1 W(f).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-# of some of the objects, by their indices, the channel of a name, (k, 3 or 4)
+# Returns a channel by name for objects with these indices (k, 3 or 4).
 Read = Callable[[list[int], str], Array]
 
-# Below this length of an axis the object has no size, and its rotation is unknown.
+# Length of an axis below which the object has no size and its rotation is unknown.
 SMALLEST_SCALE = 1e-9
-# Volume that three axes of length 1 span, below which they lie in a plane. Blender's matrices are exact to about 1e-7.
+# Volume spanned by three unit axes below which they count as coplanar. Blender's matrices are exact to about 1e-7.
 FLATTEST = 1e-6
 
 
 class PlacementError(ValueError):
-    """No body can be where the object is; `field` names what is in the way."""
+    """The object has no valid placement for a body; `field` names the cause."""
 
     def __init__(self, field: str, message: str):
         super().__init__(message)
@@ -56,7 +56,7 @@ class PlacementError(ValueError):
 
 
 class NowhereError(PlacementError):
-    """The object's place is not a number, or too large."""
+    """The object's transform is not finite."""
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,27 @@ class Channels:
 
 
 def matrix(value: Sequence[Sequence[float]]) -> Array:
-    """A matrix of Blender's as an array; what is too large in it is not a number."""
+    """Return a matrix of Blender as an array, NaN where it is too large."""
     return places(np.array([list(row) for row in value], dtype=np.float64))
 
 
 def matrices_now(objects: Iterable[Object], depsgraph: Depsgraph) -> Array:
-    """World matrices (objects, 4, 4) at the depsgraph's frame; what is too large in them is not a number."""
+    """Return world matrices (objects, 4, 4) at the depsgraph's frame, NaN where they are too large."""
     rows = [[list(row) for row in ob.evaluated_get(depsgraph).matrix_world] for ob in objects]
     return places(np.array(rows, dtype=np.float64).reshape(-1, 4, 4))
 
 
 def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
-    """World matrix (4, 4) of an object, and the rotation (3, 3) nearest to it, its body's. Raises PlacementError."""
+    """Return the world matrix (4, 4) of an object, and the rotation (3, 3) closest to it, which is that of its body.
+
+    Raises PlacementError.
+    """
     world = matrix(ob.evaluated_get(depsgraph).matrix_world)
     if not np.isfinite(world).all():
         message = "its transform is not a number or too large; check its location, rotation, scale, parents and drivers"
         raise NowhereError("matrix_world", message)
     if not is_solid(world):
-        # The topmost of its parents without volume takes that of all below it.
+        # The topmost parent without volume is the cause.
         flat, flat_world = ob, world
         for ancestor in ancestors(ob):
             above = matrix(ancestor.evaluated_get(depsgraph).matrix_world)
@@ -95,12 +98,12 @@ def placed(ob: Object, depsgraph: Depsgraph) -> tuple[Array, Array]:
             flat, flat_world = ancestor, above
         scale = tuple(np.linalg.norm(flat_world[:3, :3], axis=0).round(6).tolist())
         owner = "" if flat == ob else f" of {flat.name_full} among its parents"
-        raise PlacementError("scale", f"the scale {scale}{owner} leaves no volume; make it non-zero along every axis")
+        raise PlacementError("scale", f"the scale {scale}{owner} leaves no volume; make it nonzero along every axis")
     return world, rotations.nearest_rotation(world[:3, :3])
 
 
 def is_solid(worlds: Array) -> NDArray[np.bool_]:
-    """Whether what has these world matrices (..., 4, 4) spans a volume; false also where one is not finite."""
+    """Return True where world matrices (..., 4, 4) span a volume; False where they are not finite."""
     finite = np.isfinite(worlds).all(axis=(-2, -1))
     axes = np.where(finite[..., None, None], worlds[..., :3, :3], 0.0)
     lengths = np.linalg.norm(axes, axis=-2, keepdims=True)
@@ -111,8 +114,8 @@ def is_solid(worlds: Array) -> NDArray[np.bool_]:
 
 
 def world_matrices(poses: Array, rest_poses: Array, rest_worlds: Array) -> Array:
-    """World matrices (..., 4, 4) of objects whose bodies have poses (..., 7), and rest_poses (..., 7) where the objects are at
-    rest_worlds (..., 4, 4)."""
+    """Return world matrices (..., 4, 4) of objects whose bodies have poses (..., 7), given rest_poses (..., 7) at rest_worlds
+    (..., 4, 4)."""
     at_rest = np.swapaxes(rotations.matrix_of_quaternion(rest_poses[..., 3:]), -1, -2)
     rotation = rotations.matrix_of_quaternion(poses[..., 3:]) @ at_rest
     arm = rest_worlds[..., :3, 3] - rest_poses[..., :3]
@@ -124,7 +127,7 @@ def world_matrices(poses: Array, rest_poses: Array, rest_worlds: Array) -> Array
 
 
 def channels_of(objects: Sequence[Object], basis: Array) -> list[Channels]:
-    """The channels that give objects the basis matrices (frames, objects, 4, 4), their scales and deltas left as they are."""
+    """Return the channels that give objects the basis matrices (frames, objects, 4, 4), with unchanged scales and deltas."""
     result: dict[int, Channels] = {}
     for same in channels_by_mode(objects, basis):
         for column, index in enumerate(same.indices):
@@ -133,8 +136,8 @@ def channels_of(objects: Sequence[Object], basis: Array) -> list[Channels]:
 
 
 class ChannelsOfMode(NamedTuple):
-    """Those of `channels_of` of all objects of one rotation mode, by their indices: location (frames, k, 3), rotation (frames,
-    k, 3 or 4) of the channel `path`, and what that is now (k, 3 or 4)."""
+    """Channels of all objects of one rotation mode, by their indices: location (frames, k, 3), rotation (frames, k, 3 or 4) of
+    the channel `path`, and its present value (k, 3 or 4)."""
 
     indices: list[int]
     location: Array
@@ -144,7 +147,7 @@ class ChannelsOfMode(NamedTuple):
 
 
 def channels_by_mode(objects: Sequence[Object], basis: Array, read: Read | None = None) -> Iterator[ChannelsOfMode]:
-    """The same, of the objects of one rotation mode after the other. read: what knows the channels, None to ask the objects."""
+    """Yield the channels for each rotation mode. read: returns the channels of objects; None to read the objects."""
     read = partial(values_of, objects) if read is None else read
     by_mode: dict[str, list[int]] = {}
     for index, ob in enumerate(objects):
@@ -153,7 +156,7 @@ def channels_by_mode(objects: Sequence[Object], basis: Array, read: Read | None 
         values = partial(read, indices)
         scale, shift = values("scale") * values("delta_scale"), values("delta_location")
         path = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
-        # what has no size along an axis shows no rotation about it either
+        # An object without size along an axis shows no rotation about it.
         unscaled = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale != 0.0)
         matrices, now = basis[:, indices][..., :3, :3] * unscaled[:, None, :], values(path)
         nearest = rotations.orthogonal(np.swapaxes(delta_rotations(values, mode), -1, -2) @ matrices)
@@ -167,7 +170,7 @@ def values_of(objects: Sequence[Object], indices: list[int], name: str) -> Array
 
 
 def delta_rotations(values: Callable[[str], Array], mode: str) -> Array:
-    """What turns objects of a rotation mode beside their own rotation, (objects, 3, 3). values: their channels."""
+    """Return the delta rotations (objects, 3, 3) of a rotation mode. values: their channels."""
     if mode == "QUATERNION":
         return rotations.matrix_of_quaternion(values("delta_rotation_quaternion"))
     if mode == "AXIS_ANGLE":
@@ -177,9 +180,10 @@ def delta_rotations(values: Callable[[str], Array], mode: str) -> Array:
 
 
 def place(objects: Sequence[Object], basis: Array, read: Read | None = None) -> None:
-    """Give objects the basis matrices (objects, 4, 4), their scales and deltas left as they are.
+    """Set the basis matrices (objects, 4, 4) of objects, with unchanged scales and deltas.
 
-    read: what knows their channels, None to ask them. What stands there already is left alone: Blender would evaluate it anew.
+    read: returns their channels; None to read the objects. Unchanged objects are not written, because Blender would evaluate
+        them again.
     """
     read = partial(values_of, objects) if read is None else read
     for same in channels_by_mode(objects, basis[None], read):
@@ -192,8 +196,8 @@ def place(objects: Sequence[Object], basis: Array, read: Read | None = None) -> 
 
 
 def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> Array:
-    """The basis matrices (objects, 4, 4) that bring objects to world matrices (objects, 4, 4) at the depsgraph's frame, also
-    where they are each other's parents."""
+    """Return the basis matrices (objects, 4, 4) that bring objects to world matrices (objects, 4, 4) at the depsgraph's frame,
+    even if they are parents of each other."""
     children = [index for index, ob in enumerate(objects) if ob.parent is not None]
     if not children:
         return worlds
@@ -204,7 +208,7 @@ def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> 
     carriers = [next((number[one] for one in ancestors(objects[index]) if one in number), None) for index in children]
     carried = [row for row, carrier in enumerate(carriers) if carrier is not None]
     if carried:
-        # The depsgraph still has the parent where it was; it takes everything below it along.
+        # The depsgraph still has the old pose of the parent, which moves all of its children.
         above = [carrier for carrier in carriers if carrier is not None]
         before = np.array([matrix(objects[index].evaluated_get(depsgraph).matrix_world) for index in above])
         through_parent[carried] = worlds[above] @ inverse(before) @ through_parent[carried]
@@ -214,7 +218,7 @@ def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> 
 
 
 def inverse(affine: Array) -> Array:
-    """Inverses of matrices (..., 4, 4); along an axis of scale 0, out of which no way leads back, they give 0."""
+    """Return the inverses of matrices (..., 4, 4), with 0 along an axis of scale 0."""
     result = np.zeros_like(affine)
     result[..., :3, :3] = np.linalg.pinv(affine[..., :3, :3], rcond=FLATTEST)
     result[..., :3, 3] = -(result[..., :3, :3] @ affine[..., :3, 3:])[..., 0]
@@ -223,9 +227,9 @@ def inverse(affine: Array) -> Array:
 
 
 def evaluate(objects: Sequence[Object], view_layer: ViewLayer) -> None:
-    """Bring objects up to date, also where they are rigid bodies with rigid bodies among their parents.
+    """Update objects, even rigid bodies with rigid bodies among their parents.
 
-    To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
+    For Blender's simulation these are dependency cycles, and each evaluation updates one generation.
     """
     generations = max((sum(above.rigid_body is not None for above in ancestors(ob)) for ob in objects), default=0)
     for _ in range(1 + generations):
@@ -235,7 +239,7 @@ def evaluate(objects: Sequence[Object], view_layer: ViewLayer) -> None:
 
 
 def ancestors(ob: Object) -> list[Object]:
-    """Parent, its parent, and so on."""
+    """Yield the parent, its parent, and so on."""
     result = []
     while (ob := ob.parent) is not None:
         result.append(ob)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When operators can be used; where they cannot, they say why. And what they load before they read a scene."""
+"""Poll functions of operators, with messages, and modules loaded before a scene is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .cooperative import Steps, aside
 
 __all__ = ["has_bake", "is_idle", "load_what_reads", "may_read_scene"]
 
-# What brings scipy.
+# Modules that load scipy.
 READS = "...solver_core.validation.scene"
 
 
@@ -22,7 +22,7 @@ def load_what_reads() -> Steps[None]:
 
 
 def has_bake(operator: type[Operator], context: Context) -> bool:
-    """Whether the scene has a bake, cached or as keyframes."""
+    """Return True if the scene has a bake, cached or as keyframes."""
     if context.scene.stiction.bake.state == "NONE":
         operator.poll_message_set("There is no bake")
         return False
@@ -30,7 +30,7 @@ def has_bake(operator: type[Operator], context: Context) -> bool:
 
 
 def may_read_scene(operator: type[Operator], context: Context) -> bool:
-    """Whether the scene has rigid bodies and no bake is running."""
+    """Return True if the scene has rigid bodies and no bake is running."""
     if context.scene.rigidbody_world is None:
         operator.poll_message_set("The scene has no rigid bodies")
         return False
@@ -38,7 +38,7 @@ def may_read_scene(operator: type[Operator], context: Context) -> bool:
 
 
 def is_idle(operator: type[Operator], context: Context) -> bool:
-    """Whether no bake is running, and none is about to."""
+    """Return True if no bake is running or about to start."""
     if context.window_manager.stiction.is_baking:
         operator.poll_message_set("A bake is running")
         return False

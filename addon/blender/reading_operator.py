@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators that read the scene before their work: in turns, with Esc, and without the user changing it meanwhile."""
+"""Base of operators that read the scene before their work, in steps, until Esc, while the user cannot change the scene."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .cooperative import Step, Steps, Turns
 
 __all__ = ["ReadingOperator", "is_escape", "is_navigation", "show_in_status_bar"]
 
-# While the scene is read: as long as the window may stand still, and rest enough to draw it.
+# s; duration of a block of steps while the scene is read, and of the pause for drawing
 SECONDS_A_TURN = 0.04
 SECONDS_BETWEEN_TURNS = 0.02
-# How the types of the events begin that move the view.
+# Prefixes of the types of events that move the view.
 NAVIGATION = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "NDOF", "NUMPAD_", "HOME", "MOUSEROTATE", "MOUSESMARTZOOM")
 
 
 def is_escape(event: Event) -> bool:
-    """Whether Esc was pressed."""
+    """Return True if Esc was pressed."""
     return event.type == "ESC" and event.value == "PRESS"
 
 
 def is_navigation(event: Event) -> bool:
-    """Whether the event moves the view and changes nothing of the scene."""
+    """Return True if the event moves the view and changes nothing in the scene."""
     return event.type.startswith(NAVIGATION)
 
 
@@ -36,12 +36,12 @@ def show_in_status_bar(context: Context, text: str | None) -> None:
 
 
 class ReadingOperator:
-    """Base of these operators, beside Blender's own. `work`: what the steps returned, None while they last."""
+    """Base of these operators, in addition to Blender's. `work`: result of the steps, None while they run."""
 
     work: Any
 
     def begin_reading(self, context: Context, steps: Steps[Any]) -> set[str]:
-        """Do the first steps; to be returned from `invoke`."""
+        """Run the first steps. `invoke` returns the result."""
         self.work, self._turns, self._shown = None, Turns(steps), ("", 0.0)
         self._timer = context.window_manager.event_timer_add(SECONDS_BETWEEN_TURNS, window=context.window)
         state = self.read_on(context)
@@ -50,13 +50,13 @@ class ReadingOperator:
         return state
 
     def read_on(self, context: Context) -> set[str]:
-        """Do more steps."""
+        """Run more steps."""
         with self.told(context):
             if self._turns.turn(SECONDS_A_TURN):
                 self.work = self._turns.result
                 return self.has_read(context)
             step = self._turns.step
-            # drawing the same again would take the time of the work
+            # An unchanged status is not drawn again, to save time.
             if (step.status, step.share) != self._shown:
                 self._shown = step.status, step.share
                 self.show_step(context, step)
@@ -65,42 +65,42 @@ class ReadingOperator:
         return {"CANCELLED"}
 
     def modal_while_reading(self, context: Context, event: Event) -> set[str]:
-        """The scene stays as it is until it is read: nothing that the user does reaches it but Esc."""
+        """Block all user input except Esc until the scene is read."""
         if is_escape(event):
             return self.stop_reading(context)
         return self.read_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
     def stop_reading(self, context: Context) -> set[str]:
-        """Give up before the work has begun."""
+        """Cancel before the work has started."""
         self._turns.end()
         self.leave(context)
         self.has_stopped_reading(context)
         return {"CANCELLED"}
 
     def poll_every(self, context: Context, seconds: float) -> None:
-        """Have timer events come as often."""
+        """Set the interval of timer events [s]."""
         self.remove_timer(context)
         self._timer = context.window_manager.event_timer_add(seconds, window=context.window)
 
     def remove_timer(self, context: Context) -> None:
-        """Have no more of them."""
+        """Remove the timer."""
         context.window_manager.event_timer_remove(self._timer)
 
     def told(self, context: Context) -> AbstractContextManager[Any]:
-        """A block of what keeps the work from beginning, which ends there and tells the user."""
+        """Context that reports errors that prevent the work from starting."""
         return nullcontext()
 
     def has_read(self, context: Context) -> set[str]:
-        """Begin the work; returns the operator's state."""
+        """Start the work. Return the operator's state."""
         raise NotImplementedError
 
     def has_stopped_reading(self, context: Context) -> None:
-        """Report that nothing was begun."""
+        """Report that nothing was started."""
 
     def show_step(self, context: Context, step: Step) -> None:
         """Show a step."""
         raise NotImplementedError
 
     def leave(self, context: Context) -> None:
-        """Take away the timer, and what shows that something runs."""
+        """Remove the timer and the status display."""
         raise NotImplementedError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows anew what our panels and drawings say, where no event of the user's would."""
+"""Redraws of our panels and drawings without a user event."""
 
 from __future__ import annotations
 

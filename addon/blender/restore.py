@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake changes on an object, and how every value of it comes back.
+"""The state of an object that a bake changes, and restoring it.
 
-The object remembers its state in `object.stiction.backup`, a property that is saved with the file; the action in it counts as a
-user, so the old action survives as well.
+The state is stored in `object.stiction.backup`, a property saved with the file. The action in it counts as a user, so the
+former action survives.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ __all__ = [
 class ObjectState:
     """Everything that a bake changes.
 
-    constraints, drivers and tracks name those that are on now and that a bake switches off; solo_track is the track that alone
-    plays, if any. member_of: the collection of the rigid body world when a bake takes the object out of it.
+    constraints, drivers, tracks: names of those that the bake disables.
+    solo_track: the track in solo mode, or "".
+    member_of: the collection of the rigid body world, if a bake removes the object from it.
     """
 
     kinematic: bool
@@ -60,20 +61,23 @@ class ObjectState:
 
 
 def baked_objects(scene: Scene) -> list[Object]:
-    """The objects that a bake moves, those of the rigid body world first, each once."""
+    """Yield the objects that a bake moves, each once, those of the rigid body world first."""
     return list(originals_and_copies(scene)[0].values())
 
 
 def copies_of_baked(scene: Scene) -> list[Object]:
-    """Duplicates of objects that a bake moves: they came with all that their originals remember, and are in no bake."""
+    """Yield duplicates of objects that a bake moves. They have the stored states of their originals but are not in a bake."""
     return originals_and_copies(scene)[1]
 
 
 def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]:
-    """The objects that a bake moves by their names in it, and the duplicates; of two, the one made earlier is the original."""
+    """Return the objects that a bake moves by their names in it, and the duplicates.
+
+    Of two objects, the older one is the original.
+    """
     world = scene.rigidbody_world
     members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
-    # members are asked first, and few objects a second time: there may be thousands
+    # Members come first, and few objects are checked twice, because there may be thousands.
     unique: dict[int, Object] = {}
     for ob in (*members, *scene.objects):
         if ob.session_uid not in unique and is_baked(ob):
@@ -87,12 +91,12 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
 
 
 def rest_worlds(objects: Iterable[Object]) -> NDArray[np.float64]:
-    """World matrices (objects, 4, 4) of baked objects at the first frame of their bake."""
+    """Return world matrices (objects, 4, 4) of baked objects at the first frame of their bake."""
     return np.array([ob.stiction.backup.rest_world[:] for ob in objects], dtype=np.float64).reshape(-1, 4, 4)
 
 
 def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float64], rest: dict[str, tuple[float, ...]]) -> None:
-    """Remember the object's state and hand its motion to the bake.
+    """Store the object's state and let the bake move it.
 
     body: its name in the cache. rest_world: its world matrix (4, 4) at the first frame. rest: its transform channels there.
     """
@@ -109,7 +113,7 @@ def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float6
 
 
 def give_back(ob: Object) -> None:
-    """Bring back every value that the bake changed, and forget them."""
+    """Restore every value that the bake changed, and clear the stored state."""
     own = ob.animation_data.action if ob.animation_data is not None else None
     state = remembered(ob)
     actions.remove_bake_tracks(ob)
@@ -132,7 +136,7 @@ def let_go(copy: Object) -> None:
 
 
 def is_moved_otherwise(ob: Object) -> bool:
-    """Whether something else than the user gave a baked object its place: keys, strips, drivers, constraints."""
+    """Return True if keys, strips, drivers or constraints determine the transform of a baked object."""
     state = remembered(ob)
     if state.constraints or any(actions.is_transform(path) for path, _ in state.drivers):
         return True
@@ -142,8 +146,10 @@ def is_moved_otherwise(ob: Object) -> bool:
 
 
 def start_from_here(ob: Object) -> bool:
-    """Let the next bake, and Free Bake, have a baked object where the user put it now, at the first frame; True if that is
-    another place than before."""
+    """Let the next bake, and Free Bake, use the present user transform of a baked object at the first frame.
+
+    Return True if it has changed.
+    """
     backup = ob.stiction.backup
     moved = {name: value for name in actions.TRANSFORMS if (value := tuple(getattr(ob, name))) != tuple(getattr(backup, name))}
     if not moved or is_moved_otherwise(ob):
@@ -154,10 +160,10 @@ def start_from_here(ob: Object) -> bool:
 
 
 def place_bodies(objects: Sequence[Object], basis: NDArray[np.float64], read: Read | None = None) -> None:
-    """Give objects the basis matrices (objects, 4, 4), as `placement.place` does, and note that this is no move of the user's.
+    """Set the basis matrices (objects, 4, 4) of objects, as `placement.place` does, and note that the user did not move them.
 
-    All code of the add-on that moves the objects of a bake calls this. A scene follows a move of the user only while
-    `shows_start` is set; this unsets it in every scene with a bake of any of the objects.
+    All code of the add-on that moves the objects of a bake calls this function. A scene follows user moves only while
+    `shows_start` is set. This function clears it in every scene with a bake of any of the objects.
     """
     scenes = [scene for scene in bpy.data.scenes if scene.stiction.bake.shows_start]
     if scenes and any(is_baked(ob) for ob in objects):
@@ -169,7 +175,7 @@ def place_bodies(objects: Sequence[Object], basis: NDArray[np.float64], read: Re
 
 
 def show_start(ob: Object) -> None:
-    """Put a baked object where its bake begins, to the last bit as the user put it there."""
+    """Place a baked object at the start of its bake, exactly where the user placed it."""
     for name, values in remembered(ob).transforms.items():
         setattr(ob, name, values)
 
@@ -179,7 +185,7 @@ def originals(scene: Scene) -> Iterator[None]:
     """Show the objects as they were before the bake, and after the block as they are baked."""
     objects = baked_objects(scene)
     baked = {ob.session_uid: capture(ob) for ob in objects}
-    # With this state the playback keeps still, too.
+    # With this state, playback does not move the object either.
     state, scene.stiction.bake.state = scene.stiction.bake.state, "NONE"
     copies = {ob.session_uid: mute_keys(ob, True) for ob in objects}
     try:
@@ -229,7 +235,7 @@ def apply(ob: Object, state: ObjectState) -> None:
         actions.assign(ob, state.action, state.action_slot)
         ob.animation_data.use_nla = state.use_nla
     elif actions.bake_tracks(ob):
-        # muted for now, and still wanted
+        # temporarily muted, to be restored
         actions.assign(ob, None, "")
     elif ob.animation_data is not None:
         ob.animation_data_clear()
@@ -238,13 +244,13 @@ def apply(ob: Object, state: ObjectState) -> None:
 
 
 def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
-    """The rigid body world's collection if the object has to leave it, and can: one with another body among its parents has to,
-    a library override, and one that bends.
+    """Return the rigid body world's collection if the object must and can leave it, otherwise None. This applies to objects
+    with another body among their parents, library overrides, and flexible bodies.
 
-    Blender's simulation waits for all of its members, and what hangs on a member waits for the simulation: a circle, in which
-    Blender shows some object where it was a frame ago. In an override Blender keeps nothing of a rigid body: *Animated* would
-    be off when the file is opened again, and the bodies would have Blender's motion. And as its simulation begins, Blender
-    measures the meshes of all members and waits for none: one that another thread is bending at that moment is a crash.
+    Blender's simulation depends on all of its members, and children of a member depend on the simulation. This is a cycle, in
+    which Blender shows some object at its previous frame. In an override Blender stores no rigid body settings: *Animated*
+    would be off when the file is opened again, and the bodies would have Blender's motion. When its simulation starts, Blender
+    measures the meshes of all members without waiting, and crashes if another thread is bending one.
     """
     world = scene.rigidbody_world
     collection = world.collection if world is not None else None
@@ -252,7 +258,7 @@ def collection_to_leave(ob: Object, scene: Scene) -> Collection | None:
     has_to = is_below_body or ob.override_library is not None or ob.stiction.use_flexible
     if collection is None or not has_to:
         return None
-    # Out of its only collection, it would be out of the scene as well.
+    # Without its only collection, the object would not be in the scene.
     is_direct = any(member == ob for member in collection.objects)
     return collection if is_direct and len(ob.users_collection) > 1 else None
 
@@ -283,7 +289,7 @@ def set_muted(ob: Object, state: ObjectState, mute: bool) -> None:
 
 
 def store(ob: Object, state: ObjectState, body: str, rest_world: NDArray[np.float64]) -> None:
-    """Remember a state. What has its default stays unset: whenever a frame moves the object, Blender copies all that is set."""
+    """Store a state. Default values stay unset, because Blender copies all set values whenever a frame moves the object."""
     backup = ob.stiction.backup
     unset_all(backup)
     values = {
@@ -338,7 +344,7 @@ def forget(ob: Object) -> None:
 
 
 def unset_all(group: bpy.types.PropertyGroup) -> None:
-    """Unset every value of the group, pointers among them, so that it is no user of what they point to any more."""
+    """Unset every value of the group, including pointers, so that it is no longer a user of their targets."""
     for prop in group.bl_rna.properties:
         if prop.identifier not in ("rna_type", "name"):
             group.property_unset(prop.identifier)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rotations as Blender's objects keep them: quaternion, axis and angle, or Euler angles in one of six orders, over many frames.
+"""Rotations of Blender's objects over many frames: quaternion, axis and angle, or Euler angles in one of six orders.
 
-An Euler order such as XYZ turns about x first: R = Rz Ry Rx. Over the frames of an animation, of all values that mean the same
-rotation the one nearest to the frame before is taken, so that curves do not jump between frames. mathutils does the same for
-one rotation at a time and in single precision; here all frames of a body are turned at once, in double precision.
+An Euler order such as XYZ rotates about x first: R = Rz Ry Rx. Of all values with the same rotation, the one closest to the
+previous frame is used, so that curves do not jump. mathutils does the same for one rotation at a time in single precision. Here
+all frames of a body are converted at once, in double precision.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Below this cosine of the middle angle the first and the last axis are one, and only their sum or difference is known.
+# Cosine of the middle angle below which the first and last axes coincide; only the sum or difference of their angles is known.
 GIMBAL_LOCK = 1e-7
-# Below this sine of half an angle an axis is rounding.
+# Sine of half the angle below which the axis is round-off.
 NO_ROTATION = 1e-12
-# Instead of a length of zero, where the quotient is not used.
+# Replaces a length of zero where the quotient is not used.
 TINY = 1e-300
-# Single precision is within 1e-6 of orthogonal; the square of this is rounding.
+# Single precision is orthogonal within 1e-6; the square of this is round-off.
 NEARLY_ORTHOGONAL = 1e-5
 
 
 def matrix_of_quaternion(quaternion: Array) -> Array:
-    """(..., 4) unit or not, (w, x, y, z), to (..., 3, 3)."""
+    """Convert quaternions (..., 4), (w, x, y, z), of any length to matrices (..., 3, 3)."""
     w, x, y, z = np.moveaxis(quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True), -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -49,7 +49,7 @@ def matrix_of_quaternion(quaternion: Array) -> Array:
 
 
 def quaternion_of_matrix(matrix: Array) -> Array:
-    """(..., 3, 3) rotations to unit (..., 4), (w, x, y, z), w >= 0."""
+    """Convert rotations (..., 3, 3) to unit quaternions (..., 4), (w, x, y, z), w >= 0."""
     m = np.asarray(matrix, dtype=np.float64)
     d0, d1, d2 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     # Four times the outer product q q^T; its row with the largest diagonal entry is q up to scale, without cancellation.
@@ -77,7 +77,7 @@ def quaternion_of_matrix(matrix: Array) -> Array:
 
 
 def matrix_of_channel(values: Array, mode: str) -> Array:
-    """(..., 3 or 4) values of an object's rotation channel to (..., 3, 3), as Blender takes them; mode: its rotation_mode."""
+    """Convert rotation channels (..., 3 or 4) of objects to matrices (..., 3, 3). mode: their rotation_mode."""
     if mode == "QUATERNION":
         return matrix_of_quaternion(values)
     if mode == "AXIS_ANGLE":
@@ -89,22 +89,22 @@ def matrix_of_channel(values: Array, mode: str) -> Array:
 
 
 def angle_between(a: Array, b: Array) -> Array:
-    """Angles (...) in rad of the rotations that lead from rotations (..., 3, 3) to others."""
-    # exact for small angles, where their cosines are not: |a - b| is the square root of 8 times the sine of half of it
+    """Return the angles (...) between rotations (..., 3, 3) [rad]."""
+    # Accurate for small angles, unlike the cosine: |a - b| = sqrt(8) sin(angle / 2).
     half = np.linalg.norm(a - b, axis=(-2, -1)) / np.sqrt(8.0)
     angle: Array = 2.0 * np.arcsin(np.minimum(half, 1.0))
     return angle
 
 
 def rotation_vector(matrix: Array) -> Array:
-    """The axis (3,) of a rotation (3, 3), as long as its angle in rad, which is at most half a turn."""
+    """Return the rotation vector (3,) of a rotation (3, 3), with an angle of at most half a turn [rad]."""
     w, *v = quaternion_of_matrix(matrix)
     sine = np.linalg.norm(v)
     return np.array(v) * (2.0 * np.arctan2(sine, w) / sine if sine > 0.0 else 2.0)
 
 
 def matrix_of_euler(angles: Array, order: str) -> Array:
-    """(..., 3) angles about x, y and z in rad to (..., 3, 3)."""
+    """Convert angles about x, y and z (..., 3) [rad] to matrices (..., 3, 3)."""
     result = np.broadcast_to(np.eye(3), (*np.shape(angles)[:-1], 3, 3))
     for name in order:
         axis = "XYZ".index(name)
@@ -118,18 +118,19 @@ def matrix_of_euler(angles: Array, order: str) -> Array:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """The proper rotations (..., 3, 3) in matrices (..., 3, 3): of their polar decompositions; what mirrors is negated."""
+    """Return the proper rotations (..., 3, 3) closest to matrices (..., 3, 3), from their polar decompositions; mirrored ones
+    are negated."""
     signed = np.where(np.linalg.det(matrix)[..., None, None] > 0.0, matrix, -matrix)
-    # Unit columns first: for an unsheared matrix these are the rotation already, whatever the scales are.
+    # Unit columns first, which are already the rotation if there is no shear.
     left, _, right = np.linalg.svd(signed / np.linalg.norm(signed, axis=-2, keepdims=True))
     rotation: Array = left @ right
     return rotation
 
 
 def orthogonal(matrices: Array) -> Array:
-    """The orthogonal matrices (..., 3, 3) nearest to matrices (..., 3, 3)."""
+    """Return the orthogonal matrices (..., 3, 3) closest to matrices (..., 3, 3)."""
     gram = np.swapaxes(matrices, -1, -2) @ matrices
-    # One step of Newton and Schulz squares what single precision left, and costs a tenth of the decomposition.
+    # One Newton-Schulz step squares the error of single precision, at a tenth of the cost of the decomposition.
     result: Array = matrices @ (1.5 * np.eye(3) - 0.5 * gram)
     far = np.abs(gram - np.eye(3)).max(axis=(-1, -2)) > NEARLY_ORTHOGONAL
     if far.any():
@@ -139,9 +140,9 @@ def orthogonal(matrices: Array) -> Array:
 
 
 def continuous_rotation(matrices: Array, mode: str, start: Array) -> Array:
-    """Channel values (frames, ..., 3 or 4) of rotations (frames, ..., 3, 3), each nearest to that of the frame before.
+    """Return channel values (frames, ..., 3 or 4) of rotations (frames, ..., 3, 3), each closest to the previous frame.
 
-    mode: a rotation_mode of objects. start: (..., 3 or 4) the values before the first frame.
+    mode: rotation_mode of the objects. start: (..., 3 or 4) values before the first frame.
     """
     if mode == "QUATERNION":
         return continuous_quaternion(matrices, start)
@@ -161,7 +162,7 @@ def continuous_quaternion(matrices: Array, start: Array) -> Array:
 
 
 def axis_angle_near(matrix: Array, previous: Array) -> Array:
-    """Angle and axis (..., 4) of rotations (..., 3, 3), those nearest to others (..., 4) that mean the same."""
+    """Return the angle and axis (..., 4) of rotations (..., 3, 3) that are closest to given values (..., 4)."""
     quaternion = quaternion_of_matrix(matrix)
     sine = np.linalg.norm(quaternion[..., 1:], axis=-1, keepdims=True)
     length = np.linalg.norm(previous[..., 1:], axis=-1, keepdims=True)
@@ -174,10 +175,10 @@ def axis_angle_near(matrix: Array, previous: Array) -> Array:
 
 
 def euler_near(matrix: Array, previous: Array, order: str) -> Array:
-    """Angles (..., 3) of rotations (..., 3, 3), of all that mean the same those nearest to others (..., 3)."""
+    """Return the angles (..., 3) of rotations (..., 3, 3) that are closest to given values (..., 3)."""
     i, j, k = ("XYZ".index(name) for name in order)
     parity = 1.0 if (j - i) % 3 == 1 else -1.0
-    # R = Rk Rj Ri: its row k holds (-+ sin b, cos b sin a, cos b cos a) at (i, j, k), its column i sin c and cos c likewise.
+    # R = Rk Rj Ri: row k contains (-+ sin b, cos b sin a, cos b cos a) at (i, j, k), and column i contains sin c and cos c.
     cosine = np.hypot(matrix[..., i, i], matrix[..., j, i])
     a = np.arctan2(parity * matrix[..., k, j], matrix[..., k, k])
     b = np.arctan2(-parity * matrix[..., k, i], cosine)
@@ -186,7 +187,7 @@ def euler_near(matrix: Array, previous: Array, order: str) -> Array:
     if locked.any():
         kept = previous[..., k]
         back = matrix_of_euler(-kept[..., None] * np.eye(3)[k], order) @ matrix
-        # What is left is Rj Ri, whose entries (j, j) and (j, k) are cos a and -sin a.
+        # The rest is Rj Ri, whose entries (j, j) and (j, k) are cos a and -sin a.
         a, c = np.where(locked, np.arctan2(-parity * back[..., j, k], back[..., j, j]), a), np.where(locked, kept, c)
     near = previous[..., [i, j, k]]
     choices = np.array([np.stack([a, b, c], axis=-1), np.stack([a + np.pi, np.pi - b, c + np.pi], axis=-1)])

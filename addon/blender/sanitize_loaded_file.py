@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes out of a loaded file what Blender or Python cannot look at where our properties are.
+"""Removal of values in a loaded file that Blender or Python cannot read.
 
-Blender reads any bytes, from a damaged file or a stranger's: Python stops wherever a text that is none is looked at, and
-Blender itself crashes at a collection whose items are no groups.
+Blender reads any bytes, for example from a damaged file. Python raises an exception at text that is not valid, and Blender
+crashes at a collection whose items are not groups.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["drop_what_cannot_be_read", "kept", "register", "unregister"]
 
 @persistent
 def drop_what_cannot_be_read(_file: str) -> None:
-    """Unset those properties, and say which."""
+    """Unset these properties and print which."""
     names = [(scene, name) for scene in bpy.data.scenes for name in ("stiction", "stiction_display", "stiction_wedge")]
     for owner, name in [*names, *((ob, "stiction") for ob in bpy.data.objects)]:
         for group, broken in list(what_cannot_be_read(getattr(owner, name), kept(owner).get(name))):
@@ -28,13 +28,15 @@ def drop_what_cannot_be_read(_file: str) -> None:
 
 
 def kept(owner: ID) -> Any:
-    """Where Blender keeps what was set of our properties, by their names: apart from the user's own from 5.0 on."""
+    """Return the storage of our properties by name; from Blender 5.0 on it is separate from the user's custom properties."""
     return owner.bl_system_properties_get() or {} if hasattr(owner, "bl_system_properties_get") else owner
 
 
 def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[PropertyGroup, str]]:
-    """The groups, this one or within it, and the names of their properties that cannot be looked at. values: what is kept of
-    it, None where nothing was set."""
+    """Yield unreadable properties of this group and of groups in it, with their names.
+
+    values: storage of the group, None if nothing was set.
+    """
     for prop in group.bl_rna.properties if hasattr(values, "keys") else ():
         name = prop.identifier
         if prop.type == "STRING":
@@ -55,16 +57,16 @@ def what_cannot_be_read(group: PropertyGroup, values: Any) -> Iterator[tuple[Pro
             within = getattr(group, name)
             if isinstance(within, PropertyGroup):
                 yield from what_cannot_be_read(within, value)
-            # an empty one is a group without anything in it
+            # An empty value is an empty group.
             elif within is not None and not isinstance(within, getattr(bpy.types, prop.fixed_type.identifier)):
                 yield group, name
 
 
 def register() -> None:
-    """Look at every file that is opened, before the other handlers do."""
+    """Handle every file that is opened, before the other handlers."""
     bpy.app.handlers.load_post.append(drop_what_cannot_be_read)
 
 
 def unregister() -> None:
-    """Look no more."""
+    """Undo `register`."""
     bpy.app.handlers.load_post.remove(drop_what_cannot_be_read)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes for shapes of the solver, and Blender's names for these: the way back from what reads shapes."""
+"""Meshes for shapes of the solver, and Blender's names of these shapes: the inverse of reading shapes."""
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ...solver_core.scene.spec import ShapeSpec
 __all__ = ["FORMS", "finish_mesh", "form_of", "is_upright", "shape_mesh", "slab"]
 
 COPLANAR = math.radians(0.05)
-# Around a ball or a cylinder; those of a ball are a multiple of four, so that its mesh is as wide as the ball along every axis.
+# Segments of a ball or a cylinder; multiples of four, so that the mesh of a ball has its full width along every axis.
 SEGMENTS = 32
-# Of a unit axis.
+# Tolerance of a unit axis.
 ROUNDING = 1e-6
-# Blender's names of shapes; a half-space becomes a slab.
+# Blender's names of shapes. A half-space becomes a slab.
 FORMS = {
     Named.BOX: "BOX",
     Named.SPHERE: "SPHERE",
@@ -36,12 +36,12 @@ FORMS = {
 
 
 def form_of(shape: ShapeSpec) -> str:
-    """Blender's name of a shape that is no compound."""
+    """Return Blender's name of a shape that is not a compound."""
     return FORMS[solid_of(shape).kind]
 
 
 def is_upright(solid: Solid) -> bool:
-    """Whether Blender has the shape in an object's own axes: boxes along all of them, the others along z."""
+    """Return True if Blender can represent the shape in object axes: boxes along all of them, other shapes along z."""
     if solid.kind is Named.BOX:
         return bool(np.allclose(np.abs(solid.rotation).max(axis=0), 1.0, atol=ROUNDING))
     if solid.kind in (Named.CAPSULE, Named.CYLINDER):
@@ -50,8 +50,11 @@ def is_upright(solid: Solid) -> bool:
 
 
 def shape_mesh(name: str, shape: ShapeSpec, *, bends: bool = False) -> Mesh:
-    """What a shape looks like: faces in one plane are one polygon, or of one that bends, all of whose vertices have to stay, as
-    many four-sided ones as there are. A mesh for a half-space is made by `slab`."""
+    """Return the mesh of a shape.
+
+    Coplanar faces are merged to one polygon. A flexible body keeps all vertices, so its faces are merged to quadrilaterals
+    only. `slab` creates the mesh of a half-space.
+    """
     solid = solid_of(shape)
     sheet = bmesh.new()
     place = Matrix.LocRotScale(solid.position, Matrix(solid.rotation.tolist()), None)
@@ -100,7 +103,7 @@ def stretch(sheet: bmesh.types.BMesh, height: float) -> None:
 
 
 def slab(name: str, width: float, thickness: float) -> Mesh:
-    """A flat box about its own centre."""
+    """Return a flat box around its own center."""
     sheet = bmesh.new()
     bmesh.ops.create_cube(sheet, size=1.0)
     bmesh.ops.scale(sheet, vec=(width, width, thickness), verts=sheet.verts)
@@ -108,7 +111,7 @@ def slab(name: str, width: float, thickness: float) -> Mesh:
 
 
 def finish_mesh(sheet: bmesh.types.BMesh, name: str) -> Mesh:
-    """The mesh of a sheet, which is freed."""
+    """Return the mesh of a BMesh, which is freed."""
     mesh = bpy.data.meshes.new(name)
     sheet.to_mesh(mesh)
     sheet.free()

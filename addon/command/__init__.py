@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line, inside Blender and on its own."""
+"""The command line, inside Blender and standalone."""

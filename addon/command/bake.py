@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`stiction bake`: the open file baked to keyframes and written, with its report."""
+"""`stiction bake`: bakes the open file to keyframes and writes it, with a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["bake"]
 
 def bake(arguments: argparse.Namespace) -> int:
     """Bake the open file to keyframes and write the output; returns the exit status."""
-    # Only a bake needs what these load, scipy above all; Blender starts faster without.
+    # Imported only for a bake, because they load scipy and Blender starts faster without it.
     from ...solver_core.io.cache import CacheError
     from ..output.keyframes import commit
 
@@ -48,7 +48,7 @@ def bake(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output).resolve()
     try:
         written = commit(bpy.context, keys_wanted(arguments))
-        # hours may have gone by
+        # The bake may have taken hours.
         refuse_blend(arguments.output)
         bpy.ops.wm.save_as_mainfile(filepath=str(output), check_existing=False)
     except (OSError, CacheError, RuntimeError, UsageError) as error:
@@ -60,12 +60,12 @@ def bake(arguments: argparse.Namespace) -> int:
     except OSError as error:
         say("ERROR", f"the report could not be written: {error}")
         return ExitStatus.FAILED
-    is_accepted = arguments.accept_missed or job.phase is Phase.BAKED
+    is_accepted = arguments.accept_unconverged or job.phase is Phase.BAKED
     return ExitStatus.BAKED if is_accepted else ExitStatus.MISSED_TOLERANCE
 
 
 def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStatus:
-    """The bake of the open file, which runs; or the exit status, with what is in its way said and reported."""
+    """Start the bake of the open file and return it. If it cannot start, report why and return the exit status."""
     from ...solver_core.io.cache import CacheError
     from ...solver_core.validation.findings import SceneError
     from ..bake.runner import begin, describe
@@ -80,7 +80,7 @@ def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStat
         write_refusal(report, describe(error.problems), error.problems)
         return ExitStatus.BAD_INPUT
     except (WorkerError, CacheError, OSError) as error:
-        say("ERROR", f"the bake cannot begin: {error}")
+        say("ERROR", f"the bake cannot start: {error}")
         write_refusal(report, str(error), ())
         if isinstance(error, OSError):
             return status_of(error)
@@ -103,7 +103,7 @@ def write_refusal(report: Path | None, message: str, problems: Sequence[Any]) ->
 
 
 def add_warnings(report: Path | None, warnings: Sequence[Any]) -> None:
-    """Put what was odd in the Blender scene before what the worker found; raises OSError."""
+    """Insert the warnings about the Blender scene before those of the worker. Raises OSError."""
     if report is None or not warnings:
         return
     from ...solver_core.bake.report import report_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the command line changes in the open scene, and in its bodies, before a bake; wrong values are refused, not clamped."""
+"""Changes of the open scene and its bodies by the command line before a bake. Invalid values are refused, not clamped."""
 
 from __future__ import annotations
 
@@ -44,20 +44,22 @@ def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
 
 
 def warnings_of(arguments: argparse.Namespace) -> list[str]:
-    """What is to be said of options that earlier versions had: those that change no bake for the worse are accepted without
-    effect. Raises UsageError for one that asks for another algorithm."""
+    """Return messages about options of earlier versions. Options without effect are accepted.
+
+    Raises UsageError for an option that requests another algorithm.
+    """
     if arguments.staggering not in (None, Staggering.ACCELERATED.value):
         raise UsageError(
-            f"--staggering: bakes are accelerated; {arguments.staggering} is for the tables of papers, and an argument of the "
+            f"--staggering: bakes are always accelerated; {arguments.staggering} is an option of the "
             f"library: solver_core.Simulation(spec, staggering={arguments.staggering!r})"
         )
     said = []
     if arguments.crowd_limit is not None:
-        said.append("--crowd-limit has no effect any more: large moving islands are accepted at --moving-tolerance alone")
+        said.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
     if arguments.step_accuracy is not None:
-        said.append("--step-accuracy has no effect any more: every time step is taken by itself")
+        said.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
     if arguments.staggering is not None:
-        said.append("--staggering has no effect any more: bakes are accelerated")
+        said.append("--staggering no longer has an effect: bakes are always accelerated")
     return said
 
 
@@ -66,7 +68,7 @@ def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:
     if value is None:
         return
     limits = owner.bl_rna.properties[name]
-    # The limits are in single precision, as the property is.
+    # The limits are in single precision, like the property.
     low, high = limits.hard_min, limits.hard_max
     if not (math.isfinite(value) and low <= value <= high):
         raise UsageError(f"{label}: {value} is not between {low:.6g} and {high:.6g}")
@@ -119,7 +121,7 @@ SETTERS: dict[str, Callable[[Object, float, str], None]] = {
 
 
 def set_body(assignment: str) -> None:
-    """Do OBJECT:FIELD=VALUE; an object's name may hold colons and equals signs itself. Raises UsageError."""
+    """Apply OBJECT:FIELD=VALUE. An object's name may contain colons and equals signs. Raises UsageError."""
     label = f"--set {assignment!r}"
     match = re.fullmatch(r"(?P<object>.+):(?P<field>[^:=]+)=(?P<value>[^=]*)", assignment)
     if match is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command line: `stiction bake`, `settle`, `sweep`, `job`, `check`, `report`, `impacts`, `sound`, `export`, `solve` and
-`compile` on their own, and with the same arguments after `blender -b FILE --command`."""
+`compile`, standalone or with the same arguments after `blender -b FILE --command`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from .settle import settle
 
 __all__ = ["register", "run", "unregister"]
 
-# Commands without options for the settings of the open file.
+# Commands without options that change the settings of the open file.
 AS_IT_IS = ("report", "impacts", "sound", "export", "job", "settle")
 
 
 def run(argv: Sequence[str]) -> int:
-    """Do what the arguments (without the program's name) say; returns the exit status."""
+    """Run a command. arguments: the command line without the program name. Returns the exit status."""
     prepare_streams()
     try:
         arguments = make_parser().parse_args(list(argv))
@@ -48,7 +48,7 @@ def run(argv: Sequence[str]) -> int:
             try:
                 prepare(arguments)
             except OSError as error:
-                # such as a name that is too long for a file
+                # for example, a file name that is too long
                 raise UsageError(str(error)) from error
             commands = {"bake": bake, "check": check, "report": report, "impacts": impacts}
             commands |= {"sweep": sweep, "job": job, "export": export, "settle": settle, "sound": sound}
@@ -60,7 +60,7 @@ def run(argv: Sequence[str]) -> int:
         say("ERROR", str(error))
         return status_of(error)
     except SystemExit:
-        # argparse ends like this after --help.
+        # argparse exits after --help.
         return ExitStatus.BAKED
 
 
@@ -70,7 +70,7 @@ def job(arguments: argparse.Namespace) -> int:
     from ..farms.written import job_of, surprises_of, write_job
 
     if not 0 <= arguments.threads <= MOST_ASKED:
-        raise UsageError(f"--threads: {arguments.threads} is not between 0, for one a processor, and {MOST_ASKED}")
+        raise UsageError(f"--threads: {arguments.threads} is not between 0, for one per processor, and {MOST_ASKED}")
     for sentence in surprises_of(bpy.context.scene):
         say("WARNING", sentence)
     wanted = {name: getattr(arguments, name) for name in ("baked", "threads", "kernels", "blender")}
@@ -102,7 +102,7 @@ def open_scene(arguments: argparse.Namespace) -> None:
     if arguments.scene is not None:
         file = Path(arguments.scene).resolve()
         if not file.is_file():
-            raise UsageError(f"{arguments.scene}: there is no such file")
+            raise UsageError(f"{arguments.scene}: no such file")
         if file.suffix.lower() in (*USD, *USD_PACKED, *GLTF):
             import_scene(file)
         else:
@@ -152,7 +152,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Say what would go wrong in a bake of the open file; returns the exit status."""
+    """Report the problems of the open file. Returns the exit status."""
     from ..bake.findings import LEVELS, Contacts, look
     from ..bake.worker import WorkerError
 
@@ -171,7 +171,7 @@ def check(arguments: argparse.Namespace) -> int:
     findings = sorted(findings, key=lambda one: LEVELS.index(one.level))
     for finding in findings:
         say(finding.level, str(finding))
-    say("INFO", f"{len(findings)} found" if findings else "nothing was found")
+    say("INFO", f"{len(findings)} found" if findings else "no problems found")
     if arguments.report is not None:
         entries = [asdict(finding) for finding in findings]
         write_output(arguments.report, REPORT, (json.dumps({"findings": entries}, indent=1) + "\n").encode())
@@ -235,7 +235,7 @@ def sound(arguments: argparse.Namespace) -> int:
 
 
 class Command:
-    """Registers `run` with Blender and keeps the handle that Blender wants back."""
+    """Registers `run` with Blender and keeps the handle that Blender requires."""
 
     handle: Any = None
 
@@ -246,6 +246,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_cli_command(Command.handle)
     Command.handle = None

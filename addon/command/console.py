@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The console script `stiction`: Blender as a Python module, this add-on in it, and the same command as inside Blender.
+"""The console script `stiction`: loads Blender as a Python module and this add-on, and runs the same command as inside Blender.
 
-Blender is loaded for the commands that open a scene. Help, what is refused at once and `solve` need none, and may run where
-there is no bpy.
+Blender is loaded only for commands that open a scene. Help, usage errors and `solve` need no bpy.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def main() -> NoReturn:
     except UsageError as error:
         tell(f"{PROGRAM}: {error}", sys.stderr)
         sys.exit(ExitStatus.BAD_INPUT)
-    # argparse ends the process by itself after --help and --version
+    # argparse exits after --help and --version.
     if command == "solve":
         sys.exit(solve_file.run(argv[1:]))
     main_in_blender(argv)
@@ -48,13 +47,13 @@ def main_in_blender(argv: Sequence[str]) -> NoReturn:
         from . import cli
 
         extension = importlib.import_module(__name__.rpartition(".addon.")[0])
-        # An installed extension may have registered the same properties and operators already.
+        # An installed extension may already have registered the same properties and operators.
         is_there = hasattr(bpy.types.Scene, "stiction")
         if not is_there:
             extension.register()
     except BaseException as error:
         tell(f"{PROGRAM}: error: Blender cannot be loaded: {type(error).__name__}: {error}\n{WITHOUT_BLENDER}", sys.stderr)
-        # Blender's own end, as a module, would wait for ever
+        # As a module, Blender's own exit would wait forever.
         os._exit(ExitStatus.FAILED)
     try:
         status = cli.run(argv)
@@ -62,18 +61,20 @@ def main_in_blender(argv: Sequence[str]) -> NoReturn:
         tell(f"{PROGRAM}: error: {type(error).__name__}: {error}", sys.stderr)
         status = ExitStatus.FAILED
     finally:
-        # Blender 4.2 crashes at the end of the process when classes are still registered then.
+        # Blender 4.2 crashes at exit if classes are still registered.
         if not is_there:
             extension.unregister()
     end_at_once(status, bpy.app.tempdir)
 
 
 def end_at_once(status: int, temporary: str) -> NoReturn:
-    """End the process without Blender's own end: 4.2 may crash there after a bake was stopped, and the status would be lost;
-    4.5 waits there for ever once it has opened a file, for a thread that is never notified. temporary: Blender's folder of
-    temporary files."""
+    """Exit without Blender's own shutdown. Blender 4.2 may crash there after a stopped bake, and the status would be lost.
+    Blender 4.5 waits forever after opening a file, for a thread that is never notified.
+
+    temporary: Blender's folder of temporary files.
+    """
     for stream in (sys.stdout, sys.stderr):
-        # nobody may read them any more
+        # The reader of the output may have exited.
         with suppress(OSError, ValueError):
             stream.flush()
     shutil.rmtree(temporary, ignore_errors=True)

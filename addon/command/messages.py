@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the command line prints: messages by level, warnings, and how far a bake is."""
+"""Output of the command line: messages by level, warnings, and the progress of a bake."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def say_warnings(warnings: Sequence[SceneWarning]) -> None:
 
 
 def progress_since(begin: float) -> Callable[[Job], None]:
-    """A function that prints the progress of a job that began then, with the time that it took and the time left."""
+    """Return a function that prints the progress of a job that started at this time, with the elapsed and remaining time."""
 
     def tell_progress(job: Job) -> None:
         if not job.is_over:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the command line writes to: refused beforehand where something would be destroyed, and `-` for standard output."""
+"""Outputs of the command line: checked in advance so that nothing is destroyed, with `-` for standard output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..farms.kinds import FARMS
 
 __all__ = ["refuse_blend", "refuse_outputs", "standard_output_kept", "why_not_saved"]
 
-# Less than this is free on a disk that a .blend file does not fit on, or so little that it may be said.
+# Bytes; with less free disk space, a full disk is reported as the probable cause.
 ALMOST_FULL = 1 << 20
 
 
@@ -56,13 +56,13 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
         named.append(("--output", arguments.output[0], TABLE))
     elif arguments.command in ("bake", "settle"):
         if is_stream(arguments.output):
-            raise UsageError(f"--output: {arguments.output} is no file; name one for the .blend file that is written")
+            raise UsageError(f"--output: {arguments.output} is not a file; name the .blend file to write")
         said("--output", lambda: refuse_blend(arguments.output))
         refuse_one_for_another((("--output", arguments.output), ("--report", report)))
     elif arguments.command == "job":
         named.append(("--output", arguments.output, FARMS[arguments.farm].kind))
     elif arguments.command == "sweep" and is_stream(arguments.output):
-        raise UsageError(f"--output: {arguments.output} is no folder; name one for the bakes and the sheet")
+        raise UsageError(f"--output: {arguments.output} is not a folder; name one for the bakes and the sheet")
     for option, file, kind in named:
         said(option, lambda file=file, kind=kind: refuse_output(file, kind))
 
@@ -83,15 +83,18 @@ def refuse_blend(output: str) -> None:
 
 
 def why_not_saved(output: Path, error: Exception) -> str:
-    """Why a .blend file was not written; of a full disk Blender says "No such file or directory", or "Success"."""
+    """Return why a .blend file was not written. For a full disk Blender reports "No such file or directory", or "Success"."""
     free = shutil.disk_usage(output.parent).free if output.parent.is_dir() else ALMOST_FULL
     return f"only {free} bytes are free on its disk" if free < ALMOST_FULL else str(error).strip()
 
 
 @contextmanager
 def standard_output_kept(arguments: argparse.Namespace) -> Iterator[None]:
-    """Where an output is `-`: all that is said in the block, by Blender too, goes to standard error, and the output alone, once
-    the block is left, to standard output. A report to the null device is none."""
+    """Context for commands with an output `-`.
+
+    All messages in the block, also Blender's, go to standard error, and only the output goes to standard output, after the
+    block. A report to the null device does not count.
+    """
     report, output = getattr(arguments, "report", None), getattr(arguments, "output", None)
     if report is not None and is_null_device(report):
         arguments.report = None

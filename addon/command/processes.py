@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands that other processes do: sweeps, compiling, and any module of the solver; signals end them, and bakes."""
+"""Commands that run in other processes: sweeps, compilation, and any module of the solver. Signals end them, and bakes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .messages import say
 __all__ = ["compile_kernels", "ended_by_signals", "run_module", "sweep"]
 
 SECONDS_BETWEEN_LOOKS = 0.25
-# From Ctrl+C to the kill. A sweep ends its bakes and writes its tables meanwhile.
+# s; from Ctrl+C to the kill. Meanwhile a sweep ends its bakes and writes its tables.
 SECONDS_TO_END = 30.0
 
 
 def compile_kernels(arguments: argparse.Namespace) -> int:
-    """Compile everything into a folder, in other processes; returns the exit status."""
+    """Compile all kernels into a folder, in other processes. Returns the exit status."""
     more = [] if arguments.processes is None else ["--processes", str(arguments.processes)]
     return run_module("solver_core.compile_all", arguments.folder, *more)
 
@@ -67,7 +67,7 @@ def run_module(name: str, *arguments: str) -> int:
         say("ERROR", str(error))
         return ExitStatus.FAILED
     with ended_by_signals() as check:
-        # it hears signals from a terminal as we do, and others through its standard input
+        # It receives signals of the terminal like this process, and other requests through its standard input.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=found)
         while process.poll() is None:
             try:
@@ -82,10 +82,10 @@ def run_module(name: str, *arguments: str) -> int:
 
 @contextmanager
 def ended_by_signals() -> Iterator[Callable[[], None]]:
-    """Let SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK end the bake: what is yielded raises KeyboardInterrupt once one has come.
+    """Context in which SIGINT (Ctrl+C), SIGTERM and CTRL_BREAK end the bake: the yielded function raises KeyboardInterrupt
+    after a signal.
 
-    Blender itself has other handlers, or none. An exception out of the handler could come up while Blender is at work, which
-    has crashed it.
+    Blender has other handlers, or none. An exception from the handler itself could occur inside Blender, which has crashed it.
     """
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -100,5 +100,5 @@ def ended_by_signals() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         for number, handler in before.items():
-            # None is one that Python does not know, and cannot bring back
+            # None is a handler that Python does not know and cannot restore.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

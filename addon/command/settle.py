@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`stiction settle`: objects of the open file dropped until they rest, the file written, with a report."""
+"""`stiction settle`: drops objects of the open file until they rest, and writes the file, with a report."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def settle(arguments: argparse.Namespace) -> int:
         return ExitStatus.FAILED
     say("INFO", f"{summary(work.outcome, placed)}, to {arguments.output}")
     whole = len(work.outcome.resting) == len(work.outcome.poses) and not work.outcome.missed_steps
-    return ExitStatus.BAKED if whole or arguments.accept_missed else ExitStatus.MISSED_TOLERANCE
+    return ExitStatus.BAKED if whole or arguments.accept_unconverged else ExitStatus.MISSED_TOLERANCE
 
 
 def tell_status(begin: float, status: str) -> None:
@@ -83,13 +83,13 @@ def tell_status(begin: float, status: str) -> None:
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """What the arguments say. Raises UsageError."""
+    """Return the requested options. Raises UsageError."""
     from ..settle.choice import LandOn
     from ..settle.reading import Options
 
     for option, value in (("--seconds", arguments.seconds), ("--distance", arguments.distance), ("--angle", arguments.angle)):
         if not (math.isfinite(value) and value >= 0.0):
-            raise UsageError(f"{option}: {value} is not finite, or below 0")
+            raise UsageError(f"{option}: {value} must be 0 or more and finite")
     if arguments.seconds == 0.0:
         raise UsageError("--seconds: 0 is too short")
     if arguments.seed < 0:
@@ -97,7 +97,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     if not 0 <= arguments.threads <= MOST_ASKED:
         raise UsageError(f"--threads: {arguments.threads} is not between 0, for one per processor, and {MOST_ASKED}")
     if arguments.gravity is not None and not all(map(math.isfinite, arguments.gravity)):
-        raise UsageError("--gravity: all three numbers have to be finite")
+        raise UsageError("--gravity: all three numbers must be finite")
     return Options(
         land_on=LandOn(arguments.land_on),
         max_seconds=arguments.seconds,
@@ -109,7 +109,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def objects_named(names: Iterable[str]) -> list[Object]:
-    """The objects of the open scene with these names. Raises UsageError."""
+    """Return the objects of the open scene with these names. Raises UsageError."""
     objects = bpy.context.scene.objects
     missing = [name for name in names if name not in objects]
     if missing:
@@ -118,7 +118,7 @@ def objects_named(names: Iterable[str]) -> list[Object]:
 
 
 def refused(report: Path | None, message: str, problems: tuple[SceneProblem, ...]) -> int:
-    """Say, and report, why nothing settles; returns the exit status."""
+    """Report why nothing can settle. Returns the exit status."""
     from ..settle.report import refusal_bytes
 
     say("ERROR", message)
@@ -132,6 +132,6 @@ def refused(report: Path | None, message: str, problems: tuple[SceneProblem, ...
 
 def save(output: str) -> None:
     """Write the open file; raises OSError, RuntimeError and UsageError."""
-    # much may have changed since the beginning
+    # The output may have changed since the first check.
     refuse_blend(output)
     bpy.ops.wm.save_as_mainfile(filepath=str(Path(output).resolve()), check_existing=False)

@@ -17,7 +17,7 @@ from .published import PUBLISHED
 __all__ = ["DEMOS", "TOPICS", "register", "unregister"]
 
 DEMOS = (*PLAIN, *EVERYDAY, *PUBLISHED, *JOINTED, *DESTRUCTION, *FLEXIBLE)
-# Which of them the menu shows, in its submenus, by the ends of their names. The others are for tests, and for scripts.
+# Demos in the submenus, by the ends of their operator names. The others are for tests and scripts.
 TOPICS = {
     "Standing": ("card_house", "arch", "tower", "dominoes"),
     "Moving": ("conveyor", "roly_polies"),
@@ -65,7 +65,7 @@ class STICTION_MT_add_demo(Menu):
 
 
 def submenu(topic: str, names: tuple[str, ...]) -> type[Menu]:
-    """The menu of the demos of a topic."""
+    """Return the menu of the demos of a topic."""
 
     def draw(self: Menu, context: Context) -> None:
         self.layout.operator_context = "EXEC_REGION_WIN"
@@ -94,6 +94,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Undo `register`."""
     bpy.types.VIEW3D_MT_add.remove(draw_in_add_menu)
     unregister_classes()

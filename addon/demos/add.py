@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the operators of Add > Rigid Body Demo have in common."""
+"""Base of the operators in Add > Rigid Body Demo."""
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNDOABLE = {"REGISTER", "UNDO"}
 
 
 class AddDemo:
-    """What the operators of the menu have in common."""
+    """Base of the operators in the menu."""
 
     bl_label: str
 
@@ -25,14 +25,17 @@ class AddDemo:
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        """Objects are added in Object Mode."""
+        """Return True in Object Mode, in which objects can be added."""
         return context.mode == "OBJECT"
 
     def add(
         self: Operator, context: Context, spec: SceneSpec, *, substeps: int | None = None, see_through: tuple[str, ...] = ()
     ) -> set[str]:
-        """substeps: the time steps a frame that the scene needs, where those of the file will not do. see_through: how the
-        names of bodies begin that others move inside of."""
+        """Add a scene.
+
+        substeps: required time steps per frame, if the file's number is not enough. see_through: prefixes of the names of
+            bodies with others inside.
+        """
         assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
         before = set(context.scene.objects)
         made = build_scene(context, spec, self.bl_label)
@@ -51,7 +54,7 @@ class AddDemo:
         return self.tell(context, before)
 
     def tell(self: Operator, context: Context, before: set[Object]) -> set[str]:
-        """Say what is odd about the place of a demo; before: the objects that were there."""
+        """Report problems of the location of a demo. before: the objects that existed before."""
         hiding = hidden_by(before, set(context.scene.objects) - before)
         if hiding:
             self.report({"WARNING"}, f"It stands inside {', '.join(sorted(hiding))}: delete or move that to see it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a demo looks like: materials, a camera that sees all of it, and lights."""
+"""The appearance of a demo: materials, a camera that shows all of it, and lights."""
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Paint:
 FLOOR = Paint("Demo Floor", (0.10, 0.13, 0.15), 0.8)
 FIXED = Paint("Demo Fixed", (0.30, 0.28, 0.26), 0.7)
 DRIVEN = Paint("Demo Animated", (0.08, 0.22, 0.45), 0.5)
-# Active bodies take these in turn, so that neighbors can be told apart.
+# Active bodies use these in rotation, so that neighbors are distinguishable.
 ACTIVE = (
     Paint("Demo Ivory", (0.80, 0.70, 0.52), 0.5),
     Paint("Demo Brick", (0.62, 0.20, 0.10), 0.5),
     Paint("Demo Teal", (0.10, 0.42, 0.42), 0.5),
 )
 
-# From the middle of a demo to its camera.
+# direction from the middle of a demo to its camera
 VIEW = Vector((0.55, -1.0, 0.55))
 LENS = 50.0  # mm
-# The picture is so many times as wide as the demo.
+# width of the picture relative to the demo
 ROOM = 1.15
 # W/m² and angles about x, y and z, in rad.
 SUNS = (("Sun", 3.0, (0.7, -0.35, 0.3)), ("Fill Light", 0.8, (0.9, 0.6, -0.9)))
@@ -52,13 +52,13 @@ SKY = (0.55, 0.65, 0.75, 1.0)
 
 
 def dress(context: Context, collection: Collection, bodies: Mapping[str, BodySpec], objects: Mapping[str, Object]) -> None:
-    """Give a demo materials, a camera, which becomes that of the scene, and two suns.
+    """Add materials, the scene's camera and two suns to a demo.
 
     Parameters
     ----------
-    collection : where the camera and the lights go.
-    bodies : the bodies of the demo by name.
-    objects : the objects of the bodies, by the same names.
+    collection : collection of the camera and the lights
+    bodies : the bodies of the demo by name
+    objects : the objects of the bodies, by the same names
     """
     paint(bodies, objects)
     context.view_layer.update()
@@ -72,7 +72,7 @@ def dress(context: Context, collection: Collection, bodies: Mapping[str, BodySpe
 
 
 def paint(bodies: Mapping[str, BodySpec], objects: Mapping[str, Object]) -> None:
-    """Give each object a material of its own slot, since bodies of one shape share a mesh."""
+    """Assign a material to each object, in an object slot, because bodies of one shape share a mesh."""
     number = 0
     for name, body in bodies.items():
         if body.shape.kind is ShapeKind.PLANE:
@@ -89,7 +89,7 @@ def paint(bodies: Mapping[str, BodySpec], objects: Mapping[str, Object]) -> None
 
 
 def material_of(wanted: Paint) -> Material:
-    """The material of a paint, the one of an earlier demo if the file still has it."""
+    """Return the material of a paint, or that of an earlier demo in the file."""
     found = next((one for one in bpy.data.materials if one.name == wanted.name and one.library is None), None)
     if found is not None:
         return found
@@ -99,7 +99,7 @@ def material_of(wanted: Paint) -> Material:
     tree = material.node_tree
     assert tree is not None
     color = (*wanted.color, 1.0)
-    # the color of the viewport in Solid shading
+    # viewport color in Solid shading
     material.diffuse_color, material.roughness = color, wanted.roughness
     surface = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
     surface["Base Color"].default_value, surface["Roughness"].default_value = color, wanted.roughness
@@ -117,7 +117,7 @@ def add_camera(scene: Scene, collection: Collection, points: Array) -> None:
     data.lens, data.sensor_fit = LENS, "HORIZONTAL"
     half_width = 0.5 * data.sensor_width / LENS
     half_height = half_width * scene.render.resolution_y / scene.render.resolution_x
-    # a point is in the picture where |across| <= half_width (distance - ahead)
+    # A point is in the picture if |across| <= half_width (distance - ahead).
     distance = float(max(np.max(ROOM * np.abs(across) / half_width + ahead), np.max(ROOM * np.abs(up) / half_height + ahead)))
     camera.matrix_world = Matrix.Translation(Vector(middle) + distance * toward) @ turn.to_4x4()
     data.clip_start, data.clip_end = 0.01 * distance, 100.0 * distance
@@ -140,7 +140,7 @@ def add_suns(collection: Collection, points: Array) -> None:
 
 
 def sky() -> bpy.types.World:
-    """A bright, even sky for a file that has no world."""
+    """Add a bright, uniform sky to a file without a world."""
     world = bpy.data.worlds.new("Demo Sky")
     if world.node_tree is None:
         world.use_nodes = True

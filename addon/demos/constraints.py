@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid body constraints made of joints: the way back from what `joints.py` reads."""
+"""Rigid body constraints from joints: the inverse of `joints.py`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...solver_core.scene.spec import SceneSpec
 
 __all__ = ["add_constraint"]
 
-# Of the empty that stands for a joint, m.
+# m; display size of the empty of a joint
 SIZE = 0.1
 
 
 def add_constraint(joint: JointSpec, spec: SceneSpec, objects: Mapping[str, Object], world: RigidBodyWorld) -> Object:
-    """An empty with the constraint that is a joint of a scene between objects, by the names of their bodies.
+    """Add an empty with the constraint of a joint between objects, by the names of their bodies.
 
-    Raises ValueError for a joint that no type of constraint can be.
+    Raises ValueError for a joint that no constraint type can represent.
     """
     ob = bpy.data.objects.new(joint.name, None)
     ob.empty_display_size = SIZE
@@ -30,7 +30,7 @@ def add_constraint(joint: JointSpec, spec: SceneSpec, objects: Mapping[str, Obje
     ob.location, ob.rotation_quaternion = Vector(joint.position), Quaternion(joint.orientation)
     if world.constraints is None:
         world.constraints = bpy.data.collections.new("RigidBodyConstraints")
-    # What joins that collection gets a constraint.
+    # An object linked to that collection gets a constraint.
     world.constraints.objects.link(ob)
     constraint = ob.rigid_body_constraint
     constraint.type = kind_of(joint)
@@ -41,7 +41,7 @@ def add_constraint(joint: JointSpec, spec: SceneSpec, objects: Mapping[str, Obje
     if math.isfinite(joint.breaking_impulse):
         constraint.use_breaking, constraint.breaking_threshold = True, joint.breaking_impulse
     for letter, along, about in zip("xyz", joint.linear, joint.angular, strict=True):
-        # Blender counts angles the other way round
+        # Blender measures angles with the opposite sign.
         set_limits(constraint, f"lin_{letter}", along.lower, along.upper)
         set_limits(constraint, f"ang_{letter}", -about.upper, -about.lower)
         set_spring(constraint, letter, along)
@@ -55,7 +55,7 @@ def add_constraint(joint: JointSpec, spec: SceneSpec, objects: Mapping[str, Obje
 
 
 def kind_of(joint: JointSpec) -> str:
-    """The type of constraint that a joint is."""
+    """Return the constraint type of a joint."""
     axes = (*joint.linear, *joint.angular)
     if any(axis.motor_force > 0.0 for axis in axes):
         if any(axis != FREE_AXIS for axis in (*joint.linear[1:], *joint.angular[1:])):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene of the solver as Blender objects with Blender's own rigid body settings: the way back from `extract.py`."""
+"""A scene of the solver as Blender objects with Blender's own rigid body settings: the inverse of `extract.py`."""
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .constraints import add_constraint
 
 __all__ = ["GROUND_THICKNESS", "bond", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
 
-# A half-space becomes a slab that many times as wide as what stands on it.
+# Width of the slab for a half-space, relative to the objects on it.
 GROUND_WIDTH = 6.0
 GROUND_THICKNESS = 0.1
 
@@ -40,7 +40,7 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
         objects[body.name] = ob = build_body(body, spec, meshes)
         ob.location += scene.cursor.location
         collection.objects.link(ob)
-        # A mesh that joins the collection of the rigid body world becomes a rigid body.
+        # A mesh linked to the collection of the rigid body world becomes a rigid body.
         members.objects.link(ob)
         set_rigid_body(ob, body)
         if body.center_of_mass is not None:
@@ -73,7 +73,7 @@ def bond(collection: Collection, scene: BondedScene) -> None:
 
 
 def world_members(context: Context) -> Collection:
-    """The collection of the rigid body world, which is made where it is missing."""
+    """Return the collection of the rigid body world, created if missing."""
     scene = context.scene
     if scene.rigidbody_world is None:
         bpy.ops.rigidbody.world_add()
@@ -98,11 +98,11 @@ def set_scene(scene: Scene, spec: SceneSpec) -> None:
 def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Object:
     position, orientation = Vector(body.position), Quaternion(body.orientation)
     if body.shape.kind is ShapeKind.PLANE:
-        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be.
+        # Bullet centers a box on its object's origin, so the middle of the slab must be there.
         ob = bpy.data.objects.new(body.name, slab(body.name, ground_width(spec), GROUND_THICKNESS * ground_width(spec)))
         position -= orientation @ Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * ground_width(spec)))
     else:
-        # Bodies of one shape share one mesh, as copies made by hand would.
+        # Bodies of one shape share one mesh, as linked duplicates do.
         shape = body.shape
         bends = body.deformable is not None
         key = (
@@ -171,7 +171,7 @@ def hold(ob: Object, path: np.ndarray, start: int) -> None:
     """Key the object along the path of an active body, which is *Animated* until the path ends."""
     first, last = start, start + len(path) - 1
     at = Vector(ob.location)
-    # It rests but for the last two frames; see `let_go`.
+    # It is at rest except for the last two frames; see `let_go`.
     for frame in sorted({first, max(first, last - 2), last}):
         ob.location = at + Vector(path[frame - start, :3] - path[0, :3])
         ob.keyframe_insert("location", frame=frame)
@@ -186,7 +186,7 @@ def hold(ob: Object, path: np.ndarray, start: int) -> None:
 
 
 def ground_width(spec: SceneSpec) -> float:
-    """How wide the slab is that a half-space becomes, m."""
+    """Return the width of the slab for a half-space [m]."""
     return GROUND_WIDTH * max((float(np.abs(body.position).max() + radius(body.shape)) for body in spec.bodies), default=1.0)
 
 
@@ -203,7 +203,7 @@ def radius(shape: ShapeSpec) -> float:
 
 
 def hidden_by(others: set[Object], added: set[Object]) -> list[str]:
-    """Names of meshes that were there, in whose bounds the middle of an added active body lies."""
+    """Return the names of existing meshes whose bounds contain the middle of an added active body."""
     bpy.context.view_layer.update()
     middles = [ob.matrix_world.translation for ob in added if ob.rigid_body is not None and ob.rigid_body.type == "ACTIVE"]
     found = []

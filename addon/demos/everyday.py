@@ -21,7 +21,7 @@ class STICTION_OT_add_table_for_twelve(AddDemo, Operator):
     bl_idname = "stiction.add_table_for_twelve"
     bl_label = "Table for Twelve"
 
-    seed: IntProperty(name="Seed", description="Number of the random turns", default=1, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random rotations", default=1, min=0)
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.table_for_twelve(seed=self.seed))
@@ -34,7 +34,7 @@ class STICTION_OT_add_bin_of_mugs(AddDemo, Operator):
     bl_label = "Bin of Mugs"
 
     mugs: IntProperty(name="Mugs", description="Number of mugs", default=24, min=1, soft_max=60)
-    seed: IntProperty(name="Seed", description="Number of the random turns", default=1, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random rotations", default=1, min=0)
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.bin_of_mugs(mugs=self.mugs, seed=self.seed))
@@ -47,7 +47,7 @@ class STICTION_OT_add_library_shelf(AddDemo, Operator):
     bl_label = "Library Shelf"
 
     shelves: IntProperty(name="Shelves", description="Number of rows of books", default=3, min=1, soft_max=6)
-    seed: IntProperty(name="Seed", description="Number of the random books", default=2, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random books", default=2, min=0)
 
     def execute(self, context: Context) -> set[str]:
         return self.add(context, scenes.library_shelf(shelves=self.shelves, seed=self.seed))
@@ -78,7 +78,7 @@ class STICTION_OT_add_roly_polies(AddDemo, Operator):
     count: IntProperty(name="Toys", description="Number of toys", default=5, min=1, soft_max=12)
     depth: FloatProperty(
         name="Depth",
-        description="Distance of the center of mass below the middle of the round foot, as a share of its radius",
+        description="Distance of the center of mass below the center of the round foot, as a fraction of its radius",
         default=0.5,
         min=0.01,
         max=0.95,

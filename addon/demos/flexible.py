@@ -97,7 +97,7 @@ class STICTION_OT_add_card_bridge(AddDemo, Operator):
 
 
 class STICTION_OT_add_composites(AddDemo, Operator):
-    """Add woven squares on pegs, of more friction to the left and stiffer above: with too little of both they come apart"""
+    """Add woven squares on pegs, rougher to the left and stiffer above: with too little of both they come apart"""
 
     bl_idname = "stiction.add_composites"
     bl_label = "Composites"
@@ -133,11 +133,13 @@ class STICTION_OT_add_bunnies_on_arches(AddDemo, Operator):
     bl_idname = "stiction.add_bunnies_on_arches"
     bl_label = "Bunnies on Arches"
 
-    each: IntProperty(name="Bunnies", description="Number of bunnies of either colour", default=4, min=1, soft_max=10)
+    each: IntProperty(name="Bunnies", description="Number of bunnies of each color", default=4, min=1, soft_max=10)
     stiffness: FloatProperty(name="Stiffness", description="Young's modulus of the bunnies in MPa", default=2.0, min=0.1)
+    large: BoolProperty(name="Large Bends", description="Ears keep their length as they bend; takes twice as long")
 
     def execute(self, context: Context) -> set[str]:
-        return self.add(context, bending_scenes.bunnies_on_arches(self.each, young=PA * self.stiffness))
+        kind = Elasticity.STVK if self.large else Elasticity.LINEAR
+        return self.add(context, bending_scenes.bunnies_on_arches(self.each, young=PA * self.stiffness, kind=kind))
 
 
 class STICTION_OT_add_rubber_jam(AddDemo, Operator):

@@ -126,13 +126,13 @@ class STICTION_OT_add_log_house(AddDemo, Operator):
 
 
 class STICTION_OT_add_block_feeder(AddDemo, Operator):
-    """Add the block feeder of Baraff's 1994 paper: a crank drives a pusher that takes the lowest block out of a pile"""
+    """Add the block feeder of Baraff's 1994 paper: a crank drives a pusher that takes the lowest block out of a stack"""
 
     bl_idname = "stiction.add_block_feeder"
     bl_label = "Block Feeder"
 
-    blocks: IntProperty(name="Blocks", description="Number of blocks in the pile", default=8, min=1, soft_max=20)
-    turns: FloatProperty(name="Turns", description="Turns of the crank a second", default=1.0, min=0.1, soft_max=4.0)
+    blocks: IntProperty(name="Blocks", description="Number of blocks in the stack", default=8, min=1, soft_max=20)
+    turns: FloatProperty(name="Turns", description="Turns of the crank per second", default=1.0, min=0.1, soft_max=4.0)
     friction: FloatProperty(
         name="Friction", description="Coefficient of friction of block on block", default=0.3, min=0.01, soft_max=1.0
     )
@@ -149,7 +149,7 @@ class STICTION_OT_add_double_action_jack(AddDemo, Operator):
     bl_label = "Double-Action Jack"
 
     load: FloatProperty(name="Load", description="Mass of the load on the rack", default=40.0, min=0.1, unit="MASS")
-    turns: FloatProperty(name="Turns", description="Turns of the crank a second", default=0.75, min=0.1, soft_max=2.0)
+    turns: FloatProperty(name="Turns", description="Turns of the crank per second", default=0.75, min=0.1, soft_max=2.0)
     friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.3, min=0.01, soft_max=1.0)
 
     def execute(self, context: Context) -> set[str]:

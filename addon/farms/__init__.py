@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs for render farms: a bake, and then a render by frames, in the form that each farm's manager reads."""
+"""Jobs for render farms, a bake followed by rendering of single frames, in the formats of several farm managers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Export Farm Job*: the job of the scene, in a file that a dialogue asks for."""
+"""*Export Farm Job*: writes the job of the scene to a file chosen in a dialog."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class STICTION_OT_export_farm_job(ExportOperator, Operator):
     bl_idname = "stiction.export_farm_job"
     bl_label = "Export Farm Job"
 
-    farm: EnumProperty(name="Farm", description="What runs the job", items=ITEMS)
+    farm: EnumProperty(name="Farm", description="Render farm that runs the job", items=ITEMS)
     filter_glob: StringProperty(default="*.json;*.js;*.py", options={"HIDDEN"})
 
     @classmethod
@@ -69,5 +69,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_OT_export_farm_job)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job for a farm does: one machine bakes, many render what it baked."""
+"""The content of a farm job: one machine bakes, and many machines render the result."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ __all__ = ["FarmJob", "bake_arguments", "render_arguments"]
 
 @dataclass(frozen=True)
 class FarmJob:
-    """A bake and the render after it, as whoever runs Blender on the farm needs to know them.
+    """A bake and the rendering after it.
 
-    name: of the job. scene: the .blend file; scene_name: which of its scenes; baked: the file that is written and rendered;
-    all paths as every machine of the farm has them. first, last, step: frames to render. threads: of the bake, 0 for one a
-    processor. kernels: the folder of compiled kernels that all share, "" for none. blender: the program.
+    name: of the job.
+    scene: the .blend file. scene_name: one of its scenes. baked: the file that is written and rendered. All paths are valid on
+        every machine of the farm.
+    first, last, step: frames to render.
+    threads: of the bake, 0 for one per processor.
+    kernels: shared folder of compiled kernels, "" for none.
+    blender: the program.
     """
 
     name: str
@@ -30,17 +34,22 @@ class FarmJob:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the bake needs."""
+        """Environment variables of the bake."""
         return {"NUMBA_CACHE_DIR": self.kernels} if self.kernels else {}
 
 
 def bake_arguments(scene: str, scene_name: str, baked: str, threads: str) -> list[str]:
-    """Of Blender, for the bake: it goes on with the frames that an earlier attempt left, and a step that missed its tolerance
-    does not keep the render from its turn."""
-    own = ["--scene", scene_name, "--resume", "--accept-missed", "--threads", threads]
+    """Return the arguments of Blender for the bake.
+
+    It continues after the frames of an earlier attempt, and unconverged steps do not block the rendering.
+    """
+    own = ["--scene", scene_name, "--resume", "--accept-unconverged", "--threads", threads]
     return ["-b", scene, "--command", "stiction", "bake", "-o", baked, *own]
 
 
 def render_arguments(scene_name: str, baked: str, frame: str) -> list[str]:
-    """Of Blender, for one frame, which goes where the file says. The extension is not needed: the bodies have keyframes."""
+    """Return the arguments of Blender for one frame, with the output path of the file.
+
+    The extension is not needed, because the bodies have keyframes.
+    """
     return ["-b", baked, "-S", scene_name, "-f", frame]

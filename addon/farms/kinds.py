@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The farms that jobs are written for. Knows nothing of Blender, for the options of the command line name them."""
+"""The supported farms. Does not depend on Blender, because the command-line options name them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ __all__ = ["FARMS", "Farm"]
 
 @dataclass(frozen=True)
 class Farm:
-    """How jobs for a farm are written. label: what it is called; ending: of the file's name; text: of a job that
-    will be in a folder."""
+    """A farm for which jobs can be written.
+
+    label: its name. ending: extension of the file. text: returns a job, given its folder.
+    """
 
     label: str
     ending: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An outline of OpenCue: a Python script for `pycuerun`, with a layer that bakes and one that renders after it."""
+"""An outline of OpenCue: a Python script for `pycuerun`, with a layer that bakes and a layer that renders after it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ render.depend_on(bake)
 
 
 def opencue_outline(job: FarmJob, _folder: Path) -> str:
-    """The script; of its layers the second waits for the first."""
+    """Return the script; its second layer depends on the first."""
     bake = [job.blender, *bake_arguments(job.scene, job.scene_name, job.baked, str(job.threads))]
     render = [job.blender, *render_arguments(job.scene_name, job.baked, "%{FRAME}")]
     frames = f"{job.first}-{job.last}" + (f"x{job.step}" if job.step > 1 else "")

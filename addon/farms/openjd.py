@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job template of Open Job Description, 2023-09, which AWS Deadline Cloud and others take, and `openjd run` runs here."""
+"""A job template of Open Job Description, 2023-09, for AWS Deadline Cloud and others, and for `openjd run`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .farm_job import FarmJob, bake_arguments, render_arguments
 
 __all__ = ["openjd_template"]
 
-# From the farm's notice until it ends a bake by force: it needs five at most to keep its frames.
+# s; from the farm's notice until the bake is killed. The bake needs at most five to store its frames.
 SECONDS_OF_NOTICE = 30
-# Of a job's name, in the specification of 2023-09; control characters are those of the Unicode category Cc.
+# Limits of a job's name in the specification of 2023-09. Control characters are those of the Unicode category Cc.
 LONGEST_JOB_NAME = 128
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def openjd_template(job: FarmJob, folder: Path) -> str:
-    """The template as JSON, with the paths and frames as parameters that can be given another value when it is submitted.
+    """Return the template as JSON. Paths and frames are parameters, which can be changed at submission.
 
-    folder: where it will be, which its paths begin at. Raises UsageError where a file is not in it or below.
+    folder: folder of the template, to which its paths are relative. Raises UsageError if a file is not below it.
     """
     frames = f"{job.first}-{job.last}" + (f":{job.step}" if job.step > 1 else "")
     template: dict[str, Any] = {
@@ -40,7 +40,7 @@ def openjd_template(job: FarmJob, folder: Path) -> str:
                 "type": "INT",
                 "default": job.threads,
                 "minValue": 0,
-                "description": "Threads of the bake; 0 for one a processor",
+                "description": "Threads of the bake; 0 for one per processor",
             },
         ],
         "steps": [bake_step(), render_step()],
@@ -53,8 +53,10 @@ def openjd_template(job: FarmJob, folder: Path) -> str:
 
 
 def literal(name: str) -> str:
-    """A job's name that OpenJD takes as it is: braces that would begin or end an expression stand apart, control characters are
-    spaces, and a long name is cut."""
+    """Return a job's name that OpenJD takes literally.
+
+    Braces of expressions are separated, control characters become spaces, and a long name is cut.
+    """
     apart = re.sub(r"(?<=\{)(?=\{)|(?<=\})(?=\})", " ", CONTROL.sub(" ", name))
     return apart if len(apart) <= LONGEST_JOB_NAME else f"{apart[: LONGEST_JOB_NAME - 3]}..."
 
@@ -81,7 +83,7 @@ def run(arguments: list[str]) -> dict[str, Any]:
 
 
 def from_folder(file: str, folder: Path) -> str:
-    """A file as the template's folder sees it, for no path in a template may be absolute or lead out of it."""
+    """Return a file relative to the template's folder, because paths in a template must not be absolute or lead out of it."""
     if not Path(file).is_relative_to(folder):
         raise UsageError(
             f"{file} is not in {folder} or below it, as OpenJD wants of a job's files; write the job beside the scene"

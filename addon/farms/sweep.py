@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep in a process beside Blender, the one of `stiction sweep`."""
+"""A sweep in a process beside Blender, the same as `stiction sweep`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["MODULE", "TAKES", "SweepProcess", "handed_over"]
 
 MODULE = "solver_core.sweep"
 TAKES = "--take-snapshot"
-# s by the clock. A sweep says how far it is at least every 20 s once its bakes have begun.
+# s; wall time. After its bakes have started, a sweep reports its progress at least every 20 s.
 LONGEST_SILENCE = 900.0
 
 
 @contextmanager
 def handed_over(spec: SceneSpec, settings: SolverSettings) -> Iterator[str]:
-    """A snapshot in a temporary file, for a process with the option TAKES.
+    """Context with a snapshot in a temporary file, for a process with the option TAKES.
 
-    That process removes the file once it has read it, so that nothing is left of a sweep that is killed. The end of the block
-    removes it where no process has read it. Raises OSError.
+    That process removes the file after reading it, so that a killed sweep leaves nothing. The end of the block removes it if no
+    process has read it. Raises OSError.
     """
     handle, name = mkstemp(prefix="stiction-", suffix=".snapshot")
     os.close(handle)
@@ -43,10 +43,13 @@ def handed_over(spec: SceneSpec, settings: SolverSettings) -> Iterator[str]:
 
 
 class SweepProcess:
-    """A sweep that runs, and ends with this process; what it says arrives as events, its end as the last."""
+    """A running sweep, which ends with this process. Its output arrives as events, its end as the last event."""
 
     def __init__(self, spec: SceneSpec, settings: SolverSettings, folder: Path, arguments: Sequence[str]):
-        """folder: for bakes and sheet; arguments: as `python -m solver_core.sweep` has them. Raises WorkerError and OSError."""
+        """Start a sweep.
+
+        folder: for bakes and sheet. arguments: as for `python -m solver_core.sweep`. Raises WorkerError and OSError.
+        """
         self._temporary = ExitStack()
         snapshot = self._temporary.enter_context(handed_over(spec, settings))
         command = program(MODULE, snapshot, str(folder), *arguments, TAKES, "--parent-pipe", "--events")
@@ -54,8 +57,10 @@ class SweepProcess:
         self._process = Process(MadeOf(command, worker_environment()), self._events)
 
     def new_events(self, wait: bool = False) -> Iterator[Event]:
-        """What has happened since the last call; wait: for everything until the end. A sweep that is silent for LONGEST_SILENCE
-        is ended, and says so."""
+        """Return the events since the last call.
+
+        wait: wait for all events until the end. A sweep that is silent for LONGEST_SILENCE is ended, with a message.
+        """
         while True:
             try:
                 event = self._events.get(block=wait, timeout=LONGEST_SILENCE)
@@ -76,5 +81,5 @@ class SweepProcess:
             yield event
 
     def stop(self) -> None:
-        """Ask for the end, which comes within seconds; the same sweep goes on after the frames so far."""
+        """Request the end, which takes seconds. The same sweep continues after the finished frames."""
         self._process.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Wedge*: variations of the scene, baked beside Blender, and the sheet about them."""
+"""A sweep from the panel: variations of the scene, baked in processes beside Blender, and the sheet that compares them."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = ["register", "sheet_of", "unregister", "variations_of"]
 POLL_SECONDS = 0.25
 # Blender wants a plain set; this one is never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
-# What the command line has before it, and the panel has not.
+# Prefix of messages of the command line, removed in the panel.
 OPTION = "--vary "
 
 
 def variations_of(wedge: bpy.types.PropertyGroup) -> int:
-    """How many variations there are. Raises UsageError, in the panel's words."""
+    """Return the number of variations. Raises UsageError with a message for the panel."""
     from ...solver_core.sweep.axes import parse_axes, variations
 
     try:
@@ -49,17 +49,17 @@ def variations_of(wedge: bpy.types.PropertyGroup) -> int:
 
 
 def sheet_of(wedge: bpy.types.PropertyGroup) -> Path:
-    """The page of a folder, which may not be there."""
+    """Return the path of the page."""
     from ...solver_core.sweep.folder import SHEET_PAGE
 
     return Path(bpy.path.abspath(wedge.folder)) / SHEET_PAGE
 
 
 class STICTION_OT_wedge(ReadingOperator, Operator):
-    """Bake the variations beside Blender and open a sheet about them; Esc stops, and the next time continues"""
+    """Bake the variations beside Blender and open a sheet that compares them; Esc stops, and the next run continues"""
 
     bl_idname = "stiction.wedge"
-    bl_label = "Wedge"
+    bl_label = "Sweep"
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -67,14 +67,14 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
             cls.poll_message_set("The scene has no rigid bodies")
             return False
         if context.window_manager.stiction_wedge.is_running:
-            cls.poll_message_set("A wedge is running")
+            cls.poll_message_set("A sweep is running")
             return False
         wedge = context.scene.stiction_wedge
         if not wedge.axes:
-            cls.poll_message_set("Nothing is varied; add an axis with several values")
+            cls.poll_message_set("Nothing is varied; add a parameter with several values")
             return False
         if wedge.folder.startswith("//") and not bpy.data.filepath:
-            cls.poll_message_set("Save the file first, for the folder is beside it")
+            cls.poll_message_set("Save the file first, because the folder is beside it")
             return False
         return is_idle(cls, context)
 
@@ -118,7 +118,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
         return self.end(context)
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file: nobody will be there to hear the sweep."""
+        """Blender quits or loads another file, so nobody will read the output of the sweep."""
         if self.work is None:
             self._turns.end()
         else:
@@ -126,7 +126,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[SweepProcess]:
-        """The steps at whose end the sweep runs."""
+        """The steps after which the sweep starts."""
         session, wedge = context.window_manager.stiction_wedge, context.scene.stiction_wedge
         session.result = session.trouble = session.sheet = ""
         variations_of(wedge)
@@ -142,7 +142,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
-        """Tell the user of what keeps a wedge from beginning; the block ends there."""
+        """Report errors that prevent a sweep from starting; the block ends there."""
         try:
             yield
         except SceneError as error:
@@ -150,16 +150,16 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
 
             self.fail(context, describe(error.problems))
         except (UsageError, WorkerError, OSError) as error:
-            self.fail(context, f"The wedge cannot begin: {error}")
+            self.fail(context, f"The sweep cannot start: {error}")
         except ReferenceError:
-            self.fail(context, "The scene was changed while it was read; begin once more")
+            self.fail(context, "The scene was changed while it was read; start again")
 
     def fail(self, context: Context, text: str) -> None:
         context.window_manager.stiction_wedge.trouble = text
         self.report({"ERROR"}, text)
 
     def hear(self, context: Context, event: Said) -> bool:
-        """Take in what the sweep says; whether it has ended."""
+        """Process an event of the sweep. Return True if the sweep has ended."""
         if isinstance(event, WorkerEnded):
             if event.status not in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
                 self._trouble.append(event.trouble or f"the sweep ended with status {event.status}")
@@ -193,7 +193,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
         redraw()
 
     def end(self, context: Context) -> set[str]:
-        """Say what came out, and open the sheet if there is one."""
+        """Report the result, and open the sheet if there is one."""
         session = context.window_manager.stiction_wedge
         session.sheet, session.result = self._sheet, self._said.partition(";")[0]
         if self._trouble:
@@ -208,15 +208,15 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
 
 
 class STICTION_OT_cancel_wedge(Operator):
-    """Stop the wedge and keep what is baked; the next one continues after it"""
+    """Stop the sweep and keep the finished frames; the next one continues after them"""
 
     bl_idname = "stiction.cancel_wedge"
-    bl_label = "Cancel Wedge"
+    bl_label = "Cancel Sweep"
 
     @classmethod
     def poll(cls, context: Context) -> bool:
         if not context.window_manager.stiction_wedge.is_running:
-            cls.poll_message_set("No wedge is running")
+            cls.poll_message_set("No sweep is running")
             return False
         return True
 
@@ -226,7 +226,7 @@ class STICTION_OT_cancel_wedge(Operator):
 
 
 class STICTION_OT_open_sheet(Operator):
-    """Open the sheet of this folder in a browser"""
+    """Open the sheet in this folder in a browser"""
 
     bl_idname = "stiction.open_sheet"
     bl_label = "Open Sheet"
@@ -244,16 +244,16 @@ class STICTION_OT_open_sheet(Operator):
 
 
 class STICTION_OT_change_wedge_axes(Operator):
-    """Add a varied value, or remove the selected one"""
+    """Add a varied parameter, or remove the selected one"""
 
     bl_idname = "stiction.change_wedge_axes"
-    bl_label = "Change What Is Varied"
+    bl_label = "Change Parameters"
     bl_options = UNDOABLE
 
     change: EnumProperty(
         name="Change",
-        description="What is done to the list",
-        items=(("ADD", "Add", "Add a varied value"), ("REMOVE", "Remove", "Remove the selected one")),
+        description="Change of the list",
+        items=(("ADD", "Add", "Add a varied parameter"), ("REMOVE", "Remove", "Remove the selected parameter")),
     )
 
     def execute(self, context: Context) -> set[str]:
@@ -279,7 +279,7 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 @persistent
 def forget_session(_file: str) -> None:
-    """A file that was saved while a wedge ran says so, and is wrong about it."""
+    """Reset the state that a file saved during a sweep contains."""
     for manager in bpy.data.window_managers:
         session = manager.stiction_wedge
         session.is_running = False
@@ -293,6 +293,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Undo `register`."""
     bpy.app.handlers.load_post.remove(forget_session)
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The job of a scene that is open, written for one of the farms."""
+"""Writes the job of an open scene for a farm."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["job_of", "surprises_of", "write_job"]
 def job_of(
     scene: Scene, *, baked: str | None = None, threads: int = 0, kernels: str | None = None, blender: str = "blender"
 ) -> FarmJob:
-    """The job of a scene of the open file. baked: the file with keyframes, by default beside the .blend file.
+    """Return the job of a scene of the open file. baked: the file with keyframes, by default beside the .blend file.
 
-    Raises UsageError where the file was never saved, or would be baked over itself.
+    Raises UsageError if the file was never saved, or would be overwritten by the bake.
     """
     if not bpy.data.filepath:
-        raise UsageError("the file has no name yet; save it where the farm finds it")
+        raise UsageError("the file is not saved yet; save it where the farm finds it")
     file = Path(bpy.data.filepath).resolve()
     target = file.with_name(f"{file.stem}_baked.blend") if baked is None else Path(baked).resolve()
     if target == file:
-        raise UsageError(f"{target}: a bake that is begun again needs the scene as it is; name another file for the baked one")
+        raise UsageError(f"{target}: a restarted bake needs the original scene; name another file for the baked one")
     return FarmJob(
         name=f"{file.stem}: bake and render",
         scene=str(file),
@@ -45,7 +45,7 @@ def job_of(
 
 
 def surprises_of(scene: Scene) -> list[str]:
-    """What of a scene would go wrong on a farm, where every machine has folders of its own."""
+    """Yield warnings about paths of a scene that are local to each machine of a farm."""
     said = []
     for what, folder in (
         ("the cache folder", scene.stiction.cache_directory),
@@ -53,7 +53,7 @@ def surprises_of(scene: Scene) -> list[str]:
     ):
         place = Path(bpy.path.abspath(folder))
         if place.is_relative_to(Path(tempfile.gettempdir())) or place.is_relative_to("/tmp"):
-            said.append(f"{what} is {place}, which every machine of a farm has for itself; choose a shared folder")
+            said.append(f"{what} is {place}, which is local to each machine of a farm; choose a shared folder")
     return said
 
 

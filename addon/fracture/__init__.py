@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fracture of objects into pieces, and their joining back."""
+"""Fracture of objects into pieces, and joining them back."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid bodies for pieces, with the values of the object that they were made of."""
+"""Rigid bodies for pieces, with the settings of the original object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..settings.materials import copy_settings
 
 __all__ = ["make_bodies"]
 
-# Of the volume: a piece whose convex hull has no more than that beyond it is convex.
+# Volume of the convex hull beyond a piece, relative to the piece, up to which it counts as convex.
 HOLLOW = 1e-3
 COPIED = (
     "type",
@@ -28,7 +28,7 @@ COPIED = (
 
 
 def make_bodies(source: Object, objects: list[Object], pieces: Pieces, context: Context) -> None:
-    """Let pieces be rigid bodies. Each has its share of the mass by volume; those that are not convex have the shape Mesh."""
+    """Make rigid bodies of pieces. Each gets its share of the mass by volume. Nonconvex pieces get the shape Mesh."""
     members = world_members(context)
     given = source.rigid_body
     shares = pieces.volumes / pieces.volumes.sum()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fracture, and Join Back."""
+"""The operators Fracture and Join Back."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Array = NDArray[np.float64]
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
 INSIDE = "Inside"
-# Of the object's size: the default radius around the cursor or a curve.
+# Default radius around the cursor or a curve, relative to the object's size.
 RADIUS = 0.25
 
 
 class STICTION_OT_fracture(Operator):
-    """Cut the selected closed meshes into pieces that fit exactly, and hide the meshes; Join Back restores them"""
+    """Cut the selected closed meshes into pieces that fit together exactly, and hide the meshes; Join Back restores them"""
 
     bl_idname = "stiction.fracture"
     bl_label = "Fracture"
@@ -57,13 +57,13 @@ class STICTION_OT_fracture(Operator):
     )
     axis: EnumProperty(
         name="Axis",
-        description="Axis of the object along which slabs are thin, or splinters long",
+        description="Axis of the object along which slabs are thin or splinters are long",
         items=(("X", "X", "The object's X axis"), ("Y", "Y", "The object's Y axis"), ("Z", "Z", "The object's Z axis")),
         default="Z",
     )
     count: IntProperty(
         name="Pieces",
-        description="Number of points about which pieces are cut; concave meshes have a few more pieces",
+        description="Number of points around which pieces are cut; concave meshes get a few more pieces",
         default=50,
         min=1,
         soft_max=1000,
@@ -71,7 +71,7 @@ class STICTION_OT_fracture(Operator):
     )
     brick: FloatVectorProperty(
         name="Brick",
-        description="Size of a brick along the axes of the object; depth and height are adapted so that whole bricks fit",
+        description="Size of a brick along the axes of the object; depth and height are adjusted so that whole bricks fit",
         size=3,
         default=(0.25, 0.12, 0.08),
         min=1e-4,
@@ -80,7 +80,7 @@ class STICTION_OT_fracture(Operator):
     )
     where: EnumProperty(
         name="Points",
-        description="Where the points are, and so the small pieces",
+        description="Distribution of the points; pieces are small where points are dense",
         items=(
             ("EVENLY", "Evenly", "Everywhere with the same density"),
             ("CURSOR", "Around Cursor", "Dense around the 3D cursor"),
@@ -102,7 +102,7 @@ class STICTION_OT_fracture(Operator):
     )
     bond: EnumProperty(
         name="Bonds",
-        description="Bonds between pieces where their faces touch; the properties of their collection have the values",
+        description="Bond the pieces where their faces touch; the properties of their collection have the strengths",
         items=(("NONE", "None", "The pieces are loose"), *bond_items()),
     )
 
@@ -139,27 +139,27 @@ class STICTION_OT_fracture(Operator):
         objects = [ob for ob in context.selected_objects if ob.type == "MESH"]
         try:
             with waiting(context):
-                # all of them before the first is changed
+                # Cut all objects before the first is changed.
                 cut = [(ob, *self.cut(ob, context)) for ob in objects]
         except (FractureError, PlacementError, WorkerError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if self.use_bodies:
-            # Blender 4.3 crashes if a world is added after new meshes in the same step
+            # Blender 4.3 crashes if a world is added after new meshes in the same step.
             world_members(context)
         for ob, surface, pieces in cut:
             self.build(ob, surface, pieces, context)
         number = sum(len(pieces.volumes) for _, _, pieces in cut)
         made = f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}"
-        lost = "; ".join(f"{ob.name} has {' and '.join(own)}" for ob in objects if (own := not_taken_over(ob)))
+        lost = "; ".join(f"{' and '.join(own)} of {ob.name}" for ob in objects if (own := not_taken_over(ob)))
         if lost:
-            self.report({"WARNING"}, f"{made}, which do not take over everything: {lost}. Join Back restores it")
+            self.report({"WARNING"}, f"{made}, without {lost}. Join Back restores the original")
         else:
             self.report({"INFO"}, made)
         return {"FINISHED"}
 
     def cut(self, ob: Object, context: Context) -> tuple[Surface, Pieces]:
-        """The surface of an object and its pieces. Raises FractureError, PlacementError, WorkerError and OSError."""
+        """Return the surface of an object and its pieces. Raises FractureError, PlacementError, WorkerError and OSError."""
         if is_linked(ob):
             raise FractureError(f"{ob.name} is linked from a library: make it local first")
         if is_baked(ob):
@@ -184,11 +184,11 @@ class STICTION_OT_fracture(Operator):
             raise FractureError(f"{ob.name} cannot be cut: {error}") from None
 
     def spread(self, surface: Surface, context: Context) -> Spread:
-        """Where the points are. Raises FractureError where the curve or the weights are missing."""
+        """Return the distribution of the points. Raises FractureError if the curve or the weights are missing."""
         near, weights = np.zeros((0, 3)), np.zeros(0)
         if self.where == "WEIGHTS":
             if not len(surface.group):
-                raise FractureError("has no active vertex group: paint weights, or place the points otherwise")
+                raise FractureError("has no active vertex group: paint weights, or choose another distribution of points")
             weights = surface.group
         elif self.where != "EVENLY":
             world = np.array([context.scene.cursor.location]) if self.where == "CURSOR" else selected_curve(context)
@@ -197,7 +197,7 @@ class STICTION_OT_fracture(Operator):
         return Spread(near, self.radius or RADIUS * size or 1.0, weights)
 
     def build(self, ob: Object, surface: Surface, pieces: Pieces, context: Context) -> None:
-        """Put the pieces in the place of the object."""
+        """Replace the object by its pieces."""
         scene = context.scene
         collection = bpy.data.collections.new(f"{ob.name} Pieces")
         inside = set(scene.collection.children_recursive)
@@ -216,7 +216,7 @@ class STICTION_OT_fracture(Operator):
 
 
 class STICTION_OT_join_back(Operator):
-    """Remove the pieces of the selected objects' collections, and show the objects that they were made of"""
+    """Remove the pieces of the selected objects' collections, and show the original objects"""
 
     bl_idname = "stiction.join_back"
     bl_label = "Join Back"
@@ -247,7 +247,7 @@ class STICTION_OT_join_back(Operator):
 
 
 def not_taken_over(ob: Object) -> list[str]:
-    """What of a mesh its pieces do not have, in words."""
+    """Return the data of a mesh that its pieces do not have, in words."""
     mesh = ob.data
     found = {
         "shape keys": mesh.shape_keys is not None,
@@ -271,10 +271,10 @@ def waiting(context: Context) -> Iterator[None]:
 
 
 def selected_curve(context: Context) -> Array:
-    """The points (k, 3) m of the selected curve in the world. Raises FractureError where none is selected."""
+    """Return the points (k, 3) of the selected curve in the world [m]. Raises FractureError if none is selected."""
     curve = next((ob for ob in context.selected_objects if ob.type == "CURVE"), None)
     if curve is None:
-        raise FractureError("cannot be cut along a curve: select a curve as well")
+        raise FractureError("cannot be cut along a curve: also select a curve")
     evaluated = curve.evaluated_get(context.evaluated_depsgraph_get())
     mesh = evaluated.to_mesh()
     try:
@@ -287,7 +287,7 @@ def selected_curve(context: Context) -> Array:
 
 
 def inside_material() -> Material:
-    """The material of inner faces, which is made where it is missing."""
+    """Return the material of inner faces, created if missing."""
     return bpy.data.materials.get(INSIDE) or bpy.data.materials.new(INSIDE)
 
 
@@ -300,5 +300,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects for pieces, with the normals, maps and materials of the surface that they were cut of."""
+"""Objects for pieces, with the normals, UV maps and materials of the original surface."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ def build_pieces(ob: Object, surface: Surface, pieces: Pieces, inside: Material,
 
 
 def corner_values(surface: Surface, pieces: Pieces) -> tuple[dict[str, Array], Array]:
-    """The coordinates in each map (c, 2), by name, and the normals (c, 3), at all corners; normals only of outer polygons.
+    """Return the coordinates in each UV map (c, 2), by name, and the normals (c, 3), at all corners; normals only of outer
+    polygons.
 
-    Inner faces are mapped by the axis nearest to their normal, 1 m to a unit.
+    Inner faces are mapped along the axis closest to their normal, with 1 m per unit.
     """
     at = pieces.triangle
     loops, weights = surface.loops[at], pieces.weights
@@ -91,7 +92,7 @@ def corner_values(surface: Surface, pieces: Pieces) -> tuple[dict[str, Array], A
 
 
 def center_of_mass(vertices: Array, corners: NDArray[np.int64], counts: NDArray[np.int64]) -> Array:
-    """The center of mass (3,) m of a closed mesh of polygons."""
+    """Return the center of mass (3,) of a closed mesh of polygons [m]."""
     first = np.cumsum(counts) - counts
     polygon = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(corners)) - first[polygon]
@@ -103,7 +104,7 @@ def center_of_mass(vertices: Array, corners: NDArray[np.int64], counts: NDArray[
 
 
 def fill(mesh: Mesh, vertices: Array, corners: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-    """Give an empty mesh vertices and polygons."""
+    """Write vertices and polygons to an empty mesh."""
     mesh.vertices.add(len(vertices))
     mesh.vertices.foreach_set("co", vertices.astype(np.float32).ravel())
     mesh.loops.add(len(corners))
@@ -114,7 +115,10 @@ def fill(mesh: Mesh, vertices: Array, corners: NDArray[np.int64], counts: NDArra
 
 
 def mark_sharp(mesh: Mesh, surface: Surface, polygon: NDArray[np.int64]) -> None:
-    """Mark the edges of inner faces sharp, and those that were on the surface. polygon: (p,) of the surface, or -1."""
+    """Mark the edges of inner faces as sharp, and those that were sharp on the surface.
+
+    polygon: (p,) polygon of the surface, or -1.
+    """
     totals = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.polygons.foreach_get("loop_total", totals)
     edge = np.empty(len(mesh.loops), dtype=np.int32)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A mesh for contact in place of the mesh that is rendered.
+"""Collision meshes (proxies) for rendered objects.
 
-The object that is rendered becomes a compound, whose shapes are those of its proxies. These are its children, with rigid
-bodies, and are not rendered. That is what Blender itself has for it, so Bullet, keyframes, and other tools have the same.
+The rendered object becomes a compound, with the shapes of its proxies. The proxies are its children, with rigid bodies, and are
+not rendered. This is Blender's own representation, so Bullet, keyframes and other tools work with it.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -23,10 +23,10 @@ __all__ = ["is_away", "proxies_of", "register", "remove_proxies", "unregister", 
 
 
 class ProxyState(PropertyGroup):
-    """Of a proxy: the object that it stands for, and what both were before."""
+    """The stored state of a proxy: its object, and the former settings of both."""
 
     stands_for: PointerProperty(type=Object)
-    is_made: BoolProperty(description="It was made to be a proxy, and goes with it")
+    is_made: BoolProperty(description="Created as a proxy; removed with it")
     was_child: BoolProperty()
     was_body: BoolProperty()
     in_render: BoolProperty()
@@ -36,23 +36,23 @@ class ProxyState(PropertyGroup):
 
 
 def proxies_of(ob: Object) -> list[Object]:
-    """The proxies of an object."""
+    """Return the proxies of an object."""
     return [child for child in ob.children if child.stiction_proxy.stands_for == ob]
 
 
 def why_not(ob: Object, proxies: Sequence[Object]) -> str:
-    """What keeps an object from having these proxies, empty where nothing does."""
+    """Return why an object cannot have these proxies, or an empty string."""
     for one in (ob, *proxies):
         if is_linked(one):
             return f"{one.name} is linked from a library: make it local first"
         if is_baked(one):
             return f"{one.name} is moved by a bake: use Free Bake first"
     if ob.stiction.use_flexible:
-        return f"{ob.name} is flexible, and a compound cannot bend: switch Flexible off"
+        return f"{ob.name} is flexible, and a compound cannot bend: disable Flexible"
     above = ob.parent
     while above is not None:
         if above in proxies:
-            return f"{above.name} is the parent of {ob.name}, which follows it already: give {above.name} the rigid body"
+            return f"{above.name} is the parent of {ob.name}, which already follows it: give {above.name} the rigid body"
         above = above.parent
     taken = next((one for one in proxies if one.stiction_proxy.stands_for not in (None, ob)), None)
     if taken is not None:
@@ -66,10 +66,10 @@ def use_proxies(ob: Object, proxies: Sequence[Object], shape: str, context: Cont
 
     Parameters
     ----------
-    ob : the object that is rendered; without a rigid body it gets an active one
-    proxies : meshes, for which `why_not` has no objection
+    ob : the rendered object; it becomes an active body if it has no rigid body
+    proxies : meshes for which `why_not` returns an empty string
     shape : Blender's name of their collision shape
-    is_made : whether the proxies were made for it, and go with it
+    is_made : True if the proxies were created for it and are removed with it
     """
     members = world_members(context).objects
     before = proxies_of(ob)
@@ -98,7 +98,7 @@ def use_proxies(ob: Object, proxies: Sequence[Object], shape: str, context: Cont
 
 
 def remove_proxies(ob: Object, context: Context) -> int:
-    """Let an object collide by its own mesh again, and let its proxies be what they were; returns their number."""
+    """Let an object collide by its own mesh again, and restore its proxies. Return their number."""
     proxies = proxies_of(ob)
     if not proxies:
         return 0
@@ -128,14 +128,14 @@ def remove_proxies(ob: Object, context: Context) -> int:
 
 
 def take_body_away(ob: Object, context: Context) -> None:
-    """Let an object be no rigid body."""
+    """Remove the rigid body of an object."""
     if ob.rigid_body is not None:
         with context.temp_override(object=ob, active_object=ob, selected_objects=[ob], selected_editable_objects=[ob]):
             bpy.ops.rigidbody.object_remove()
 
 
 def is_away(ob: Object, proxies: Sequence[Object]) -> bool:
-    """Whether the boxes around an object and around all its proxies have no point in common."""
+    """Return True if the bounding boxes of an object and of all its proxies do not intersect."""
 
     def box(objects: Sequence[Object]) -> tuple[np.ndarray, np.ndarray]:
         corners = np.array([one.matrix_world @ Vector(corner) for one in objects for corner in one.bound_box])
@@ -146,12 +146,12 @@ def is_away(ob: Object, proxies: Sequence[Object]) -> bool:
 
 
 def register() -> None:
-    """Give objects what they remember as proxies."""
+    """Register the stored state of proxies."""
     bpy.utils.register_class(ProxyState)
     Object.stiction_proxy = PointerProperty(type=ProxyState)
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     del Object.stiction_proxy
     bpy.utils.unregister_class(ProxyState)

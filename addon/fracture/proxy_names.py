@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which names of objects are those of an object's proxies."""
+"""Matching of proxies to objects by name."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from collections.abc import Iterable
 
 __all__ = ["PatternError", "patterns_of", "proxies_among"]
 
-# Blender numbers copies so.
+# Suffix of copies in Blender.
 COPY = re.compile(r"(.*?)(\.\d{3,})?", re.DOTALL)
 
 
 class PatternError(ValueError):
-    """A pattern of names cannot be used."""
+    """A name pattern cannot be used."""
 
 
 def patterns_of(text: str) -> list[str]:
-    """The patterns in a text with commas; raises PatternError where one has not a single * for the name of the object."""
+    """Return the patterns in a comma-separated text.
+
+    Raises PatternError if a pattern does not have exactly one * for the object's name.
+    """
     patterns = [part.strip() for part in text.split(",") if part.strip()]
     for pattern in patterns:
         if pattern.count("*") != 1 or pattern == "*":
-            raise PatternError(f"{pattern!r} needs one * for the name of the object and some other letters, as in *_proxy")
+            raise PatternError(f"{pattern!r} needs one * for the name of the object and other characters, as in *_proxy")
     if not patterns:
-        raise PatternError("there is no pattern of names, such as *_proxy")
+        raise PatternError("there is no name pattern, such as *_proxy")
     return patterns
 
 
 def proxies_among(names: Iterable[str], name: str, patterns: Iterable[str]) -> list[str]:
-    """The names that are those of an object's proxies, in order.
+    """Return the names of an object's proxies, in order.
 
-    A proxy of Rock is Rock_proxy by the pattern *_proxy, and so are Rock_proxy_01 and Rock_proxy_02, which are parts. A proxy
-    of the copy Rock.001 is Rock_proxy.001 or Rock.001_proxy. Capital and small letters are alike.
+    With the pattern *_proxy, the proxies of Rock are Rock_proxy, Rock_proxy_01 and Rock_proxy_02. A proxy of the copy Rock.001
+    is Rock_proxy.001 or Rock.001_proxy. Case is ignored.
 
     Parameters
     ----------
-    names : to choose from
+    names : candidates
     name : of the object
     patterns : each with a * for the name of the object
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Use Proxies, Convex Parts, and Remove Proxies."""
+"""The operators Use Proxies, Convex Parts, and Remove Proxies."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SHAPES = (
 
 
 class STICTION_OT_use_proxies(Operator):
-    """Let the selected objects collide by simpler meshes, which are found by name or parent and not rendered"""
+    """Let the selected objects collide by simpler meshes, which are found by name or parent and are not rendered"""
 
     bl_idname = "stiction.use_proxies"
     bl_label = "Use Proxies"
@@ -45,7 +45,7 @@ class STICTION_OT_use_proxies(Operator):
 
     match: EnumProperty(
         name="Match",
-        description="How the proxies of an object are found",
+        description="How to find the proxies of an object",
         items=(
             ("NAME", "By Name", "Meshes whose names follow a pattern"),
             ("PARENT", "By Parent", "Meshes that are children of the object"),
@@ -53,11 +53,11 @@ class STICTION_OT_use_proxies(Operator):
     )
     patterns: StringProperty(
         name="Names",
-        description="Patterns of the names of proxies, with a * for the name of the object, and commas between them",
+        description="Name patterns of proxies, with a * for the name of the object, separated by commas",
         default="*_proxy, *_low, *_collision, UCX_*",
     )
     shape: EnumProperty(name="Shape", description="Collision shape of the proxies", items=SHAPES)
-    move: BoolProperty(name="Move to Object", description="Move each proxy to the place of its object, by their origins")
+    move: BoolProperty(name="Move to Object", description="Move the origin of each proxy to the origin of its object")
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -80,7 +80,7 @@ class STICTION_OT_use_proxies(Operator):
         except PatternError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        # all of them before the first is changed
+        # Find all of them before the first is changed.
         trouble = [why for ob, proxies in found.items() if (why := why_not(ob, proxies))] + shared(found)
         if trouble:
             self.report({"ERROR"}, "; ".join(trouble))
@@ -104,12 +104,12 @@ class STICTION_OT_use_proxies(Operator):
         count = sum(map(len, found.values()))
         said = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
         odd = [f"no proxy for {', '.join(without)}"] if without else []
-        odd += [f"the proxies of {', '.join(away)} are away from it; switch Move to Object on"] if away else []
+        odd += [f"the proxies of {', '.join(away)} are away from it; enable Move to Object"] if away else []
         self.report({"WARNING"} if odd else {"INFO"}, "; ".join([said, *odd]))
         return {"FINISHED"}
 
     def found(self, context: Context) -> dict[Object, list[Object]]:
-        """The proxies of each selected object; an object that is a proxy itself has none and is left out."""
+        """Return the proxies of each selected object. Objects that are proxies themselves are left out."""
         selected = meshes_of(context)
         if self.match == "PARENT":
             found = {ob: [child for child in ob.children if child.type == "MESH"] for ob in selected}
@@ -122,7 +122,7 @@ class STICTION_OT_use_proxies(Operator):
 
 
 class STICTION_OT_convex_parts(Operator):
-    """Let the selected meshes collide by convex parts that are made for them; Remove Proxies deletes the parts"""
+    """Let the selected meshes collide by generated convex parts; Remove Proxies deletes the parts"""
 
     bl_idname = "stiction.convex_parts"
     bl_label = "Convex Parts"
@@ -130,12 +130,14 @@ class STICTION_OT_convex_parts(Operator):
 
     concavity: FloatProperty(
         name="Concavity",
-        description="Largest distance of the mesh from its parts, relative to its size; less of it makes more parts",
+        description="Largest distance between the mesh and its parts, relative to its size; smaller values give more parts",
         default=0.05,
         min=0.01,
         max=1.0,
     )
-    most: IntProperty(name="Most Parts", description="Largest number of parts, 0 for any", default=0, min=0, soft_max=100)
+    most: IntProperty(
+        name="Maximum Parts", description="Largest number of parts, 0 for no limit", default=0, min=0, soft_max=100
+    )
     seed: IntProperty(name="Seed", description="Another seed gives other parts", default=0, min=0)
 
     @classmethod
@@ -158,12 +160,12 @@ class STICTION_OT_convex_parts(Operator):
             self.report({"ERROR"}, "; ".join(trouble))
             return {"CANCELLED"}
         try:
-            # all of them before the first is changed
+            # Find all of them before the first is changed.
             found = [(ob, *self.parts(ob, context)) for ob in objects]
         except (FractureError, PlacementError, WorkerError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        # Blender 4.3 crashes if a world is added after new meshes in the same step
+        # Blender 4.3 crashes if a world is added after new meshes in the same step.
         world_members(context)
         for ob, surface, parts in found:
             use_proxies(ob, make_parts(ob, surface, parts), "CONVEX_HULL", context, is_made=True)
@@ -172,7 +174,7 @@ class STICTION_OT_convex_parts(Operator):
         return {"FINISHED"}
 
     def parts(self, ob: Object, context: Context) -> tuple[Surface, ConvexParts]:
-        """The surface of an object and its parts. Raises FractureError, PlacementError, WorkerError and OSError."""
+        """Return the surface of an object and its parts. Raises FractureError, PlacementError, WorkerError and OSError."""
         try:
             surface = surface_of(ob, context)
             triangles = surface.triangles.astype(np.int64)
@@ -181,11 +183,11 @@ class STICTION_OT_convex_parts(Operator):
         except FractureError as error:
             raise FractureError(f"{ob.name} {error}") from None
         except PlacementError as error:
-            raise FractureError(f"{ob.name} cannot be parted: {error}") from None
+            raise FractureError(f"{ob.name} cannot be decomposed: {error}") from None
 
 
 class STICTION_OT_remove_proxies(Operator):
-    """Let the selected objects collide by their own meshes again, and let their proxies be what they were"""
+    """Let the selected objects collide by their own meshes again, and restore their proxies"""
 
     bl_idname = "stiction.remove_proxies"
     bl_label = "Remove Proxies"
@@ -207,7 +209,7 @@ class STICTION_OT_remove_proxies(Operator):
 
 
 def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]:
-    """An object for each part, in its place in the world and in the collections of the object that is parted."""
+    """Create an object for each part, with the transform and the collections of the original object."""
     place = Matrix.Translation(surface.place) @ Matrix(surface.rotation).to_4x4()
     made = []
     for number in range(len(parts)):
@@ -224,21 +226,21 @@ def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]
 
 
 def meshes_of(context: Context) -> list[Object]:
-    """The selected meshes."""
+    """Return the selected meshes."""
     return [ob for ob in context.selected_objects if ob.type == "MESH"]
 
 
 def with_proxies(context: Context) -> list[Object]:
-    """The objects with proxies that are selected, or of which a proxy is."""
+    """Return the objects with proxies that are selected, or whose proxies are."""
     selected = context.selected_objects
     found = [ob for ob in selected if proxies_of(ob)]
     found += [ob.stiction_proxy.stands_for for ob in selected if ob.stiction_proxy.stands_for is not None]
-    # proxies of an object that was deleted, or that are its children no more, belong to nothing
+    # Proxies of a deleted object, or proxies that are no longer its children, belong to no object.
     return [ob for ob in dict.fromkeys(found) if proxies_of(ob)]
 
 
 def shared(found: dict[Object, list[Object]]) -> list[str]:
-    """Which meshes are proxies of several objects, in words."""
+    """Return the meshes that are proxies of several objects, in words."""
     owners: dict[Object, list[str]] = {}
     for ob, proxies in found.items():
         for proxy in proxies:
@@ -247,7 +249,7 @@ def shared(found: dict[Object, list[Object]]) -> list[str]:
 
 
 def may_change(cls: type[Operator], context: Context, is_selected: bool, message: str) -> bool:
-    """Whether an operator may change rigid bodies; for `poll`, which says why not."""
+    """Return True if an operator may change rigid bodies. For `poll`, with a message."""
     if context.mode != "OBJECT":
         cls.poll_message_set("Proxies are set up in Object Mode")
         return False
@@ -268,5 +270,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The collection of an object's pieces remembers the object, so that the pieces can be joined back."""
+"""The record of the original object in the collection of its pieces, for joining back."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["collections_of", "hide_source", "join_back", "register", "unregister
 
 
 class FractureSource(PropertyGroup):
-    """The object whose pieces a collection has, and what it was before: shown or hidden, and in the rigid body world or not."""
+    """The original object of a collection of pieces, and its former state: visibility, and membership in the world."""
 
     source: PointerProperty(type=Object)
     in_viewport: BoolProperty()
@@ -34,7 +34,7 @@ def hide_source(ob: Object, pieces: Collection, scene: Scene) -> None:
 
 
 def collections_of(context: Context) -> list[Collection]:
-    """The collections of pieces that have a selected object."""
+    """Return the collections of pieces that contain a selected object."""
     selected = set(context.selected_objects)
     return [
         each
@@ -66,7 +66,7 @@ def join_back(pieces: Collection, scene: Scene) -> Object:
 
 
 def world_objects(scene: Scene) -> bpy.types.CollectionObjects | None:
-    """The objects of the collection of the rigid body world."""
+    """Return the objects of the rigid body world's collection."""
     world = scene.rigidbody_world
     return None if world is None or world.collection is None else world.collection.objects
 
@@ -78,6 +78,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     del Collection.stiction_fracture
     bpy.utils.unregister_class(FractureSource)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The surface of an object as its modifiers make it: triangles to be cut, and what its pieces keep of it."""
+"""The surface of an object after its modifiers: triangles to cut, and attributes for the pieces."""
 
 from __future__ import annotations
 
@@ -21,10 +21,15 @@ Indices = NDArray[np.int32]
 class Surface:
     """A mesh in the axes of its object's body, without scale and shear.
 
-    world: (4, 4), the object's. place: (3,) m and rotation: (3, 3) of the body in the world. vertices: (n, 3) m. triangles:
-    (t, 3) vertices. loops: (t, 3) corners of the mesh. polygon: (t,). material, is_smooth: (p,) of polygons. normals: (l, 3) at
-    corners. uvs: (l, 2) of each map, by name; active_uv: the name of the one in use. sharp: (s, 2) polygons, the smaller number
-    first, at each sharp edge. slots: its materials. group: (n,) weights of the active vertex group, or empty.
+    world: (4, 4) world matrix of the object.
+    place, rotation: (3,) [m] and (3, 3) pose of the body in the world.
+    vertices: (n, 3) [m].
+    triangles: (t, 3) vertices. loops: (t, 3) corners of the mesh. polygon: (t,).
+    material, is_smooth: (p,) of polygons.
+    normals: (l, 3) at corners. uvs: (l, 2) of each map, by name. active_uv: name of the active map.
+    sharp: (s, 2) polygons at each sharp edge, the smaller index first.
+    slots: its materials.
+    group: (n,) weights of the active vertex group, or empty.
     """
 
     world: Array
@@ -78,21 +83,21 @@ def surface_of(ob: Object, context: Context) -> Surface:
 
 
 def values(owner: bpy_prop_collection, name: str, shape: tuple[int, ...]) -> Array:
-    """An attribute of all members of one of Blender's collections."""
+    """Return an attribute of all members of a Blender collection."""
     out = np.empty(int(np.prod(shape)), dtype=np.float32)
     owner.foreach_get(name, out)
     return out.reshape(shape).astype(np.float64)
 
 
 def integers(owner: bpy_prop_collection, name: str, shape: tuple[int, ...]) -> Indices:
-    """An attribute of integers of all members of one of Blender's collections."""
+    """Return an integer attribute of all members of a Blender collection."""
     out = np.empty(int(np.prod(shape)), dtype=np.int32)
     owner.foreach_get(name, out)
     return out.reshape(shape)
 
 
 def sharp_pairs(mesh: Mesh) -> Indices:
-    """The two polygons (s, 2) at each edge that is marked sharp, the smaller number first."""
+    """Return the two polygons (s, 2) at each edge that is marked sharp, the smaller index first."""
     is_sharp = integers(mesh.edges, "use_edge_sharp", (len(mesh.edges),)).astype(bool)
     if not is_sharp.any():
         return np.zeros((0, 2), dtype=np.int32)
@@ -109,7 +114,7 @@ def sharp_pairs(mesh: Mesh) -> Indices:
 
 
 def group_weights(ob: Object, mesh: Mesh) -> Array:
-    """The weights of the vertices in the object's active vertex group, or none."""
+    """Return the weights of the vertices in the object's active vertex group, or an empty array."""
     active = ob.vertex_groups.active
     if active is None:
         return np.zeros(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender objects with rigid bodies and constraints for a described scene; all of them or none."""
+"""Creates Blender objects with rigid bodies and constraints from a described scene; either all of them or none."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = ["build"]
 
 Array = NDArray[np.float64]
 
-# Of the size of a shape: what single precision leaves of it.
+# Accuracy of a shape in single precision, relative to its size.
 ROUNDING = 1e-5
-# m, of the ball that shows an animated body without a collider.
+# m; radius of the ball that shows an animated body without a collider
 USUAL_RADIUS = 0.1
 BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
 
@@ -64,18 +64,18 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
 
 
 def kinds() -> tuple[bpy.types.bpy_prop_collection, ...]:
-    """What is made: users before those that they use."""
+    """The kinds of created data, users before the data that they use."""
     data = bpy.data
     return data.objects, data.collections, data.meshes, data.actions, data.materials
 
 
 def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
-    """The scene without what Blender's rigid bodies have no place for."""
+    """Return the scene without features that Blender's rigid bodies do not support."""
     bodies = []
     for body in spec.bodies:
         now = body
         if spec.restitution_combine is not FrictionCombine.PRODUCT and body.material.restitution > 0.0:
-            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep theirs")
+            found.odd(body.name, "restitution", "bounciness is multiplied in Blender; two equal surfaces keep their value")
             now = replace(now, material=replace(body.material, restitution=math.sqrt(body.material.restitution)))
         if body.deformation is not None:
             found.odd(body.name, "deformation", "the motion of its points is left out; it keeps its shape of the first frame")
@@ -92,7 +92,7 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
 
 
 def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Collection, found: Found) -> dict[str, Object]:
-    """The objects by the names of their bodies."""
+    """Return the objects by the names of their bodies."""
     members = world_members(context)
     objects = {}
     for ob in context.selected_objects:
@@ -105,7 +105,7 @@ def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Coll
         ob.location, ob.rotation_quaternion = position, Quaternion(body.orientation)
         made.objects.link(ob)
         members.objects.link(ob)
-        # a mesh that joins that collection becomes a rigid body
+        # A mesh linked to that collection becomes a rigid body.
         set_body(ob, body, spec)
         set_mass(ob, body, made)
         if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
@@ -119,12 +119,12 @@ def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Coll
 
 
 def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> tuple[Object, Vector]:
-    """The object of a body, and where it is: a mesh that gives its shape, or the parent of a compound."""
+    """Return the object of a body, placed: a mesh with its shape, or the parent of a compound."""
     position = Vector(body.position)
     if body.shape.kind is ShapeKind.PLANE:
         width = ground_width(spec)
         found.odd(body.name, "Plane", f"Blender has no half-space; it is a slab {width:.3g} m wide")
-        # Bullet centres a box on its object's origin, so that is where the middle of the slab has to be
+        # Bullet centers a box on its object's origin, so that is where the middle of the slab has to be
         depth = Vector((0.0, 0.0, 0.5 * GROUND_THICKNESS * width))
         return bpy.data.objects.new(body.name, slab(body.name, width, GROUND_THICKNESS * width)), position - (
             Quaternion(body.orientation) @ depth
@@ -132,7 +132,7 @@ def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found
     if look is not None:
         mesh = look_mesh(body.name, look)
     elif body.shape.kind is ShapeKind.NONE:
-        # a body in Blender has a mesh; a ball shows where it is
+        # A body in Blender needs a mesh; a ball shows its location.
         mesh = shape_mesh(body.name, sphere_shape(radius_of_link(body) or USUAL_RADIUS))
     elif body.shape.kind is ShapeKind.COMPOUND or not is_upright(solid_of(body.shape)):
         mesh = bpy.data.meshes.new(body.name)
@@ -142,7 +142,7 @@ def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found
 
 
 def is_compound(ob: Object, shape: ShapeSpec) -> bool:
-    """Whether the object's own mesh does not give its shape."""
+    """Return True if the object's own mesh is not the collision shape."""
     if shape.kind is ShapeKind.COMPOUND:
         return True
     if shape.kind in (ShapeKind.PLANE, ShapeKind.NONE):
@@ -167,7 +167,7 @@ def has_shape(points: Array, faces: int, shape: ShapeSpec) -> bool:
 
 
 def same_set(a: Array, b: Array, size: float) -> bool:
-    """Whether each of the points (n, 3) is one of the others and these are theirs."""
+    """Return True if points (n, 3) are the same set as others."""
     if a.shape == b.shape and bool((np.abs(a - b) <= ROUNDING * size).all()):
         return True
     if len(a) > 64 or len(b) > 64:
@@ -177,7 +177,7 @@ def same_set(a: Array, b: Array, size: float) -> bool:
 
 
 def set_body(ob: Object, body: BodySpec, spec: SceneSpec) -> None:
-    """All that Blender and Stiction have for a rigid body."""
+    """Set all rigid body settings of Blender and Stiction."""
     set_values(ob, body)
     if body.shape.kind is ShapeKind.NONE:
         ob.stiction.use_collider = False
@@ -216,7 +216,7 @@ def set_values(ob: Object, body: BodySpec) -> None:
 
 
 def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
-    """The center of mass and the inertia that a body is given; an empty below it has the center and the principal axes."""
+    """Set the given center of mass and inertia of a body, with an empty below it at the center along the principal axes."""
     own = ob.stiction
     if body.center_of_mass is None and body.inertia is None:
         return
@@ -237,7 +237,7 @@ def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
 
 
 def principal_moments(inertia: Array) -> tuple[Array, Array]:
-    """Moments (3,) kg m^2 and axes (3, 3), the columns, right-handed; the axes of the body where they are principal axes."""
+    """Return moments (3,) [kg m^2] and principal axes (3, 3), in columns, right-handed; the body axes if they are principal."""
     off = inertia - np.diag(np.diag(inertia))
     if not off.any():
         return np.diag(inertia), np.eye(3)
@@ -254,10 +254,10 @@ def set_shape(ob: Object, shape: ShapeSpec) -> None:
 
 
 def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collection, *, is_shown: bool) -> None:
-    """The shapes of a compound as children, seen only where nothing else shows the body."""
+    """Add the shapes of a compound as children, visible only if nothing else shows the body."""
     for number, (shape, position, rotation) in enumerate(leaves(body.shape)):
         solid = solid_of(shape)
-        # what Blender has along an object's own axes gets an object that lies like it
+        # Shapes that Blender aligns with object axes need an object in that orientation.
         turn = rotation if is_upright(solid) else rotation @ solid.rotation
         own = shape if is_upright(solid) else turned(shape, solid.rotation)
         part = bpy.data.objects.new(f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", own))
@@ -274,7 +274,7 @@ def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collect
 
 
 def turned(shape: ShapeSpec, rotation: Array) -> ShapeSpec:
-    """The shape in axes that are turned so against its own."""
+    """Return the shape in rotated axes."""
     return replace(shape, vertices=shape.vertices @ rotation)
 
 
@@ -293,15 +293,15 @@ def mesh_points(mesh: Mesh) -> Array:
 
 
 def coloured(colour: tuple[float, float, float], known: dict[tuple[float, ...], bpy.types.Material]) -> bpy.types.Material:
-    """A material of that colour, one for all that have it."""
+    """Return a material of this color, shared by all bodies that have it."""
     if colour not in known:
-        known[colour] = bpy.data.materials.new("Colour")
+        known[colour] = bpy.data.materials.new("Color")
         known[colour].diffuse_color = (*colour, 1.0)
     return known[colour]
 
 
 def animate(ob: Object, path: Array, start: int) -> None:
-    """A key at each frame of a path (frames, 7)."""
+    """Write a key at each frame of a path (frames, 7)."""
     actions.empty_action(ob, f"{ob.name} Path")
     del ob.animation_data.action["stiction_bake"]
     frames = start + np.arange(len(path), dtype=np.float64)
@@ -313,12 +313,12 @@ def animate(ob: Object, path: Array, start: int) -> None:
 
 
 def set_scene(scene: Scene, spec: SceneSpec) -> None:
-    """Gravity, frames, rate and rules of combination."""
+    """Set gravity, frames, frame rate and combination rules."""
     scene.gravity, scene.use_gravity = spec.gravity, True
     world = scene.rigidbody_world
     world.time_scale = spec.time_scale
     cache = world.point_cache
-    # each of them pushes the other
+    # Each of these properties limits the other.
     cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
     cache.frame_start = spec.frame_start
     scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end

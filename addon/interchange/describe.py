@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Describes the open scene for other tools: what a bake would read, what the bodies look like, and the motion of its bake."""
+"""Describes the open scene for other tools: the input of a bake, the appearance of the bodies, and the motion of the bake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Array = NDArray[np.float64]
 
 
 def describe(context: Context, found: Found) -> Described:
-    """The context's scene; what of it cannot be described is added to `found`. Raises SceneError where it cannot be baked."""
+    """Return the description of the context's scene.
+
+    Features that cannot be described are added to `found`. Raises SceneError if the scene cannot be baked.
+    """
     extraction = extract(context)
     found.warnings += extraction.warnings
     scene = context.scene
@@ -38,7 +41,7 @@ def describe(context: Context, found: Found) -> Described:
 
 
 def look_of(context: Context, ob: Object) -> Look | None:
-    """What shows a body, with all parts of a compound, in the frame of the body; None where nothing does."""
+    """Return the visible mesh of a body, with all parts of a compound, in the frame of the body, or None."""
     frame = matrix(ob.evaluated_get(context.evaluated_depsgraph_get()).matrix_world)
     frame[:3, :3] = rotations.nearest_rotation(frame[:3, :3])
     shown = [look for one in (ob, *parts(context, ob)) if (look := polygons(context, one, np.linalg.inv(frame))) is not None]
@@ -60,7 +63,7 @@ def parts(context: Context, ob: Object) -> list[Object]:
 
 
 def polygons(context: Context, ob: Object, to_body: Array) -> Look | None:
-    """The evaluated mesh of an object, in the frame of a body; None where it has none, or is not rendered."""
+    """Return the evaluated mesh of an object in the frame of a body; None if it has none or is not rendered."""
     if ob.hide_render and ob.display_type in ("WIRE", "BOUNDS"):
         return None
     evaluated = ob.evaluated_get(context.evaluated_depsgraph_get())
@@ -89,7 +92,7 @@ def polygons(context: Context, ob: Object, to_body: Array) -> Look | None:
 
 
 def motion_of(scene: Scene, spec: SceneSpec, found: Found) -> dict[str, Array]:
-    """Poses (frames, 7) of the bodies of the scene's bake, from its first frame to the last that is baked."""
+    """Return the poses (frames, 7) of the bodies in the scene's bake, from its first frame to the last baked one."""
     if scene.stiction.bake.state == "NONE":
         return {}
     try:

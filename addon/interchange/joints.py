@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints of other tools as those that Blender's constraints can be: motors by themselves, limits on both sides."""
+"""Conversion of joints of other tools to joints that Blender's constraints support: separate motors, limits on both sides."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...solver_core.scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 
 __all__ = ["for_constraints", "kept_apart"]
 
-# What stands for no limit at one side: m, and what Blender allows of angles, rad.
+# Limits that represent no limit at one side: m, and the largest angle in Blender [rad].
 FAR, ROUND = 1e4, 2.0 * math.pi
 FREE = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 
 
 def for_constraints(joint: JointSpec, found: Found) -> Iterator[JointSpec]:
-    """The joints that have the effect of one, each of which a constraint of Blender's can be."""
+    """Return joints that together have the effect of one, each of which a Blender constraint can represent."""
     axes = [*joint.linear, *joint.angular]
     base = [fitted(joint.name, axis, is_angle=number > 2, found=found) for number, axis in enumerate(axes)]
     if any(axis != FREE_AXIS for axis in base) or not any(axis.motor_force > 0.0 for axis in axes):
@@ -32,7 +32,8 @@ def for_constraints(joint: JointSpec, found: Found) -> Iterator[JointSpec]:
 
 
 def fitted(name: str, axis: AxisSpec, *, is_angle: bool, found: Found) -> AxisSpec:
-    """An axis without its motor, with limits on both sides or none, and a spring that pulls to where it begins."""
+    """Return an axis without its motor, with limits on both sides or none, and with a spring that pulls to its initial
+    position."""
     lower, upper = axis.lower, axis.upper
     if math.isfinite(lower) != math.isfinite(upper):
         far = ROUND if is_angle else FAR
@@ -42,15 +43,15 @@ def fitted(name: str, axis: AxisSpec, *, is_angle: bool, found: Found) -> AxisSp
         found.odd(name, "limits", "an angle of more than a full turn has no limit in Blender; that limit is left out")
         lower, upper = -math.inf, math.inf
     if axis.stiffness > 0.0 and axis.rest != 0.0:
-        found.odd(name, "rest", "a spring of Blender's pulls to where it begins; its own target is left out")
+        found.odd(name, "rest", "a spring in Blender pulls to its initial position; its own target is left out")
     return AxisSpec(lower, upper, axis.stiffness, axis.damping)
 
 
 def motor(joint: JointSpec, number: int, axis: AxisSpec) -> JointSpec:
-    """The motor of an axis alone, along or about the X of its own frame."""
+    """Return the motor of an axis as a joint along or about the X axis of its own frame."""
     driven = (AxisSpec(motor_velocity=axis.motor_velocity, motor_force=axis.motor_force), FREE_AXIS, FREE_AXIS)
     way = number % 3
-    # takes X to the axis
+    # rotates X to the axis
     turn = matrix_of(joint.orientation) @ np.roll(np.eye(3), way, axis=1).T
     is_alone = axis == driven[0] and all(one == FREE_AXIS for one in (*joint.linear, *joint.angular) if one is not axis)
     name = joint.name if is_alone else f"{joint.name} Motor {'XYZ'[way]}"
@@ -61,6 +62,6 @@ def motor(joint: JointSpec, number: int, axis: AxisSpec) -> JointSpec:
 
 
 def kept_apart(pair: tuple[str, str]) -> JointSpec:
-    """What keeps two bodies from colliding and does nothing else: a constraint that is switched off."""
+    """Return a disabled constraint, which only prevents two bodies from colliding."""
     locked = (LOCKED, LOCKED, LOCKED)
     return JointSpec(f"{pair[0]} | {pair[1]}", *pair, linear=locked, angular=locked, enabled=False)

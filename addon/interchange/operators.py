@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""File > Import and Export: scenes with rigid bodies in USD and glTF, also dropped into a window."""
+"""File > Import and Export: scenes with rigid bodies in USD and glTF, also by dropping files into a window."""
 # pyright: reportInvalidTypeForm=false, reportMissingImports=false
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Export(ExportHelper):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        """Whether there is something to write."""
+        """Return True if there is something to write."""
         return may_read_scene(cls, context)
 
     def execute(self: Operator, context: Context) -> set[str]:
@@ -54,20 +54,20 @@ class Export(ExportHelper):
 
 
 class Import(ImportHelper):
-    """Adds rigid bodies and constraints for those of a file; all of them or, if something is wrong, nothing."""
+    """Adds the rigid bodies and constraints of a file; all of them, or none after an error."""
 
     bl_options = IMPORT_OPTIONS
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        """Whether objects can be added."""
+        """Return True if objects can be added."""
         if context.mode != "OBJECT":
             cls.poll_message_set("Objects are added in Object Mode")
             return False
         return is_idle(cls, context)
 
     def invoke(self: Operator, context: Context, event: bpy.types.Event) -> set[str]:
-        """Ask for the file, or, of one that was dropped, for the options."""
+        """Ask for the file or, for a dropped file, for the options."""
         return self.invoke_popup(context)
 
     def execute(self: Operator, context: Context) -> set[str]:
@@ -86,7 +86,7 @@ class Import(ImportHelper):
 
 
 def tell(operator: Operator, found: Found) -> None:
-    """Say what was left out or altered."""
+    """Report omitted and altered features."""
     from ...solver_core.interchange.described import together
     from ...solver_core.validation.findings import first_few
 
@@ -97,7 +97,7 @@ def tell(operator: Operator, found: Found) -> None:
 def settings_property() -> BoolProperty:
     return BoolProperty(
         name="Scene Settings",
-        description="Give the scene the gravity, the frame range and rate, and the rule of friction of the file",
+        description="Set the gravity, the frame range and rate, and the friction rule of the scene from the file",
         default=True,
     )
 
@@ -112,7 +112,7 @@ class STICTION_OT_export_usd(Export, Operator):
     filter_glob: StringProperty(default="*.usd;*.usda;*.usdc", options={"HIDDEN"})
     instances: BoolProperty(
         name="Instances",
-        description="Write bodies that are alike as one point instancer for each kind; not those with constraints",
+        description="Write equal bodies without constraints as one point instancer of each kind",
     )
 
 
@@ -153,7 +153,7 @@ class Dropped:
 
     @classmethod
     def poll_drop(cls, context: Context) -> bool:
-        """Where they can be."""
+        """Return True if files can be dropped."""
         return poll_file_object_drop(context)
 
 
@@ -201,7 +201,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     bpy.types.TOPBAR_MT_file_export.remove(draw_export)
     bpy.types.TOPBAR_MT_file_import.remove(draw_import)
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The open scene to a file of another tool, and from one into it."""
+"""Export of the open scene to a file of another tool, and import."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ def take_in(context: Context, file: Path, *, with_settings: bool = True) -> tupl
 
 
 def script_command() -> list[str]:
-    """The command that runs a script where this Blender's OpenUSD can be loaded: Blender itself, without its window, because
-    its libraries lie where its Python alone does not look; Python where Blender is a module of it. Raises OSError."""
+    """Return the command that runs a script with this Blender's OpenUSD: Blender itself without a window, because its Python
+    alone does not find its libraries, or Python if Blender is a module of it.
+
+    Raises OSError.
+    """
     if bpy.app.binary_path:
         return [bpy.app.binary_path, "--background", "--factory-startup", "--python"]
     try:
@@ -49,7 +52,7 @@ def script_command() -> list[str]:
 
 
 def find_usd() -> None:
-    """Let Python find the USD that Blender brings along, which it does by itself but where it is a module of Python."""
+    """Make Python find Blender's USD, which is needed only if Blender is a Python module."""
     expose = getattr(bpy.utils, "expose_bundled_modules", None)
     if expose is not None and importlib.util.find_spec("pxr") is None:
         expose()

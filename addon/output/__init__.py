@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a bake becomes in the scene: keyframes, and objects of contacts and pieces for geometry nodes."""
+"""Results of a bake in the scene: keyframes, and objects with contacts, debris and instances for geometry nodes."""

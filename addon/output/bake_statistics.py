@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver did in each frame of a bake, in single figures, read from its cache a little at a time."""
+"""Statistics of the solver for each frame of a bake, read from its cache a little at a time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ __all__ = ["MEASURES", "BakeFigures", "FrameFigures", "figures_of"]
 
 
 class FrameFigures(NamedTuple):
-    """One frame: the largest relative residual, infinite where it is no number; iterations; contacts, the most in a step; the
-    deepest overlap in m, and in half extents of the smaller body; wall time in s; steps that missed the tolerance; the bodies,
-    by their indices, at the worst contact and at the deepest overlap; violations of the contact law, and those of the first.
+    """The statistics of one frame.
+
+    They are the largest relative residual, inf if not finite; iterations; the largest number of contacts in a step; the deepest
+    overlap [m], also in half extents of the smaller body; wall time [s]; unconverged steps; the indices of the bodies at the
+    worst contact and at the deepest overlap; violations of the contact law, and the bodies of the first one.
     """
 
     frame: int
@@ -41,7 +43,7 @@ class FrameFigures(NamedTuple):
     violating_pair: tuple[int, ...] = ()
 
 
-# What is plotted, and what it is called.
+# The plotted statistics and their names.
 MEASURES = {
     "residual": "Residual",
     "iterations": "Iterations",
@@ -51,7 +53,7 @@ MEASURES = {
 
 
 def figures_of(frame: Frame) -> FrameFigures:
-    """The figures of a frame."""
+    """Return the statistics of a frame."""
     statistics = frame.statistics
     summary = frame_summary(statistics)
     residual = worst(summary[name] for name in RESIDUALS)
@@ -76,7 +78,7 @@ def figures_of(frame: Frame) -> FrameFigures:
 
 
 class BakeFigures:
-    """The figures of all frames of a scene's bake, as many as have been read."""
+    """The statistics of all frames of a scene's bake that have been read."""
 
     def __init__(self) -> None:
         self._bake = ("", "")
@@ -85,7 +87,7 @@ class BakeFigures:
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """The names of the bodies that the frames speak of."""
+        """The names of the bodies to which indices refer."""
         return () if self._reader is None else self._reader.info.bodies
 
     def read(self, scene: Scene, seconds: float = math.inf) -> bool:
@@ -104,7 +106,7 @@ class BakeFigures:
                 self.frames.clear()
             return self._read_until(perf_counter() + seconds, self._reader, iter(frames[len(self.frames) :]))
         except (OSError, CacheError):
-            # `outdated` says what is lost, and where it should be
+            # `outdated` reports missing frames and their expected location.
             self.forget()
             return True
 
@@ -116,12 +118,12 @@ class BakeFigures:
         return True
 
     def worst(self, measure: str) -> FrameFigures | None:
-        """The frame in which a measure is largest, an overlap for the size of the smaller body; None where all are zero."""
+        """Return the frame with the largest value, for overlaps relative to the smaller body; None if all are zero."""
         name = "overlap_ratio" if measure == "overlap" else measure
         found = max(self.frames, key=lambda figures: getattr(figures, name), default=None)
         return found if found is not None and getattr(found, name) > 0.0 else None
 
     def forget(self) -> None:
-        """Let go of the cache."""
+        """Close the cache."""
         self._reader, self._bake = None, ("", "")
         self.frames.clear()

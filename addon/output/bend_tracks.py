@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframes of the shape keys by which baked objects bend: in the action of the keys, at the frames that the bend needs."""
+"""Keyframes for shape keys of flexible baked objects, at the frames that the deformation needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATH = "key_blocks"
 
 
 def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[Track]:
-    """Give the shape keys of each object that bends linear keyframes; returns what was written. Raises CacheError."""
+    """Write linear keyframes for the shape keys of each flexible object. Return the written numbers. Raises CacheError."""
     rows = reader.modal_rows() if samples.modal.shape[1] else {}
     index = {name: column for column, name in enumerate(reader.info.bodies)}
     tracks = []
@@ -31,7 +31,7 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
             continue
         scales = np.array([item.scale for item in backup.keys])
         values = in_single_precision([samples.modal[:, own] / scales])
-        # which cannot have keyframes, and would stay as it is now
+        # It cannot have keyframes and would keep its present shape.
         remove_stress(ob)
         made = track(PATH, [number], values, samples, keys, bend(values, backup.reach))
         tracks.append(made)
@@ -47,5 +47,5 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
 
 
 def bend(values: Array, reach: float) -> Deviation:
-    """In m, of values (1, samples, r) of keys that move no vertex by more than reach at 1: no vertex is farther off."""
+    """Return a bound on the vertex error of values (1, samples, r) of keys that move no vertex by more than reach at 1 [m]."""
     return lambda which, others: reach * np.abs(others - values[0][which]).sum(axis=-1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones that follow baked bodies by constraints, with the motion of a bake as keyframes of their own."""
+"""Keyframes for bones that follow baked bodies by constraints."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ROTATION_PATHS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_a
 
 
 class BoneError(Exception):
-    """Bones that cannot be given keyframes; the message says which, and what to do."""
+    """Bones cannot get keyframes. The message names them and the remedy."""
 
 
 @dataclass(frozen=True)
 class Follower:
-    """A bone of an armature that follows baked bodies, and the names of the constraints by which it does."""
+    """A bone of an armature that follows baked bodies, and the names of the constraints."""
 
     rig: Object
     bone: str
@@ -42,12 +42,12 @@ class Follower:
 
     @property
     def pose_bone(self) -> PoseBone:
-        """The bone as it is posed."""
+        """The pose bone."""
         return self.rig.pose.bones[self.bone]
 
 
 class STICTION_OT_bake_to_bones(Operator):
-    """Give the bones that follow baked bodies by constraints keyframes of this motion, and switch these constraints off"""
+    """Key bones that follow baked bodies by constraints, and disable these constraints"""
 
     bl_idname = "stiction.bake_to_bones"
     bl_label = "Bake to Bones"
@@ -59,7 +59,7 @@ class STICTION_OT_bake_to_bones(Operator):
     )
     remove_constraints: BoolProperty(
         name="Remove Constraints",
-        description="Remove the constraints by which the bones follow, in place of switching them off",
+        description="Remove the constraints by which the bones follow instead of disabling them",
     )
 
     @classmethod
@@ -87,10 +87,10 @@ class STICTION_OT_bake_to_bones(Operator):
 
 
 def followers_in(context: Context, *, only_selected: bool) -> list[Follower]:
-    """The bones in the view layer that follow baked bodies.
+    """Return the bones in the view layer that follow baked bodies.
 
-    only_selected: leave out armatures that are not selected. Raises BoneError where there are none, or where some belong to
-    another file.
+    only_selected: ignore armatures that are not selected. Raises BoneError if there are none, or if some belong to another
+        file.
     """
     bodies = {ob.session_uid for ob in baked_objects(context.scene)}
     rigs = [ob for ob in context.view_layer.objects if ob.type == "ARMATURE" and (not only_selected or ob.select_get())]
@@ -107,7 +107,7 @@ def followers_in(context: Context, *, only_selected: bool) -> list[Follower]:
 
 
 def followers_of(rig: Object, bodies: set[int]) -> Iterator[Follower]:
-    """The bones of an armature whose constraints have one of some objects, by their session identifiers, as a target."""
+    """Return the bones of an armature with constraints whose target is one of these objects, by session ids."""
     for bone in rig.pose.bones:
         names = tuple(one.name for one in bone.constraints if follows(one, bodies))
         if names:
@@ -115,7 +115,7 @@ def followers_of(rig: Object, bodies: set[int]) -> Iterator[Follower]:
 
 
 def follows(constraint: Any, bodies: set[int]) -> bool:
-    """Whether a constraint is on and has one of some objects as a target."""
+    """Return True if a constraint is enabled and has one of these objects as a target."""
     if constraint.mute or constraint.influence == 0.0:
         return False
     targets = [constraint.target] if hasattr(constraint, "target") else []
@@ -124,7 +124,7 @@ def follows(constraint: Any, bodies: set[int]) -> bool:
 
 
 def frames_of_bake(context: Context) -> range:
-    """The frames that the scene's bake has. Raises OSError or CacheError."""
+    """Return the frames of the scene's bake. Raises OSError and CacheError."""
     bake = context.scene.stiction.bake
     if bake.state == "CACHED":
         frames = open_cache(context.scene).frames
@@ -135,7 +135,7 @@ def frames_of_bake(context: Context) -> range:
 
 
 def own_matrices(context: Context, followers: list[Follower], frames: range) -> Array:
-    """What places each bone at each frame, past its rest pose and its parent: (frames, bones, 4, 4)."""
+    """Return the matrix of each bone at each frame relative to its rest pose and its parent (frames, bones, 4, 4)."""
     scene, found = context.scene, np.empty((len(frames), len(followers), 4, 4))
     current, subframe = scene.frame_current, scene.frame_subframe
     for row, frame in enumerate(frames):
@@ -150,7 +150,7 @@ def own_matrices(context: Context, followers: list[Follower], frames: range) -> 
 
 
 def write_keys(followers: list[Follower], frames: range, own: Array) -> None:
-    """Key location, rotation and scale of bones by their own matrices (frames, bones, 4, 4)."""
+    """Key location, rotation and scale of bones from their own matrices (frames, bones, 4, 4)."""
     times = np.arange(frames[0], frames[-1] + 1, dtype=np.float64)
     for column, one in enumerate(followers):
         data = one.rig.animation_data or one.rig.animation_data_create()
@@ -164,7 +164,7 @@ def write_keys(followers: list[Follower], frames: range, own: Array) -> None:
 
 
 def channels(bone: PoseBone, own: Array) -> Mapping[str, Array]:
-    """The channels (frames, 3 or 4) of a bone by which it has its own matrices (frames, 4, 4)."""
+    """Return the channels (frames, 3 or 4) of a bone for its own matrices (frames, 4, 4)."""
     turns = rotations.nearest_rotation(own[:, :3, :3])
     path = ROTATION_PATHS.get(bone.rotation_mode, "rotation_euler")
     start = getattr(bone, path)
@@ -178,7 +178,7 @@ def channels(bone: PoseBone, own: Array) -> Mapping[str, Array]:
 
 
 def release(followers: list[Follower], *, remove: bool) -> None:
-    """Switch the constraints off by which bones follow, or remove them."""
+    """Disable or remove the constraints by which bones follow."""
     for one in followers:
         constraints = one.pose_bone.constraints
         for name in one.constraints:
@@ -197,5 +197,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of a frame from the cache of a scene's bake, each read once while the frame is the same."""
+"""The contacts of the current frame from the cache of a scene's bake, read once per frame."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["CachedContacts", "has_contacts", "objects_of_bodies"]
 
 
 class CachedContacts:
-    """Reads contacts for whoever shows them; remembers one cache, and one frame of it.
+    """Reads contacts for display. It remembers one cache and one frame.
 
-    with_sleepers: whether the last contacts of bodies that sleep are among those of a frame.
+    with_sleepers: include the last contacts of sleeping bodies.
     """
 
     def __init__(self, *, with_sleepers: bool = False) -> None:
@@ -32,7 +32,7 @@ class CachedContacts:
         self._contacts: FrameContacts | None = None
 
     def reader(self, scene: Scene) -> FrameCacheReader | None:
-        """The cache of the scene's bake as it is now, None when there is none that can be read."""
+        """The cache of the scene's bake, or None if it cannot be read."""
         bake = scene.stiction.bake
         if bake.state == "NONE" or not bake.cache:
             self.forget()
@@ -46,12 +46,12 @@ class CachedContacts:
             else:
                 self._reader.refresh()
         except (OSError, CacheError):
-            # `outdated` says that they are gone, and where they should be
+            # `outdated` reports missing frames and their expected location.
             self.forget()
         return self._reader
 
     def of_frame(self, scene: Scene) -> FrameContacts | None:
-        """The contacts of the scene's current frame, None where none were kept."""
+        """Return the contacts of the scene's current frame, or None if none were stored."""
         if self._reader is not None and self._frame == scene.frame_current and self._is_of(scene):
             return self._contacts
         reader = self.reader(scene)
@@ -66,7 +66,7 @@ class CachedContacts:
         return self._contacts
 
     def forget(self) -> None:
-        """Let go of the cache."""
+        """Close the cache."""
         self._reader, self._resting, self._bake = None, None, ("", "")
         self._frame, self._contacts = None, None
 
@@ -76,7 +76,7 @@ class CachedContacts:
 
 
 def objects_of_bodies(scene: Scene) -> dict[str, Object]:
-    """The scene's objects by the names of their bodies in its bake."""
+    """Return the scene's objects by the names of their bodies in its bake."""
     world = scene.rigidbody_world
     members = world.collection.all_objects if world is not None and world.collection is not None else ()
     others = {ob.name_full: ob for ob in members if ob.rigid_body is not None and not is_baked(ob)}
@@ -92,6 +92,6 @@ def has_contacts(operator: type[Operator], reader: FrameCacheReader | None) -> b
         operator.poll_message_set("There is no bake")
         return False
     if not reader.has_contacts:
-        operator.poll_message_set("This bake kept no contacts; bake again with Keep Contacts")
+        operator.poll_message_set("This bake has no contacts; bake again with Keep Contacts")
         return False
     return True

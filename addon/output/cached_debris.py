@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The debris of a scene's bake, which is read from its cache once and sampled anew where its rates change."""
+"""The debris of a scene's bake, read from its cache once and sampled again when its rates change."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..bake.playback import open_cache
 
 __all__ = ["CachedDebris", "SceneDebris"]
 
-# While a bake runs, its debris is read again only where it has so many times as many frames.
+# While a bake runs, its debris is read again only after the number of frames has grown by this factor.
 GROWTH = 1.25
 
 
 class SceneDebris(NamedTuple):
-    """The points of a bake, and the scene that was baked."""
+    """The points of a bake, and its scene."""
 
     points: Debris
     spec: SceneSpec
@@ -47,7 +47,7 @@ class CachedDebris:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of the bake."""
+        """Clear the memory."""
         self._bake: tuple[str, str] = ("", "")
         self._reader: FrameCacheReader | None = None
         self._spec: SceneSpec | None = None
@@ -55,10 +55,9 @@ class CachedDebris:
         self._points: tuple[DebrisEvents, DebrisRates, Debris] | None = None
 
     def of_scene(self, scene: Scene, rates: DebrisRates) -> SceneDebris | None:
-        """The debris of the scene's bake, None where it has none.
+        """Return the debris of the scene's bake, or None without a bake.
 
-        Raises CacheError, also where the bake kept no contacts, ContainerError, UsageError where there are too many points, and
-        OSError.
+        Raises CacheError, also if the bake has no contacts, ContainerError, UsageError for too many points, and OSError.
         """
         bake = scene.stiction.bake
         if bake.state == "NONE" or not bake.cache:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which samples of the channels of baked objects become keys, and how far what Blender makes of them is off.
+"""Selection of the samples of channels that become keys, and the resulting errors.
 
-Linear keys, so what Blender makes of them is known: each number goes straight from key to key, and is then taken as a rotation.
-So errors of places are measured in the world, and those of rotations as angles, whatever the rotation mode.
+All keys are linear, so Blender's interpolation is known: each number is interpolated linearly and then read as a rotation.
+Errors of locations are measured in the world, and errors of rotations as angles, for any rotation mode.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Flags = NDArray[np.bool_]
 
 
 class Tolerance(NamedTuple):
-    """How far keyframes may be off the cache: places in m, rotations in rad."""
+    """Largest errors of keyframes relative to the cache: locations [m], rotations [rad]."""
 
     place: float
     rotation: float
@@ -34,10 +34,12 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True)
 class Keys:
-    """Which keys are wanted, and where to.
+    """The requested keys.
 
-    step: at the first of so many samples, and at the last. a_frame: samples a frame. tolerance: of all samples only as many as
-    it needs; step is 1 then. to_strip: into a strip of the NLA instead of into the action.
+    step: key every step-th frame and the last one.
+    a_frame: samples per frame.
+    tolerance: keep only the samples needed for this tolerance; step is then 1.
+    to_strip: write to an NLA strip instead of the action.
     """
 
     step: int = 1
@@ -47,14 +49,14 @@ class Keys:
 
     @property
     def are_all(self) -> bool:
-        """Whether every sample becomes a key."""
+        """True if every sample becomes a key."""
         return self.step == 1 and self.tolerance is None
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """The motion of objects: world matrices (samples, objects, 4, 4) at times (samples,) in frames, whether a body is hit
-    about then (objects, samples), and how far bodies that bend are in their modes (samples, k)."""
+    around then (objects, samples), and the modal coordinates of flexible bodies (samples, k)."""
 
     objects: list[Object]
     times: Array
@@ -65,9 +67,11 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A channel, by its data path, of the objects with these indices.
+    """A channel of the objects with these indices, by its data path.
 
-    values: (k, samples, channels). keys: (k, samples). errors: (k, samples) of what Blender makes of them, in m or rad.
+    values: (k, samples, channels).
+    keys: (k, samples).
+    errors: (k, samples) of Blender's interpolation [m or rad].
     """
 
     path: str
@@ -78,17 +82,17 @@ class Track:
 
     @property
     def is_place(self) -> bool:
-        """Whether it is a place, and errors are in m."""
+        """True for locations, whose errors are in m."""
         return is_place(self.path)
 
 
 def is_place(path: str) -> bool:
-    """Whether errors of the channel with this data path are in m."""
+    """Return True if errors of the channel with this data path are in m."""
     return not path.startswith("rotation")
 
 
 def tracks_of(samples: Samples, basis: Array, channels: Sequence[Channels], keys: Keys) -> list[Track]:
-    """The tracks of all objects, whose channels give them the basis matrices (samples, objects, 4, 4)."""
+    """Return the tracks of all objects with basis matrices (samples, objects, 4, 4)."""
     values = in_single_precision([one.location for one in channels])
     to_world = None
     if any(ob.parent is not None for ob in samples.objects):
@@ -105,7 +109,7 @@ def tracks_of(samples: Samples, basis: Array, channels: Sequence[Channels], keys
 
 
 def track(path: str, indices: list[int], values: Array, samples: Samples, keys: Keys, error: Deviation) -> Track:
-    """The track of a channel; error: how far other values are off it, in m or rad."""
+    """Return the track of a channel. error: returns the errors of other values [m or rad]."""
     times, count = samples.times, len(samples.times)
     chosen = np.zeros(values.shape[:2], dtype=bool)
     if keys.tolerance is None:
@@ -121,12 +125,15 @@ def track(path: str, indices: list[int], values: Array, samples: Samples, keys: 
 
 
 def in_single_precision(values: Sequence[Array]) -> Array:
-    """What Blender keeps of values (samples, channels) of each object: (objects, samples, channels)."""
+    """Return values (objects, samples, channels) rounded to Blender's single precision."""
     return np.array(values, dtype=np.float32).astype(np.float64)
 
 
 def distance(values: Array, to_world: Array | None) -> Deviation:
-    """In m, of places (objects, samples, 3). to_world: (objects x samples, 3, 3) from their parents' axes, None without."""
+    """Return distances of locations (objects, samples, 3) [m].
+
+    to_world: (objects x samples, 3, 3) from the parents' axes, or None.
+    """
     rows = values.reshape(-1, 3)
 
     def measured(which: NDArray[np.int64], others: Array) -> Array:
@@ -140,6 +147,6 @@ def distance(values: Array, to_world: Array | None) -> Deviation:
 
 
 def angle(values: Array, mode: str) -> Deviation:
-    """In rad, of rotations as channels (objects, samples, 3 or 4) of that rotation mode have them."""
+    """Return angles between rotations [rad], given as channels (objects, samples, 3 or 4) of a rotation mode."""
     matrices = rotations.matrix_of_channel(values, mode).reshape(-1, 3, 3)
     return lambda which, others: rotations.angle_between(matrices[which], rotations.matrix_of_channel(others, mode))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An example of geometry nodes on contacts: a small ball wherever something slides or meets, as large as its impulse says."""
+"""Example geometry nodes for contacts: a small ball at each slide or impact, sized by its impulse."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ...solver_core.dynamics.model.frame import ContactState
 __all__ = ["add_example"]
 
 NAME = "Stiction Marks"
-# An impulse grows with the cube of a size, as a mass does.
+# An impulse scales with the cube of a length, like a mass.
 ROOT = 1.0 / 3.0
-SIZE = 0.05  # m, of the mark of 1 N s
+SIZE = 0.05  # m; size of the mark of 1 N s
 
 
 def add_example(ob: Object) -> None:
-    """Give an object with contacts as points a modifier that marks them; the node tree is made once in a file."""
+    """Add a modifier that marks contacts to an object with contacts as points. The node tree is created once per file."""
     tree = bpy.data.node_groups.get(NAME) or make_tree()
     ob.modifiers.new(NAME, "NODES").node_group = tree
 
 
 def make_tree() -> NodeTree:
-    """Points whose state is at least that of sliding, an impact's among them, get a ball of the cube root of their impulse."""
+    """Create the node tree. Sliding contacts and impacts get a ball sized by the cube root of their impulse."""
     tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
     tree.is_modifier = True
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
@@ -63,7 +63,7 @@ def make_tree() -> NodeTree:
 
 
 def named(tree: NodeTree, name: str) -> Any:
-    """The values of an attribute."""
+    """Return the values of an attribute."""
     node = tree.nodes.new("GeometryNodeInputNamedAttribute")
     node.inputs["Name"].default_value = name
     return next(socket for socket in node.outputs if socket.enabled and socket.name == "Attribute")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts for geometry nodes: an object whose mesh has a point for each contact and each impact of the frame that is shown.
+"""Contacts for geometry nodes: an object whose mesh has a point for each contact and impact of the current frame, and a table
+of all impacts.
 
-The points carry what is known of them as attributes; the mesh is filled from the cache whenever the frame changes. And the
-impacts of the whole bake as a table.
+The points have attributes with all data. The mesh is filled from the cache when the frame changes.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -30,7 +30,7 @@ __all__ = ["IMPACT", "NO_MATERIAL", "fill", "materials_of", "register", "remove_
 
 UNDOABLE = {"REGISTER", "UNDO"}
 NAME = "Stiction Contacts"
-# The state of a point that is an impact, beside those of contacts.
+# State of a point that is an impact, in addition to those of contacts.
 IMPACT = 3
 NO_MATERIAL = -1
 
@@ -51,14 +51,16 @@ ATTRIBUTES = {
 
 
 class Points:
-    """What has been read last."""
+    """The data read last."""
 
     contacts = CachedContacts()
 
 
 def attributes_of(contacts: FrameContacts, step: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
-    """The points (m, 3) as "position", and their attributes: those of the contacts, then of the impacts. step: s; materials:
-    (bodies,) the number of the material of each."""
+    """Return the points (m, 3) as "position", and their attributes: contacts first, then impacts.
+
+    step: time step [s]. materials: (bodies,) index of the material of each body.
+    """
     impacts = contacts.impacts
     zeros = np.zeros((len(impacts.time), 3), np.float32)
     body_a, body_b = (np.concatenate([getattr(contacts, name), getattr(impacts, name)]) for name in ("body_a", "body_b"))
@@ -80,7 +82,7 @@ def attributes_of(contacts: FrameContacts, step: float, materials: NDArray[np.in
 
 
 def fill(scene: Scene) -> None:
-    """Let the scene's points be those of its current frame; none where no contacts were kept."""
+    """Update the scene's points for its current frame; there are none if no contacts were stored."""
     ob = scene.stiction_display.points_object
     if ob is None or ob.type != "MESH":
         return
@@ -95,20 +97,20 @@ def fill(scene: Scene) -> None:
     materials = np.array([number.get(name, NO_MATERIAL) for name in materials_of(scene, info.bodies)], dtype=np.int32)
     step = info.seconds_to(scene.frame_current) / info.substeps
     write_points(ob.data, ATTRIBUTES, attributes_of(contacts, step, materials))
-    # what the numbers stand for; written only where it is another, lest every frame be a change of the object
+    # Names of the indices; written only after a change, because each write is a change of the object.
     for name, words in (("bodies", info.bodies), ("materials", names)):
         if ob.get(name) != ", ".join(words):
             ob[name] = ", ".join(words)
 
 
 def materials_of(scene: Scene, bodies: tuple[str, ...]) -> list[str]:
-    """The names of the materials of bodies, empty for none."""
+    """Return the names of the materials of bodies, "" for none."""
     objects = objects_of_bodies(scene)
     return [objects[name].stiction.material if name in objects else "" for name in bodies]
 
 
 def remove_points(scene: Scene) -> None:
-    """Take the object away, with its mesh."""
+    """Remove the object and its mesh."""
     ob = scene.stiction_display.points_object
     if ob is None:
         return
@@ -125,7 +127,7 @@ class STICTION_OT_add_contact_points(Operator):
 
     with_marks: BoolProperty(
         name="With Marks",
-        description="Add example geometry nodes as well: a ball at each slide or impact, sized by its impulse",
+        description="Also add example geometry nodes: a ball at each slide or impact, sized by its impulse",
         default=True,
     )
 
@@ -133,7 +135,7 @@ class STICTION_OT_add_contact_points(Operator):
     def poll(cls, context: Context) -> bool:
         ob = context.scene.stiction_display.points_object
         if ob is not None and ob.name in context.scene.objects:
-            cls.poll_message_set(f"The points are there already: {ob.name}")
+            cls.poll_message_set(f"The points exist already: {ob.name}")
             return False
         return has_contacts(cls, Points.contacts.reader(context.scene))
 
@@ -174,7 +176,7 @@ class STICTION_OT_export_impacts(ExportOperator, Operator):
 
 @persistent
 def follow_frame(scene: Scene, _depsgraph: Depsgraph | None = None) -> None:
-    """Before the frame is evaluated, so that nodes see its points."""
+    """Update before the frame is evaluated, so that nodes see the points."""
     if scene.stiction_display.points_object is not None:
         fill(scene)
 
@@ -191,7 +193,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Follow them no more."""
+    """Undo `register`."""
     bpy.app.handlers.frame_change_pre.remove(follow_frame)
     Points.contacts.forget()
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Debris for geometry nodes: an object whose points are the debris of the current frame; and the debris as a table."""
+"""Debris for geometry nodes: an object whose points are the debris of the current frame; and a table of all debris."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ ATTRIBUTES = {
 
 
 class Cache:
-    """What has been read last."""
+    """The data read last."""
 
     debris = CachedDebris()
-    # the last complaint, which is printed once and not at every frame
+    # The last error, which is printed once and not at every frame.
     complaint = ""
     contacts = CachedContacts()
 
@@ -67,7 +67,7 @@ def follow_settings(self: PropertyGroup, _context: Context) -> None:
 
 
 class SceneDebrisSettings(PropertyGroup):
-    """How much debris a bake makes, and the object that shows it: `scene.stiction_debris`."""
+    """The amount of debris of a bake, and the object that shows it: `scene.stiction_debris`."""
 
     shown: PointerProperty(name="Debris", description="Object whose points are the debris at the current frame", type=Object)
     per_area: FloatProperty(
@@ -80,7 +80,7 @@ class SceneDebrisSettings(PropertyGroup):
     )
     joint_area: FloatProperty(
         name="Area of Joints",
-        description="Area in m² of a broken constraint that is no bond",
+        description="Area in m² of a broken constraint that is not a bond",
         default=DEFAULT.joint_area,
         min=0.0,
         soft_max=1.0,
@@ -89,7 +89,7 @@ class SceneDebrisSettings(PropertyGroup):
     )
     per_joule_of_hits: FloatProperty(
         name="Per Joule of Hits",
-        description="Points per joule that bodies lose when they hit each other",
+        description="Points per joule of energy that bodies lose in impacts",
         default=DEFAULT.per_joule_of_hits,
         min=0.0,
         soft_max=1000.0,
@@ -97,14 +97,14 @@ class SceneDebrisSettings(PropertyGroup):
     )
     per_joule_of_scrapes: FloatProperty(
         name="Per Joule of Scrapes",
-        description="Points per joule that friction takes from bodies that slide",
+        description="Points per joule of energy that sliding bodies lose by friction",
         default=DEFAULT.per_joule_of_scrapes,
         min=0.0,
         soft_max=1000.0,
         update=follow_settings,
     )
     least_impulse: FloatProperty(
-        name="Least Impulse",
+        name="Minimum Impulse",
         description="Impulse in N s below which hits make no debris",
         default=DEFAULT.least_impulse,
         min=0.0,
@@ -112,7 +112,7 @@ class SceneDebrisSettings(PropertyGroup):
         update=follow_settings,
     )
     least_speed: FloatProperty(
-        name="Least Speed",
+        name="Minimum Speed",
         description="Closing speed below which hits make no debris",
         default=DEFAULT.least_speed,
         min=0.0,
@@ -122,34 +122,34 @@ class SceneDebrisSettings(PropertyGroup):
     )
     lifetime: FloatProperty(
         name="Lifetime",
-        description="Time for which a point is shown, in seconds of the simulation",
+        description="Time for which a point is shown, in simulated seconds",
         default=4.0,
         min=0.01,
         soft_max=60.0,
         update=follow_settings,
     )
     seed: IntProperty(
-        name="Seed", description="Another seed gives other random places", default=0, min=0, update=follow_settings
+        name="Seed", description="Another seed gives other random positions", default=0, min=0, update=follow_settings
     )
 
 
 def rates_of(scene: Scene) -> DebrisRates:
-    """The rates that a scene asks for."""
+    """Return the rates in a scene's settings."""
     own = scene.stiction_debris
     return DebrisRates(**{name: getattr(own, name) for name in DebrisRates.__dataclass_fields__})
 
 
 def attributes_of(debris: SceneDebris, now: float, lifetime: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
-    """The points that are there at a moment, as "position", and their attributes.
+    """Return the points that exist at a time, as "position", and their attributes.
 
     Parameters
     ----------
-    now : s of simulated time
-    lifetime : s, older points are not there
-    materials : (bodies + 1,) the number of the material of each, that of the world last
+    now : s, simulated time
+    lifetime : s, older points do not exist
+    materials : (bodies + 1,) index of the material of each body, that of the world last
     """
     time = debris.points.events.time
-    # points are in the order of time
+    # The points are sorted by time.
     rows = np.arange(np.searchsorted(time, now - lifetime), np.searchsorted(time, now, side="right"))
     events = debris.points.events.chosen(rows)
     age = now - events.time
@@ -169,7 +169,7 @@ def attributes_of(debris: SceneDebris, now: float, lifetime: float, materials: N
 
 
 def fill(scene: Scene) -> str:
-    """Let the scene's points of debris be those of its time; returns why there are none, or nothing."""
+    """Update the scene's points of debris for its time. Return why there are none, or an empty string."""
     own = scene.stiction_debris
     if own.shown is None or own.shown.type != "MESH":
         return ""
@@ -194,7 +194,7 @@ def fill(scene: Scene) -> str:
     materials = np.array([*(number.get(name, NO_MATERIAL) for name in of_bodies), NO_MATERIAL], dtype=np.int32)
     now = debris.seconds_at(scene.frame_current_final)
     write_points(own.shown.data, ATTRIBUTES, attributes_of(debris, now, own.lifetime, materials))
-    # written only where it changes, for each write is a change of the object
+    # Written only after a change, because each write is a change of the object.
     for key, words in (("bodies", bodies), ("materials", names)):
         if own.shown.get(key) != ", ".join(words):
             own.shown[key] = ", ".join(words)
@@ -202,7 +202,7 @@ def fill(scene: Scene) -> str:
 
 
 def remove_debris(scene: Scene) -> None:
-    """Take the object away, with its mesh."""
+    """Remove the object and its mesh."""
     ob = scene.stiction_debris.shown
     if ob is not None:
         scene.stiction_debris.shown = None
@@ -210,7 +210,7 @@ def remove_debris(scene: Scene) -> None:
 
 
 class STICTION_OT_add_debris(Operator):
-    """Add an object with points where bonds break, bodies hit and scrape, for geometry nodes; Free Bake removes it"""
+    """Add an object with points where bonds break and bodies hit or scrape, for geometry nodes; Free Bake removes it"""
 
     bl_idname = "stiction.add_debris"
     bl_label = "Debris as Points"
@@ -224,7 +224,7 @@ class STICTION_OT_add_debris(Operator):
     def poll(cls, context: Context) -> bool:
         ob = context.scene.stiction_debris.shown
         if ob is not None and ob.name in context.scene.objects:
-            cls.poll_message_set(f"The points are there already: {ob.name}")
+            cls.poll_message_set(f"The points exist already: {ob.name}")
             return False
         return has_contacts(cls, Cache.contacts.reader(context.scene))
 
@@ -250,7 +250,7 @@ class STICTION_OT_add_debris(Operator):
 
 
 def counts(scene: Scene) -> tuple[int, str]:
-    """How many points the whole bake has, and that in words. Call it after `fill`."""
+    """Return the number of points in the whole bake, and a message. Call it after `fill`."""
     debris = Cache.debris.of_scene(scene, rates_of(scene))
     kinds = debris.points.events.kind if debris is not None else np.zeros(0)
     each = [int(np.count_nonzero(kinds == kind)) for kind in DebrisKind]
@@ -258,7 +258,7 @@ def counts(scene: Scene) -> tuple[int, str]:
     if not sum(each):
         return (
             0,
-            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower Least Impulse and Least Speed",
+            "No debris: nothing breaks, hits or scrapes hard enough; raise the rates, or lower the minimum impulse and speed",
         )
     return sum(each), f"{sum(each)} points in the whole bake: {words}"
 
@@ -285,7 +285,7 @@ class STICTION_OT_export_debris(ExportOperator, Operator):
 
 @persistent
 def follow_frame(scene: Scene, _depsgraph: Depsgraph | None = None) -> None:
-    """Before the frame is evaluated, so that nodes see its points."""
+    """Update before the frame is evaluated, so that nodes see the points."""
     if scene.stiction_debris.shown is not None:
         fill(scene)
 
@@ -303,7 +303,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Follow them no more."""
+    """Undo `register`."""
     bpy.app.handlers.frame_change_pre.remove(follow_frame)
     Cache.debris.forget()
     Cache.contacts.forget()

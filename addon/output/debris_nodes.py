@@ -2,8 +2,8 @@
 """Geometry nodes that turn points of debris into chips, dust and sparks.
 
 A chip flies on a parabola from its point until it reaches the height of the ground. Dust slows down by drag and grows. A spark
-is a streak along its velocity. Points of breaks and hits are chips and dust. Points of scrapes are sparks where the bodies
-slide fast, else dust.
+is a streak along its velocity. Points of breaks and hits become chips and dust. Points of scrapes become sparks if the bodies
+slide fast, otherwise dust.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..blender.modifier_inputs import set_input
 __all__ = ["NAME", "add_effects"]
 
 NAME = "Stiction Debris"
-DRAG = 3.0  # 1/s, of dust
-DUST_SHARE = 0.3  # of the bodies' velocity, at which dust begins
-SPREAD = 0.2  # of the speed of a hit, that chips get besides their own
-SPARK_SPREAD = 0.3  # of the sliding speed, by which sparks scatter
+DRAG = 3.0  # 1/s; drag of dust
+DUST_SHARE = 0.3  # initial velocity of dust, relative to that of the bodies
+SPREAD = 0.2  # speed that chips get in addition to their own, relative to that of the hit
+SPARK_SPREAD = 0.3  # scatter of sparks, relative to the sliding speed
 SPARK_SECONDS = 0.6
-EXPOSURE = 0.02  # s, in which a spark flies its own length
-SPIN = 12.0  # rad/s, the largest of a chip about each axis
+EXPOSURE = 0.02  # s; time in which a spark flies its own length
+SPIN = 12.0  # rad/s; largest angular velocity of a chip about each axis
 # Colors are linear, emission is its strength.
 MATERIALS = {
     "Stiction Chips": ((0.45, 0.43, 0.40), 0.0),
@@ -37,7 +37,7 @@ MATERIALS = {
 
 
 class Input(NamedTuple):
-    """An input of the node group: its name, the type of its socket, its default, its description, and its subtype."""
+    """An input of the node group: name, type of its socket, default, description, and subtype."""
 
     name: str
     type: str
@@ -63,9 +63,9 @@ INPUTS = (
 
 
 def add_effects(ob: Object, scene: Scene) -> None:
-    """Give an object with points of debris a modifier that shows chips, dust and sparks.
+    """Add a modifier that shows chips, dust and sparks to an object with points of debris.
 
-    The node tree and the materials are made once in a file. Gravity is that of the scene.
+    The node tree and the materials are created once per file. Gravity is that of the scene.
     """
     tree = bpy.data.node_groups.get(NAME) or make_tree()
     modifier = ob.modifiers.new(NAME, "NODES")
@@ -74,14 +74,14 @@ def add_effects(ob: Object, scene: Scene) -> None:
 
 
 class Graph:
-    """Makes nodes of a tree from expressions. A value is a socket or a constant."""
+    """Creates nodes of a tree from expressions. A value is a socket or a constant."""
 
     def __init__(self, tree: NodeTree) -> None:
         self.tree = tree
         self._column: dict[str, int] = {}
 
     def node(self, kind: str, **settings: Any) -> Node:
-        """A node of a kind, with its settings."""
+        """Return a new node of a type with settings."""
         node = self.tree.nodes.new(kind)
         for name, value in settings.items():
             setattr(node, name, value)
@@ -89,7 +89,7 @@ class Graph:
         return node
 
     def feed(self, node: Node, values: Mapping[str, Any] | Mapping[int, Any]) -> Node:
-        """Link or set enabled inputs of a node, by their names or numbers."""
+        """Link or set enabled inputs of a node, by names or indices."""
         sockets = [socket for socket in node.inputs if socket.enabled]
         for name, value in values.items():
             socket = sockets[name] if isinstance(name, int) else next(one for one in sockets if one.name == name)
@@ -101,64 +101,64 @@ class Graph:
         return node
 
     def result(self, node: Node) -> Any:
-        """The first enabled output of a node."""
+        """Return the first enabled output of a node."""
         return next(socket for socket in node.outputs if socket.enabled)
 
     def math(self, operation: str, *values: Any) -> Any:
-        """A number from numbers."""
+        """Return a number computed from numbers."""
         return self.result(self.feed(self.node("ShaderNodeMath", operation=operation), dict(enumerate(values))))
 
     def vector(self, operation: str, *values: Any) -> Any:
-        """A vector or a length from vectors; the last operand of SCALE is a number."""
+        """Return a vector or a length computed from vectors; the last operand of SCALE is a number."""
         return self.result(self.feed(self.node("ShaderNodeVectorMath", operation=operation), dict(enumerate(values))))
 
     def both(self, first: Any, second: Any) -> Any:
-        """Whether both of two flags are true."""
+        """Return whether both flags are true."""
         return self.result(self.feed(self.node("FunctionNodeBooleanMath", operation="AND"), {0: first, 1: second}))
 
     def neither(self, first: Any, second: Any) -> Any:
-        """Whether none of two flags is true."""
+        """Return whether no flag is true."""
         return self.result(self.feed(self.node("FunctionNodeBooleanMath", operation="NOR"), {0: first, 1: second}))
 
     def compare(self, operation: str, first: Any, second: Any) -> Any:
-        """A flag from two numbers."""
+        """Return a flag computed from two numbers."""
         node = self.node("FunctionNodeCompare", data_type="FLOAT", operation=operation)
         return self.result(self.feed(node, {"A": first, "B": second}))
 
     def random(self, low: float, high: float, seed: int) -> Any:
-        """A vector of random numbers, the same for a point at every frame."""
+        """Return a random vector that is constant over frames for each point."""
         node = self.node("FunctionNodeRandomValue", data_type="FLOAT_VECTOR")
         return self.result(self.feed(node, {"Min": (low,) * 3, "Max": (high,) * 3, "Seed": seed}))
 
     def named(self, name: str, kind: str = "FLOAT") -> Any:
-        """The values of an attribute."""
+        """Return the values of an attribute."""
         node = self.node("GeometryNodeInputNamedAttribute", data_type=kind)
         return self.result(self.feed(node, {"Name": name}))
 
     def upward(self, height: Any) -> Any:
-        """A vector along Z."""
+        """Return a vector along Z."""
         return self.result(self.feed(self.node("ShaderNodeCombineXYZ"), {"Z": height}))
 
     def height(self, vector: Any) -> Any:
-        """The Z of a vector."""
+        """Return the Z component of a vector."""
         return self.feed(self.node("ShaderNodeSeparateXYZ"), {0: vector}).outputs["Z"]
 
     def stored(self, geometry: Any, name: str, value: Any) -> Any:
-        """Geometry with a number stored at its points."""
+        """Return geometry with a number stored at its points."""
         node = self.node("GeometryNodeStoreNamedAttribute", data_type="FLOAT", domain="POINT")
         return self.result(self.feed(node, {"Geometry": geometry, "Name": name, "Value": value}))
 
     def instances(self, **values: Any) -> Any:
-        """Instances on points."""
+        """Return instances on points."""
         return self.result(self.feed(self.node("GeometryNodeInstanceOnPoints"), values))
 
     def with_material(self, geometry: Any, name: str) -> Any:
-        """Geometry with one of the materials."""
+        """Return geometry with one of the materials."""
         node = self.node("GeometryNodeSetMaterial")
         return self.result(self.feed(node, {"Geometry": geometry, "Material": material(name)}))
 
     def arrange(self) -> None:
-        """Place the nodes in columns, each to the right of the nodes that it depends on."""
+        """Place the nodes in columns, each to the right of its inputs."""
         rows: dict[int, int] = {}
         for name, column in self._column.items():
             row = rows[column] = rows.get(column, -1) + 1
@@ -166,7 +166,7 @@ class Graph:
 
 
 def make_tree() -> NodeTree:
-    """The node group."""
+    """Create the node group."""
     tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
     tree.is_modifier = True
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
@@ -187,7 +187,7 @@ def make_tree() -> NodeTree:
     is_chip = graph.both(is_solid, graph.compare("LESS_THAN", graph.named("random"), given["Chip Share"]))
     is_dust = graph.both(graph.neither(is_chip, is_spark), given["Dust"])
     joined = graph.node("GeometryNodeJoinGeometry")
-    # linked from the last to the first, as Blender joins them
+    # Linked in reverse order, in which Blender joins them.
     for part in (sparks(graph, given, is_spark), dust(graph, given, is_dust), chips(graph, given, is_chip)):
         graph.feed(joined, {"Geometry": part})
     graph.feed(graph.node("NodeGroupOutput"), {"Geometry": graph.result(joined)})
@@ -196,7 +196,7 @@ def make_tree() -> NodeTree:
 
 
 def chips(graph: Graph, given: Any, is_chip: Any) -> Any:
-    """Lumps of random shape that fly, spin, and come to rest on the ground."""
+    """Return chunks of random shape that fly, spin, and come to rest on the ground."""
     own = graph.math("ADD", given["Chip Speed"], graph.math("MULTIPLY", graph.named("speed"), SPREAD))
     scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 1), own)
     velocity = graph.vector("ADD", graph.named("body_velocity", "FLOAT_VECTOR"), scatter)
@@ -214,7 +214,7 @@ def chips(graph: Graph, given: Any, is_chip: Any) -> Any:
 
 
 def dust(graph: Graph, given: Any, is_dust: Any) -> Any:
-    """Points that slow down, grow, and vanish at the end of their life."""
+    """Return points that slow down, grow, and vanish at the end of their life."""
     begin = graph.vector("SCALE", graph.named("body_velocity", "FLOAT_VECTOR"), DUST_SHARE)
     scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 6), given["Dust Speed"])
     age = graph.named("age")
@@ -231,7 +231,7 @@ def dust(graph: Graph, given: Any, is_dust: Any) -> Any:
 
 
 def sparks(graph: Graph, given: Any, is_spark: Any) -> Any:
-    """Short-lived streaks along their velocities."""
+    """Return short-lived streaks along their velocities."""
     slide = graph.vector("SCALE", graph.named("slip", "FLOAT_VECTOR"), 0.5)
     spread = graph.math("MULTIPLY", graph.named("speed"), SPARK_SPREAD)
     scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 7), spread)
@@ -252,16 +252,16 @@ def sparks(graph: Graph, given: Any, is_spark: Any) -> Any:
 
 
 def in_flight(graph: Graph, given: Any, velocity: Any) -> Any:
-    """The points moved on parabolas, with how long each has flown in s as `flight_time`.
+    """Return the points moved on parabolas, with the time of flight in s as `flight_time`.
 
-    A point stops where it comes down to the ground, and one that begins below the ground does not fall.
+    A point stops on the ground. A point that starts below the ground does not fall.
     """
     gravity, age = given["Gravity"], graph.named("age")
     above = graph.math("MAXIMUM", graph.math("SUBTRACT", graph.height(position(graph)), given["Ground"]), 0.0)
     rises = graph.height(velocity)
     fallen = graph.math("MULTIPLY", graph.math("MULTIPLY", gravity, 2.0), above)
     root = graph.math("SQRT", graph.math("MAXIMUM", graph.math("ADD", graph.math("MULTIPLY", rises, rises), fallen), 0.0))
-    # without gravity it is never down
+    # Without gravity it never reaches the ground.
     lands = graph.math("DIVIDE", graph.math("ADD", rises, root), graph.math("MAXIMUM", gravity, 1e-9))
     flight = graph.math("MINIMUM", age, lands)
     stored = graph.stored(given["Geometry"], "flight_time", flight)
@@ -272,12 +272,12 @@ def in_flight(graph: Graph, given: Any, velocity: Any) -> Any:
 
 
 def position(graph: Graph) -> Any:
-    """Where the points are."""
+    """Return the positions of the points."""
     return graph.result(graph.node("GeometryNodeInputPosition"))
 
 
 def material(name: str) -> Material:
-    """One of the materials, which is made once in a file."""
+    """Return one of the materials, created once per file."""
     found = next((one for one in bpy.data.materials if one.name == name and one.library is None), None)
     if found is not None:
         return found

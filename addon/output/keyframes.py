@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the cached poses as keyframes: at every frame, at every n-th, or only where a tolerance needs them."""
+"""Writes the cached poses as keyframes: at every frame, at every n-th, or only where a tolerance requires them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["EVERY_FRAME", "Written", "commit"]
 Array = NDArray[np.float64]
 
 EVERY_FRAME = Keys()
-# A body whose speed changes by so much more than falling changes it in a frame was hit. Friction alone does less.
+# Change of speed in a frame, relative to free fall, that means a hit. Friction alone causes less.
 IMPACT = 2.0
-# Where a scene has no gravity, m/s^2.
+# m/s^2; used for scenes without gravity
 USUAL_GRAVITY = 9.81
 
 
 class Worst(NamedTuple):
-    """Where keyframes are furthest from the cache: by how much, in m or rad, which object, and at which frame."""
+    """The largest error of keyframes relative to the cache [m or rad], its object and its frame."""
 
     error: float
     name: str
@@ -43,8 +43,8 @@ class Worst(NamedTuple):
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: how many keys, how many there would be with one at every frame, and what is furthest from the cache;
-    None where every frame has its key."""
+    """The number of written keys, the number with a key at every frame, and the largest errors (None with a key at every
+    frame)."""
 
     frames: range
     keys: int
@@ -65,9 +65,9 @@ class Written:
 
 
 def commit(context: Context, keys: Keys = EVERY_FRAME) -> Written:
-    """Turn the cached bake of the context's scene into keyframes.
+    """Convert the cached bake of the context's scene to keyframes.
 
-    Raises OSError or CacheError, and then has changed nothing.
+    Raises OSError and CacheError, with nothing changed.
     """
     scene = context.scene
     reader, last = open_cache(scene), scene.stiction.bake.last_frame
@@ -75,7 +75,7 @@ def commit(context: Context, keys: Keys = EVERY_FRAME) -> Written:
         there = f"only frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
         raise CacheError(f"{reader.path}: there are {there}, but frame {last} was baked; resume the bake")
     samples = read_samples(reader, baked_objects(scene), keys.a_frame, IMPACT * speed_of_falling(scene, reader))
-    # From here on the playback keeps still.
+    # From here on, playback moves nothing.
     scene.stiction.bake.state = "KEYED"
     tracks = [*write_keyframes(context, samples, keys), *write_bends(samples, reader, keys)]
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
@@ -83,15 +83,15 @@ def commit(context: Context, keys: Keys = EVERY_FRAME) -> Written:
 
 
 def speed_of_falling(scene: Scene, reader: FrameCacheReader) -> float:
-    """What a falling body gains in a frame, m/s."""
+    """Return the velocity that a falling body gains in a frame [m/s]."""
     gravity = scene.gravity.length if scene.use_gravity else 0.0
     return (gravity or USUAL_GRAVITY) * reader.info.time_scale / reader.info.fps
 
 
 def read_samples(reader: FrameCacheReader, objects: list[Object], a_frame: int, impact: float) -> Samples:
-    """The motion of the baked objects that the cache knows, `a_frame` times a frame.
+    """Return the motion of the baked objects in the cache, with `a_frame` samples per frame.
 
-    impact: the change of speed from frame to frame, m/s, that means a hit.
+    impact: change of speed between frames that means a hit [m/s].
     """
     index = {name: column for column, name in enumerate(reader.info.bodies)}
     known = [ob for ob in objects if ob.stiction.backup.body in index]
@@ -110,9 +110,9 @@ def read_samples(reader: FrameCacheReader, objects: list[Object], a_frame: int, 
 
 
 def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Track]:
-    """Give each object linear keys in its own rotation mode and in its parent's space; returns what was written."""
+    """Write linear keys for each object in its rotation mode and its parent's space. Return the written numbers."""
     objects = samples.objects
-    # Only a parent can make the way from world to channels differ from frame to frame; then the scene has to be evaluated.
+    # Only a parent can change the relation of world and channels between frames; then the scene must be evaluated.
     is_placed = any(ob.parent is not None for ob in objects)
     basis = placed_basis(context, samples) if is_placed else samples.worlds
     tracks = tracks_of(samples, basis, channels_of(objects, basis), keys)
@@ -130,7 +130,7 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
 
 
 def begin_action(ob: Object, *, anew: bool) -> tuple[Action | None, str]:
-    """Give the object an action to write to, a new one where it has none or `anew`; returns what it had, and the slot of it."""
+    """Assign an action to the object: a new one if there is none or if `anew`. Return the former action and its slot."""
     own = ob.animation_data.action if ob.animation_data is not None else None
     slot = actions.slot_identifier(ob)
     if own is None or anew:
@@ -139,14 +139,14 @@ def begin_action(ob: Object, *, anew: bool) -> tuple[Action | None, str]:
 
 
 def placed_basis(context: Context, samples: Samples) -> Array:
-    """The objects' own matrices (samples, objects, 4, 4), past their parents, which are looked at sample by sample."""
+    """Return the objects' own matrices (samples, objects, 4, 4) relative to their parents, evaluated at each sample."""
     scene = context.scene
     current, subframe = scene.frame_current, scene.frame_subframe
     result = np.empty_like(samples.worlds)
     for row, (time, worlds) in enumerate(zip(samples.times, samples.worlds, strict=True)):
         scene.frame_set(math.floor(time), subframe=time - math.floor(time))
         result[row] = basis_at(samples.objects, worlds, context.evaluated_depsgraph_get())
-        # a parent may follow one of them
+        # A parent may follow one of them.
         place_bodies(samples.objects, result[row])
     scene.frame_set(current, subframe=subframe)
     return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The geometry nodes that show the pieces of a collection at points, each where its point is and as that is turned."""
+"""Geometry nodes that show instances of the objects in a collection at points, with their rotations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..blender.modifier_inputs import set_input
 __all__ = ["NAME", "PIECE", "ROTATION", "SCALE", "add_instances"]
 
 NAME = "Stiction Pieces"
-# Attributes of the points.
+# attributes of the points
 ROTATION, SCALE, PIECE = "rotation", "scale", "piece"
 
 
 def add_instances(ob: Object, pieces: Collection) -> None:
-    """Give an object with points a modifier that shows the pieces there; the node tree is made once in a file."""
+    """Add a modifier that shows the instances to an object with points. The node tree is created once per file."""
     tree = bpy.data.node_groups.get(NAME) or make_tree()
     modifier = ob.modifiers.new(NAME, "NODES")
     modifier.node_group = tree
@@ -26,7 +26,7 @@ def add_instances(ob: Object, pieces: Collection) -> None:
 
 
 def make_tree() -> NodeTree:
-    """Points have the number of their piece, its rotation and its scale."""
+    """Create the node tree. Points have the index, the rotation and the scale of their instance."""
     tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
     tree.is_modifier = True
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
@@ -56,7 +56,7 @@ def make_tree() -> NodeTree:
 
 
 def named(tree: NodeTree, name: str, kind: str) -> Any:
-    """The values of an attribute of that type."""
+    """Return the values of an attribute of that type."""
     node = tree.nodes.new("GeometryNodeInputNamedAttribute")
     node.data_type = kind
     node.inputs["Name"].default_value = name

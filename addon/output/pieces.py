@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All baked bodies as one object: a point for each, and geometry nodes that show its piece there.
+"""All baked bodies as one object: a point for each body, and geometry nodes that show an instance there.
 
-The bodies themselves are hidden, and stay where they are until the one object is removed.
+The bodies themselves are hidden and do not move until the object is removed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ __all__ = ["fill", "register", "remove_pieces", "unregister"]
 Array = NDArray[np.float64]
 
 UNDOABLE = {"REGISTER", "UNDO"}
-# Blender takes the objects of a collection by their names; with leading zeros these are in the order of their numbers.
+# Blender sorts the objects of a collection by name; leading zeros make this the order of their numbers.
 DIGITS = 6
 
 
 class Rest(NamedTuple):
-    """The bodies that are shown as pieces, at the first frame: the numbers (n,) of their pieces, their names, their world
-    matrices (n, 4, 4), what makes rotations of these (n, 3, 3), and their scales (n, 3)."""
+    """The bodies shown as instances, at the first frame.
+
+    They have the indices of their instances (n,), their names, their world matrices (n, 4, 4), the inverse rotations (n, 3, 3)
+    of these, and their scales (n, 3).
+    """
 
     pieces: NDArray[np.int32]
     bodies: list[str]
@@ -46,7 +49,7 @@ class Rest(NamedTuple):
 
 
 class Cache:
-    """What has been read last; where the bodies rest is the same until another bake, or until an object comes or goes."""
+    """The data read last. The initial transforms are valid until another bake, or until an object is added or removed."""
 
     frames = CachedContacts()
     key: tuple[str, str, int] = ("", "", 0)
@@ -54,7 +57,7 @@ class Cache:
 
 
 def rest_of(scene: Scene, known: Collection[str]) -> Rest:
-    """Those of the hidden bodies that the bake knows."""
+    """Return the initial state of the hidden bodies in the bake."""
     bodies = enumerate(hidden.body for hidden in scene.stiction_display.hidden_bodies)
     found = [(piece, ob) for piece, ob in bodies if ob is not None and ob.stiction.backup.body in known]
     worlds = rest_worlds(ob for _, ob in found)
@@ -66,7 +69,7 @@ def rest_of(scene: Scene, known: Collection[str]) -> Rest:
 
 
 def fill(scene: Scene) -> None:
-    """Let the points be where the bodies are at the scene's time; leave them where there is nothing to read."""
+    """Update the points for the scene's time; leave them unchanged if nothing can be read."""
     shown, bake = scene.stiction_display.pieces_object, scene.stiction.bake
     reader = Cache.frames.reader(scene) if shown is not None and shown.type == "MESH" else None
     if shown is None or reader is None or not reader.frames:
@@ -87,7 +90,7 @@ def fill(scene: Scene) -> None:
 
 
 def write(mesh: Mesh, rest: Rest, places: Array, turns: Array) -> None:
-    """Let a mesh have a point for each piece, at places (n, 3) and turned by quaternions (n, 4)."""
+    """Write a point for each instance to a mesh, at locations (n, 3) with quaternions (n, 4)."""
     if len(mesh.vertices) != len(places):
         mesh.clear_geometry()
         mesh.vertices.add(len(places))
@@ -101,7 +104,7 @@ def write(mesh: Mesh, rest: Rest, places: Array, turns: Array) -> None:
 
 
 def make_pieces(context: Context, objects: list[Object]) -> bpy.types.Collection:
-    """A collection, in no scene, with an object for each body that has its mesh as its modifiers make it, and its materials."""
+    """Return a collection in no scene with an object for each body: its evaluated mesh and its materials."""
     depsgraph = context.evaluated_depsgraph_get()
     collection = bpy.data.collections.new(NAME)
     for number, ob in enumerate(objects):
@@ -115,7 +118,7 @@ def make_pieces(context: Context, objects: list[Object]) -> bpy.types.Collection
 
 
 def remove_pieces(scene: Scene) -> None:
-    """Take the one object away with all that was made for it, and show the bodies again."""
+    """Remove the object and everything created for it, and show the bodies again."""
     display = scene.stiction_display
     for hidden in display.hidden_bodies:
         if hidden.body is not None:
@@ -143,7 +146,7 @@ class STICTION_OT_add_pieces(Operator):
             cls.poll_message_set("There are no cached frames; bake first")
             return False
         if context.scene.stiction_display.pieces_object is not None:
-            cls.poll_message_set("The bodies are shown as one object already")
+            cls.poll_message_set("The bodies are already shown as one object")
             return False
         return True
 
@@ -166,7 +169,7 @@ class STICTION_OT_add_pieces(Operator):
 
 
 class STICTION_OT_remove_pieces(Operator):
-    """Remove the one object, and show the bodies themselves again"""
+    """Remove the object with the instances, and show the bodies themselves again"""
 
     bl_idname = "stiction.remove_pieces"
     bl_label = "Bodies by Themselves"
@@ -175,7 +178,7 @@ class STICTION_OT_remove_pieces(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if context.scene.stiction_display.pieces_object is None and not context.scene.stiction_display.hidden_bodies:
-            cls.poll_message_set("The bodies are shown by themselves")
+            cls.poll_message_set("The bodies are not shown as one object")
             return False
         return True
 

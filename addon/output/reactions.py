@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What joints bore in a bake as curves: custom properties of the constraints' objects, keyed at every frame."""
+"""Constraint reactions of a bake as F-curves: custom properties of the constraints' objects, keyed at every frame."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class STICTION_OT_reactions_to_curves(Operator):
 
 
 def shared_reactions(cache: Path) -> list[str]:
-    """The names of the joints of a bake whose reactions are not unique. Raises OSError and ContainerError."""
-    # not above: Blender starts without scipy
+    """Return the names of the joints of a bake whose reactions are not unique. Raises OSError and ContainerError."""
+    # Imported here because it loads scipy, which Blender's start should not do.
     from ...solver_core.validation.self_stress import has_unique_reaction
 
     spec, _ = read_snapshot(snapshot_of(cache))
@@ -72,7 +72,7 @@ def shared_reactions(cache: Path) -> list[str]:
 
 
 def write_reactions(ob: bpy.types.Object, frames: np.ndarray, reactions: np.ndarray) -> None:
-    """Key the properties of an object at frames (n,), by reactions (n, 6)."""
+    """Key the properties of an object at frames (n,), from reactions (n, 6)."""
     data = ob.animation_data or ob.animation_data_create()
     if data.action is None:
         actions.assign(ob, None, "")
@@ -92,5 +92,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     unregister_classes()

@@ -47,7 +47,7 @@ class STICTION_PT_collection_activation(Panel):
 
 
 def chosen(layout: UILayout, own: bpy.types.PropertyGroup, switch: str) -> UILayout:
-    """A row with a switch, and the part of it that is active with the switch."""
+    """Draw a row with a switch, and a part of it that is active with the switch."""
     row = layout.row(heading=own.bl_rna.properties[switch].name)
     row.prop(own, switch, text="")
     rest = row.row()
@@ -61,5 +61,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_PT_collection_activation)

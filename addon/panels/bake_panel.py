@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panels, and the timeline, say of a bake: how it goes, what came out, what has changed since, and what is wrong."""
+"""The state of a bake in panels and the timeline: progress, result, changes since the bake, and problems."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["draw_bake", "draw_in_timeline"]
 
 MOST_MESSAGES = 12
 ROWS_OF_DETAILS = 4
-# in the rows that a bake has nothing to say in
+# shown in unused rows during a bake
 HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
 MOST_CHANGES = 5
 
 
 def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False) -> None:
-    """Draw the buttons of a bake, and what there is to say of it. has_findings: whether what a check finds is shown below."""
+    """Draw the buttons and the state of a bake. has_findings: True if the findings of a check are shown below."""
     session, bake = context.window_manager.stiction, context.scene.stiction.bake
     if session.is_baking:
         row = layout.row(align=True)
-        # what goes on; more of it is said below, where there is room
+        # the current activity; details are below
         text, _, more = session.status.partition(", ")
         row.progress(factor=session.factor, text=text)
         if not session.is_reading:
@@ -38,7 +38,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         is_partial = bake.state == "CACHED" and (bake.last_frame < bake.frame_end or is_longer)
         row.operator("stiction.bake", text="Bake Again" if bake.state != "NONE" else "Bake", icon="PHYSICS").resume = False
         if has_findings:
-            # three in a row would be cut at the usual width
+            # Three buttons in a row would be cut at the default width.
             row.operator("stiction.check_scene")
         row = column.row(align=True)
         if is_partial:
@@ -51,14 +51,14 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         draw_result(layout, context, width)
         if session.compiling:
             row = layout.row(align=True)
-            row.progress(factor=session.compiling_factor, text="Compiling once")
+            row.progress(factor=session.compiling_factor, text="Compiling (first run only)")
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
             draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
     draw_messages(layout, context)
 
 
 def draw_play(column: UILayout, context: Context) -> None:
-    """The button of a play, and what was played last in this scene."""
+    """Draw the button of the live simulation, and the last one of this scene."""
     session = context.window_manager.stiction
     column.operator("stiction.play", icon="PLAY")
     if session.take and session.take_scene == str(context.scene.session_uid):
@@ -67,16 +67,16 @@ def draw_play(column: UILayout, context: Context) -> None:
 
 
 def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
-    """How a bake goes, in as many rows at any time: what is below stays where it is."""
+    """Draw the progress of a bake in a constant number of rows, so that the layout below does not move."""
     column = layout.column(align=True)
-    # several lines have a row each, and one that explains something has as many as it needs
+    # Several lines have one row each; a single line may take several rows.
     rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
     for row in (*rows, *(shortened(hint, width) for hint in HINTS))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
 
 
 def draw_from_here(column: UILayout, context: Context) -> None:
-    """Where the scene is not what it was baked from: the rest of the bake, from the frame that is shown."""
+    """Draw the button that bakes the rest from the current frame, if the scene has changed since the bake."""
     bake, frame, found = context.scene.stiction.bake, context.scene.frame_current, changes_shown(context)
     is_there = bake.state == "CACHED" and bake.frame_start <= frame <= bake.last_frame
     if is_there and found and not any(change.is_lost for change in found):
@@ -104,11 +104,11 @@ def draw_result(layout: UILayout, context: Context, width: int) -> None:
         column.label(text=f"Stopped before frame {bake.frame_end}", icon="INFO")
     if bake.missed_steps:
         steps = "1 step" if bake.missed_steps == 1 else f"{bake.missed_steps} steps"
-        column.label(text=f"{steps} missed the tolerance", icon="ERROR")
+        column.label(text=f"{steps} did not converge", icon="ERROR")
     else:
-        column.label(text="Every step within tolerance", icon="CHECKMARK")
+        column.label(text="Every step converged", icon="CHECKMARK")
     if bake.moving:
-        draw_wrapped(column, f"Up to {bake.moving} bodies in motion, to Tolerance in Motion", "INFO", width)
+        draw_wrapped(column, f"Up to {bake.moving} bodies in large moving islands, within Moving Tolerance", "INFO", width)
     if bake.overlap:
         icon = "ERROR" if bake.overlap_is_visible else "CHECKMARK"
         draw_wrapped(column, f"Deepest overlap: {bake.overlap}", icon, width)
@@ -118,12 +118,12 @@ def draw_bakes_of_other_files(layout: UILayout, context: Context, width: int) ->
     there = baked_elsewhere(context.scene)
     if there:
         bodies = f"{there[0].name} has" if len(there) == 1 else f"{len(there)} bodies have"
-        text = f"{bodies} a bake of another file. Bake uses their state before it, Free Bake restores that"
+        text = f"{bodies} a bake from another file. Bake uses the state before it, Free Bake restores that state"
         draw_wrapped(layout.column(align=True), text, "INFO", width)
 
 
 def changes_shown(context: Context) -> list[bpy.types.PropertyGroup]:
-    """What is known to have changed in the scene since its bake."""
+    """Return the known changes in the scene since its bake."""
     if context.scene.stiction.bake.state == "NONE":
         return []
     return [change for change in context.window_manager.stiction.changes if change.scene == context.scene.name_full]
@@ -142,7 +142,7 @@ def draw_outdated(column: UILayout, bake: bpy.types.PropertyGroup, lines: list[s
 
 
 def draw_in_timeline(self: bpy.types.Header, context: Context) -> None:
-    """The timeline shows frames, so it says when those of the bodies are not the scene's any more."""
+    """Draw a notice in the timeline if the displayed frames of bodies are outdated."""
     found = changes_shown(context) if context.scene is not None else []
     if found and context.space_data.mode == "TIMELINE":
         self.layout.label(text="Bake lost" if any(change.is_lost for change in found) else "Bake outdated", icon="ERROR")

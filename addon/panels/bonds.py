@@ -46,5 +46,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_PT_collection_bonds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check Scene: lists what would go wrong or surprise in a bake, selects what it is about, and mends what one click can mend."""
+"""Check Scene: lists problems and warnings before a bake, selects the objects, and fixes what one click can fix."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MOST_NAMED = 3
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
-LOADS = "breaking_threshold"  # the field of what breakable constraints bear
+LOADS = "breaking_threshold"  # field of the loads of breakable constraints
 
 
 class STICTION_OT_check_scene(ReadingOperator, Operator):
-    """List the problems and surprises of a bake of this scene beforehand"""
+    """List problems and warnings of the scene before it is baked"""
 
     bl_idname = "stiction.check_scene"
     bl_label = "Check Scene"
@@ -93,7 +93,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
         redraw()
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file."""
+        """Blender quits or loads another file."""
         self.remove_timer(context)
         if self.work is None:
             self._turns.end()
@@ -101,7 +101,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
             self.work.end()
 
     def beginning(self, context: Context) -> Steps[Contacts | None]:
-        """The steps at whose end the solver looks at the scene, if it can be baked."""
+        """The steps after which the contact check starts, if the scene can be baked."""
         session = context.window_manager.stiction
         session.findings.clear()
         session.check_number += 1
@@ -114,7 +114,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
         try:
             found = yield from looking(context)
         except ReferenceError:
-            message = "the scene was changed while it was read; check once more"
+            message = "the scene was changed while it was read; check it again"
             tell(context, [Finding("ERROR", (), "scene", message)])
             return None
         tell(context, found.findings)
@@ -136,7 +136,7 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
             contacts.end()
             context.window_manager.stiction.is_checking = False
         count = len(context.window_manager.stiction.findings)
-        self.report({"INFO"}, f"{count} found" if count else "Nothing was found")
+        self.report({"INFO"}, f"{count} found" if count else "No problems found")
 
 
 def tell(context: Context, findings: Iterable[Finding]) -> None:
@@ -176,7 +176,7 @@ class FindingOperator:
 
 
 class STICTION_OT_select_found(FindingOperator, Operator):
-    """Select the objects of this finding"""
+    """Select the objects of this problem"""
 
     bl_idname = "stiction.select_found"
     bl_label = "Select"
@@ -196,7 +196,7 @@ class STICTION_OT_select_found(FindingOperator, Operator):
 
 
 class STICTION_OT_mend_found(FindingOperator, Operator):
-    """Fix this and check again"""
+    """Fix this problem and check again"""
 
     bl_idname = "stiction.mend_found"
     bl_label = "Fix"
@@ -216,7 +216,7 @@ class STICTION_OT_mend_found(FindingOperator, Operator):
         finding, objects = self.finding(context), self.objects(context)
         mend = None if finding is None else mend_for(finding.field, objects)
         if mend is None:
-            self.report({"WARNING"}, "This can no longer be fixed; check the scene again")
+            self.report({"WARNING"}, "This problem can no longer be fixed; check the scene again")
             return {"CANCELLED"}
         if isinstance(mend, Mend):
             for ob in objects:
@@ -235,12 +235,12 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
     bl_label = "Set Thresholds"
     bl_options = UNDOABLE
 
-    factor: FloatProperty(name="Times", description="Multiple of the load", default=2.0, min=1.001, soft_max=10.0)
+    factor: FloatProperty(name="Factor", description="Multiple of the load", default=2.0, min=1.001, soft_max=10.0)
     of: EnumProperty(
-        name="Of",
+        name="Relative To",
         items=(
-            ("MOST", "Most Loaded", "One threshold for all: a multiple of the largest load"),
-            ("EACH", "Each", "For each a multiple of its own load"),
+            ("MOST", "Largest Load", "One threshold for all constraints: a multiple of the largest load"),
+            ("EACH", "Own Load", "A separate threshold for each constraint: a multiple of its load"),
         ),
     )
 
@@ -259,7 +259,7 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
         most = max(bears.values())
         for ob in objects:
             load = bears[ob.name_full] if self.of == "EACH" else most
-            # what bears nothing, as in free fall, keeps its own
+            # Constraints without load, as in free fall, keep their threshold.
             if load > 0.0:
                 ob.rigid_body_constraint.breaking_threshold = self.factor * load
         check_again()
@@ -268,7 +268,7 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
 
 class STICTION_PT_scene_check(SceneChildPanel, Panel):
     bl_label = "Check"
-    # right below the button, which is beside Bake: before the others
+    # Directly below the button beside Bake, before the other panels.
     bl_order = 0
 
     @classmethod
@@ -286,7 +286,7 @@ class STICTION_PT_scene_check(SceneChildPanel, Panel):
         if session.is_checking:
             draw_wrapped(layout, session.check_status, "TEMP", width)
         elif session.was_checked and not session.findings:
-            layout.label(text="Nothing was found", icon="CHECKMARK")
+            layout.label(text="No problems found", icon="CHECKMARK")
 
 
 def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.types.PropertyGroup, width: int) -> None:
@@ -302,7 +302,7 @@ def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.ty
     mend = mend_for(finding.field, objects)
     row = box.row(align=True)
     if objects:
-        # beside a button that says what it mends there is no room for another word
+        # Beside a button with a label there is no space for more text.
         text = "Select" if mend is None and finding.field != LOADS else ""
         row.operator("stiction.select_found", text=text, icon="RESTRICT_SELECT_OFF").index = index
     if mend is not None:

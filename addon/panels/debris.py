@@ -43,5 +43,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_PT_scene_debris)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The manual: pages that came with the extension, opened by buttons, and by *Online Manual* in the menu of every setting.
+"""The manual: pages included in the extension, opened by buttons and by *Online Manual* in the context menu of every setting.
 
-They are files, for the project has no place on the net that could be relied on; `make docs` makes them where the zip has them.
+The pages are local files, because the project has no reliable web site. `make docs` creates them at their location in the zip.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -23,7 +23,7 @@ BAKING = "docs/baking.html"
 SWEEPS = "docs/sweeps.html"
 DESTRUCTION = "docs/destruction.html"
 
-# The heading of the page of settings about a property, by the type that has it.
+# Headings of properties on the page of settings, by type.
 ANCHORS = {
     "ObjectStiction": {
         "material": "material",
@@ -38,13 +38,13 @@ ANCHORS = {
         "mu_across_dynamic": "dynamic-friction-across",
         "use_restitution": "bounciness",
         "restitution": "bounciness",
-        "mass_source": "mass-from",
+        "mass_source": "mass-source",
         "density": "density",
         "rolling": "rolling-friction",
         "torsion": "torsional-friction",
         "center_of_mass": "center-of-mass",
         "center_object": "object-of-the-center",
-        "own_inertia": "own-inertia",
+        "own_inertia": "override-inertia",
         "moments": "moments-of-inertia",
         "use_collider": "collider",
         "surface_velocity": "velocity-of-a-surface",
@@ -66,14 +66,14 @@ ANCHORS = {
     "SceneStiction": {
         "method": "method",
         "tolerance": "tolerance",
-        "moving_tolerance": "tolerance-in-motion",
+        "moving_tolerance": "moving-tolerance",
         "max_iterations": "maximum-iterations",
         "threads": "threads",
         "step_time_limit": "step-time-limit",
         "recovery_speed": "recovery-speed",
         "use_substeps": "substeps",
         "substeps": "substeps",
-        "use_frame_range": "own-frame-range",
+        "use_frame_range": "override-frame-range",
         "frame_start": "start",
         "frame_end": "end",
         "use_sleeping": "sleep-at-rest",
@@ -131,17 +131,17 @@ ANCHORS = {
         "joint_area": "area-of-joints",
         "per_joule_of_hits": "debris-per-joule-of-hits",
         "per_joule_of_scrapes": "debris-per-joule-of-scrapes",
-        "least_impulse": "least-impulse-of-debris",
-        "least_speed": "least-speed-of-debris",
+        "least_impulse": "minimum-impulse-of-debris",
+        "least_speed": "minimum-speed-of-debris",
         "lifetime": "lifetime-of-debris",
         "seed": "seed-of-debris",
     },
     "ObjectSound": {"material": "sound-material", "volume": "volume-of-a-sound"},
     "SceneSound": {"scraping": "scraping", "support_loss": "support-loss", "seed": "seed-of-a-sound"},
-    "WedgeAxis": {"field": "vary", "body": "body-of-an-axis", "values": "values"},
-    "SceneWedge": {"workers": "workers", "folder": "folder-of-a-wedge"},
+    "WedgeAxis": {"field": "parameter", "body": "body-of-an-axis", "values": "values"},
+    "SceneWedge": {"workers": "workers", "folder": "folder-of-a-sweep"},
 }
-# The pages about buttons, by how the names of their operators begin. With fields of dialogues Blender asks for these too.
+# The pages about buttons, by how the names of their operators begin. With fields of dialogs Blender asks for these too.
 PLACES = {
     "wedge": f"{SWEEPS}#from-the-panel",
     "cancel_wedge": f"{SWEEPS}#from-the-panel",
@@ -200,7 +200,7 @@ PLACES = {
 
 
 def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """As Blender asks for it: what the addresses begin with, and by patterns of lower-case names how they end."""
+    """Return the map in Blender's format: the prefix of all addresses, and their suffixes by patterns of lower-case names."""
     if not PAGES.is_dir():
         return "", ()
     settings = [
@@ -236,6 +236,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take both away."""
+    """Undo `register`."""
     bpy.utils.unregister_manual_map(manual_map)
     bpy.utils.unregister_class(STICTION_OT_open_manual)

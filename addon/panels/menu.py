@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Object > Rigid Body > Stiction: all operators in a menu, so that F3 finds them, in a new file too, and they can have keys."""
+"""Object > Rigid Body > Stiction: all operators in a menu, so that F3 finds them, also in a new file, and users can assign
+keys."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class STICTION_MT_rigid_body(Menu):
         layout.separator()
         layout.operator("stiction.check_scene", icon="VIEWZOOM")
         layout.operator("stiction.copy_to_selected", text="Copy to Selected")
-        # a menu within would put all materials before Bake where F3 looks for "stiction"
+        # With a submenu, F3 would list all materials before Bake when searching for "stiction".
         layout.operator("wm.call_menu", text="Material", icon="PRESET").name = "STICTION_MT_materials"
         layout.separator()
         layout.operator("stiction.fracture", icon="MOD_EXPLODE")
@@ -68,6 +69,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.types.VIEW3D_MT_object_rigid_body.remove(draw_in_menu)
     bpy.utils.unregister_class(STICTION_MT_rigid_body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake, Pause, Cancel, Free Bake, Bake to Keyframes."""
+"""The operators Bake, Pause, Cancel, Free Bake and Bake to Keyframes."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ UNDO_ONLY = {"UNDO"}
 
 
 class STICTION_OT_bake(ReadingOperator, Operator):
-    """Simulate the rigid bodies with solved friction and play them from the cache; Esc stops and keeps the frames so far"""
+    """Simulate the rigid bodies with exact friction and play them from the cache; Esc stops and keeps the finished frames"""
 
     bl_idname = "stiction.bake"
     bl_label = "Bake"
-    # Not REGISTER: the panel to adjust the last operation would bake anew at every touch.
+    # Not REGISTER: the panel Adjust Last Operation would bake again at every change.
     bl_options = UNDO_ONLY
 
     resume: BoolProperty(
@@ -57,7 +57,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
     )
     from_here: BoolProperty(
         name="From Here",
-        description="Keep the frames up to the current one, and bake the rest with the present scene",
+        description="Keep the frames up to the current one, and bake the others with the present scene",
         options={"SKIP_SAVE"},
     )
     report_path: StringProperty(
@@ -87,12 +87,12 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         return {"RUNNING_MODAL"}
 
     def has_stopped_reading(self, context: Context) -> None:
-        self.report({"INFO"}, "Stopped before the bake began, and nothing was changed")
+        self.report({"INFO"}, "Stopped before the bake started; nothing was changed")
 
     def modal(self, context: Context, event: Event) -> set[str]:
         if self.work is None:
             return self.modal_while_reading(context, event)
-        # Esc that ends the playback is not meant for the bake
+        # Esc that ends the playback does not apply to the bake.
         is_esc = is_escape(event) and not plays(context)
         if is_esc or context.window_manager.stiction.is_cancelled:
             self.work.cancel()
@@ -107,7 +107,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         return self.end(context, self.work)
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file: nobody will be there to hear the worker."""
+        """Blender quits or loads another file, so nobody will read the worker's output."""
         if self.work is None:
             self._turns.end()
         else:
@@ -115,7 +115,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[Bake]:
-        """The steps at whose end the worker runs."""
+        """The steps after which the worker runs."""
         context.window_manager.stiction.messages.clear()
         report = Path(bpy.path.abspath(self.report_path)) if self.report_path else None
         keep_to = context.scene.frame_current if self.from_here else None
@@ -127,7 +127,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
-        """Tell the user of what keeps a bake from beginning; the block ends there."""
+        """Report errors that prevent a bake from starting; the block ends there."""
         from ..bake.worker import WorkerError
 
         try:
@@ -137,9 +137,9 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
             self.say(context, "ERROR", describe(error.problems))
         except (WorkerError, CacheError, OSError) as error:
-            self.say(context, "ERROR", f"The bake cannot begin: {error}")
+            self.say(context, "ERROR", f"The bake cannot start: {error}")
         except ReferenceError:
-            self.say(context, "ERROR", "The scene was changed while it was read; bake once more")
+            self.say(context, "ERROR", "The scene was changed while it was read; bake again")
 
     def say(self, context: Context, level: str, text: str) -> None:
         for line in text.splitlines():
@@ -167,19 +167,19 @@ class STICTION_OT_bake(ReadingOperator, Operator):
         show_in_status_bar(context, None)
 
     def end(self, context: Context, bake: Bake) -> set[str]:
-        # The playback follows frame changes; this is the first time that all frames are there.
+        # Playback follows frame changes, and only now do all frames exist.
         if context.scene.stiction.bake.state == "CACHED":
             context.scene.frame_set(context.scene.frame_current, subframe=context.scene.frame_subframe)
         return {"FINISHED"} if bake.job.last_frame is not None else {"CANCELLED"}
 
 
 def plays(context: Context) -> bool:
-    """Whether an animation is playing in any window."""
+    """Return True if an animation is playing in any window."""
     return any(window.screen.is_animation_playing for window in context.window_manager.windows)
 
 
 def is_baking(cls: type[Operator], context: Context) -> bool:
-    """Whether a bake is running; for `poll`, which says why not."""
+    """Return True if a bake is running. For `poll`, with a message."""
     if not context.window_manager.stiction.is_baking:
         cls.poll_message_set("No bake is running")
         return False
@@ -187,7 +187,7 @@ def is_baking(cls: type[Operator], context: Context) -> bool:
 
 
 class STICTION_OT_cancel(Operator):
-    """Stop the running bake and keep the frames so far"""
+    """Stop the running bake and keep the finished frames"""
 
     bl_idname = "stiction.cancel"
     bl_label = "Cancel"
@@ -240,7 +240,7 @@ class STICTION_OT_free_bake(Operator):
         context.window_manager.stiction.messages.clear()
         # Blender does not redraw the timeline when objects change.
         redraw()
-        self.report({"INFO"}, f"{count} objects are as they were before the bake")
+        self.report({"INFO"}, f"{count} objects are restored to their state before the bake")
         return {"FINISHED"}
 
 
@@ -256,13 +256,13 @@ class STICTION_OT_bake_to_keyframes(Operator):
         description="Which frames have keys",
         items=(
             ("EVERY", "Every Frame", "A key at every frame"),
-            ("STEP", "In Steps", "A key every few frames, and at the last"),
-            ("TOLERANCE", "As Few as Needed", "As few keys as keep the motion within a tolerance of the cache"),
+            ("STEP", "Every Nth Frame", "A key every few frames, and at the last one"),
+            ("TOLERANCE", "Within Tolerance", "Few keys, with which the motion stays within a tolerance of the cache"),
         ),
     )
     place_error: FloatProperty(
         name="Distance",
-        description="Largest distance of a body from its cached place, at any frame",
+        description="Largest distance of a body from its cached location, at any frame",
         default=0.001,
         min=1e-6,
         soft_max=0.1,
@@ -281,10 +281,10 @@ class STICTION_OT_bake_to_keyframes(Operator):
         subtype="ANGLE",
         unit="ROTATION",
     )
-    step: IntProperty(name="Step", description="Frames from key to key", default=2, min=1, soft_max=20)
+    step: IntProperty(name="Step", description="Number of frames between keys", default=2, min=1, soft_max=20)
     a_frame: IntProperty(
-        name="Keys a Frame",
-        description="Keys between frames too, for motion blur of bodies that turn by more than a quarter turn in a frame",
+        name="Keys per Frame",
+        description="More keys between frames, for motion blur of bodies that turn by more than a quarter turn per frame",
         default=1,
         min=1,
         soft_max=8,
@@ -292,7 +292,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
     )
     to_strip: BoolProperty(
         name="NLA Strip",
-        description="Write the keys into a strip in a separate track, and leave the action free for additions",
+        description="Write the keys to a strip in a separate track, and leave the action free for additions",
     )
 
     @classmethod
@@ -331,7 +331,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
         layout.prop(self, "to_strip")
 
     def keys(self) -> Keys:
-        """What the properties ask for."""
+        """Return the requested keyframes."""
         if self.where == "STEP":
             return Keys(step=self.step, to_strip=self.to_strip)
         tolerance = Tolerance(self.place_error, self.rotation_error) if self.where == "TOLERANCE" else None
@@ -339,7 +339,7 @@ class STICTION_OT_bake_to_keyframes(Operator):
 
 
 class STICTION_OT_add_world(Operator):
-    """Add a rigid body world with the objects of the scene that have rigid bodies and rigid body constraints"""
+    """Add a rigid body world with all objects of the scene that have rigid bodies or rigid body constraints"""
 
     bl_idname = "stiction.add_world"
     bl_label = "Add Rigid Body World"
@@ -374,7 +374,7 @@ def may_change_bake(cls: type[Operator], context: Context, is_missing: bool, mes
 
 @persistent
 def forget_session(_file: str) -> None:
-    """A file that was saved during a bake says so, and is wrong about it."""
+    """Reset the state that a file saved during a bake contains."""
     for manager in bpy.data.window_managers:
         manager.stiction.is_baking = manager.stiction.is_reading = False
         manager.stiction.messages.clear()
@@ -402,7 +402,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Undo `register`."""
     bpy.app.handlers.load_post.remove(forget_session)
     unregister_classes()
     STICTION_OT_bake.idle.end()

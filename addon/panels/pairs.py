@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene's table of pairs: friction of two materials against each other, where it is not what the rule makes of theirs."""
+"""The scene's table of pairs: friction between two materials that replaces the result of the combination rule."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PRESETS = os.path.join("presets", "stiction", "pairs")
 
 
 def add_pair(scene: Scene, a: str, b: str, mu_static: float, mu_dynamic: float) -> None:
-    """Give two materials a friction of their own; a pair of them that is there is changed."""
+    """Set the friction of a pair of materials; an existing pair is changed."""
     own = scene.stiction
     pair = next((pair for pair in own.pairs if {pair.a, pair.b} == {a, b}), None) or own.pairs.add()
     pair.a, pair.b, pair.mu_static, pair.mu_dynamic = a, b, mu_static, mu_dynamic
 
 
 def has_pair_shown(own: PropertyGroup) -> bool:
-    """Whether the number of the pair that is shown, which a file may have as anything, is that of one."""
+    """Return True if the index of the displayed pair, which may be any number in a file, is valid."""
     return 0 <= own.pair_index < len(own.pairs)
 
 
@@ -43,7 +43,7 @@ def materials_in(scene: Scene) -> set[str]:
 
 
 def presets_folder(*, create: bool = False) -> Path:
-    """Where the user's own tables are, beside Blender's other presets."""
+    """Return the folder of the user's own tables, among Blender's other presets."""
     return Path(bpy.utils.user_resource("SCRIPTS", path=PRESETS, create=create))
 
 
@@ -81,7 +81,7 @@ class STICTION_OT_remove_pair(Operator):
         own = context.scene.stiction
         own.pairs.remove(own.pair_index)
         own.pair_index = max(0, min(own.pair_index, len(own.pairs) - 1))
-        # as in what applies a preset: a bake is outdated by it
+        # As when a preset is applied, this outdates a bake.
         context.scene.update_tag()
         return {"FINISHED"}
 
@@ -107,14 +107,14 @@ class STICTION_OT_add_published_pairs(Operator):
         for (a, b), pair in chosen.items():
             add_pair(context.scene, a, b, pair["static"], pair["dynamic"])
         if not chosen:
-            self.report({"WARNING"}, "No two materials of this scene have a published friction; choose their Material")
+            self.report({"WARNING"}, "No two materials of this scene have published friction; choose Materials of objects")
             return {"CANCELLED"}
         self.report({"INFO"}, f"{len(chosen)} pairs")
         return {"FINISHED"}
 
 
 class STICTION_OT_save_pairs(Operator):
-    """Save the table of pairs as a preset of your own, for other scenes and files"""
+    """Save the table of pairs as your own preset, for other scenes and files"""
 
     bl_idname = "stiction.save_pairs"
     bl_label = "Save Pairs"
@@ -161,7 +161,7 @@ class STICTION_OT_load_pairs(Operator):
         try:
             pairs = list(read(Path(self.filepath)))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            self.report({"ERROR"}, f"{self.filepath} is no table of pairs: {error}")
+            self.report({"ERROR"}, f"{self.filepath} is not a table of pairs: {error}")
             return {"CANCELLED"}
         for a, b, mu_static, mu_dynamic in pairs:
             add_pair(context.scene, a, b, mu_static, mu_dynamic)
@@ -176,7 +176,7 @@ def read(file: Path) -> Iterable[tuple[str, str, float, float]]:
 
 class STICTION_MT_pairs(Menu):
     bl_label = "Pairs"
-    bl_description = "Published pairs, and tables of your own"
+    bl_description = "Published pairs, and your own tables"
 
     def draw(self, context: Context) -> None:
         layout = self.layout
@@ -200,7 +200,7 @@ class STICTION_UL_pairs(UIList):
         active_data: bpy.types.AnyType,
         active_property: str,
     ) -> None:
-        # the dynamic coefficient is below the list; here the names need the room
+        # The dynamic coefficient is below the list, because names need the space here.
         row = layout.split(factor=0.75)
         row.label(text=item.name)
         row.label(text=f"{item.mu_static:.2f}")

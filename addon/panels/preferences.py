@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The preferences of the add-on: how many kernels are compiled, where the frames of bakes are, and where the manual is."""
+"""The preferences of the add-on: compiled kernels, frames of bakes, and the manual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEGABYTE = 1e6
 
 
 class Kernels:
-    """The kernels that are compiled for this Blender, counted now and then."""
+    """The kernels compiled for this Blender, counted from time to time."""
 
     at = float("-inf")
     there, whole, folder = 0, 0, ""
@@ -56,7 +56,7 @@ class StictionPreferences(AddonPreferences):
 
 
 def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
-    """How many kernels are compiled, and where they are."""
+    """Draw the number of compiled kernels and their folder."""
     layout.label(text="Compiled Kernels")
     try:
         Kernels.count()
@@ -64,20 +64,20 @@ def draw_kernels(layout: UILayout, context: Context, width: int) -> None:
         draw_wrapped(layout, str(error), "ERROR", width)
         return
     if brought():
-        draw_wrapped(layout, "They came with the extension; a bake copies those that it calls", "CHECKMARK", width)
+        draw_wrapped(layout, "Included in the extension; a bake copies those that it needs", "CHECKMARK", width)
     layout.progress(factor=Kernels.there / max(Kernels.whole, 1), text=f"{Kernels.there} of at most {Kernels.whole}")
     session = context.window_manager.stiction
     if session.compiling:
-        draw_wrapped(layout, f"Compiling once: {session.compiling}", "BLANK1", width)
+        draw_wrapped(layout, f"Compiling (first run only): {session.compiling}", "BLANK1", width)
         layout.operator("stiction.stop_compiling", icon="CANCEL")
     elif Kernels.there < Kernels.whole and not brought():
-        text = "The others are compiled in the background while a scene has rigid bodies, or by the first bake that calls them"
+        text = "The others are compiled in the background while a scene has rigid bodies, or by the first bake that needs them"
         draw_wrapped(layout, text, "INFO", width)
     draw_folder(layout, Path(Kernels.folder))
 
 
 def draw_frames(layout: UILayout, context: Context, width: int) -> None:
-    """Where the frames of the scene's bakes are, and how large they are."""
+    """Draw the folder and the size of the frames of the scene's bakes."""
     layout.label(text="Frames of This Scene")
     layout.prop(context.scene.stiction, "cache_directory", text="Cache Folder")
     folder = cache_folder(context.scene)
@@ -89,7 +89,7 @@ def draw_frames(layout: UILayout, context: Context, width: int) -> None:
 
 
 def draw_folder(layout: UILayout, folder: Path) -> None:
-    """A folder, and a button that opens it."""
+    """Draw a folder, and a button that opens it."""
     row = layout.row(align=True)
     row.label(text=str(folder), icon="FILE_FOLDER")
     if folder.is_dir():
@@ -97,7 +97,7 @@ def draw_folder(layout: UILayout, folder: Path) -> None:
 
 
 def website() -> str:
-    """The address of the project's page, as the manifest of the extension has it; empty where it has none."""
+    """Return the address of the project's page from the extension's manifest, or an empty string."""
     with open(ROOT / "blender_manifest.toml", "rb") as file:
         return str(tomllib.load(file).get("website", ""))
 

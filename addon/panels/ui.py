@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panels: Stiction in Properties > Physics for the object, in Properties > Scene for the solver, and the bake in both."""
+"""The panels: Stiction in Properties > Physics for objects and in Properties > Scene for the solver, both with the bake."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .manual import FIRST_BAKE, FRONT
 __all__ = ["register", "unregister"]
 
 MOST_PAIRS = 6
-# Of a panel of the usual width, what a character takes of a label.
+# Width of a character in a label, relative to a panel of default width.
 SHARE_OF_CHARACTER = 0.024
-# Of a button, beside its text.
+# Width of a button without its text.
 MARGIN_CHARACTERS = 4
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
@@ -32,7 +32,7 @@ class PropertiesPanel:
 
 
 class PhysicsPanel(PropertiesPanel):
-    """Of what takes part in the simulation: bodies, and the objects of rigid body constraints."""
+    """Base of panels for objects in the simulation: bodies, and objects of rigid body constraints."""
 
     bl_context = "physics"
 
@@ -60,7 +60,7 @@ class ScenePanel(PropertiesPanel):
 
 
 class SceneChildPanel(ScenePanel):
-    """Below the bake; what a check found comes before all others."""
+    """Base of panels below the bake; the findings of a check come first."""
 
     bl_parent_id = "STICTION_PT_scene"
     bl_order = 1
@@ -73,12 +73,12 @@ def has_world(context: Context) -> bool:
 def overridable(
     layout: UILayout, heading: str, own: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
 ) -> None:
-    """A row with a switch and one value: ours when the switch is on, else the one that holds otherwise, greyed out."""
+    """Draw a row with a switch and one value: our value if the switch is on, otherwise Blender's value, grayed out."""
     row = layout.row(align=True, heading=heading)
     row.prop(own, f"use_{name}", text="")
     value = row.row(align=True)
     if getattr(own, f"use_{name}"):
-        # as Blender shows its own
+        # as in Blender's own panels
         value.prop(own, name, text="", slider=True)
     else:
         value.enabled = False
@@ -122,7 +122,7 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         column.prop(own, "torsion")
         column = layout.column()
         column.row().prop(own, "mass_source", expand=True)
-        # the mass itself is Blender's, above
+        # The mass itself is Blender's setting, above.
         if own.mass_source == "DENSITY":
             column.prop(own, "density", text="kg/m³")
 
@@ -157,7 +157,7 @@ class STICTION_PT_object_mass(ObjectPanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.object.stiction
-        # what is not active has no use for a mass
+        # Only active bodies need a mass.
         layout.active = context.object.rigid_body.type == "ACTIVE"
         layout.prop(own, "center_of_mass")
         if own.center_of_mass == "OBJECT":
@@ -176,7 +176,7 @@ class STICTION_PT_object_surface_motion(ObjectPanel, Panel):
     def draw(self, context: Context) -> None:
         layout = self.layout
         layout.use_property_split = True
-        # both can be keyed
+        # Both can be keyed.
         layout.use_property_decorate = True
         own = context.object.stiction
         layout.prop(own, "surface_velocity")
@@ -189,7 +189,7 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
     bl_options = CLOSED
 
     def draw_header(self, context: Context) -> None:
-        # one that is on can be switched off whatever its shape
+        # It can be disabled for any shape.
         self.layout.enabled = may_bend(context.object) or context.object.stiction.use_flexible
         self.layout.prop(context.object.stiction, "use_flexible", text="")
 
@@ -203,7 +203,7 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
             draw_wrapped(layout.column(align=True), why, "INFO", characters_in_row(context))
         layout = layout.column()
         layout.active = own.use_flexible
-        # names are in their fields, where there is room for them in full
+        # Names are inside the fields, which have enough space for them.
         column = layout.column(align=True)
         column.prop(own, "young", text="Stiffness, MPa")
         if own.mass_source == "DENSITY":
@@ -230,7 +230,7 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         own = context.object.stiction
-        # what is not active moves as Blender has it
+        # Other bodies move as in Blender.
         layout.active = context.object.rigid_body.type == "ACTIVE"
         layout.prop(own, "initial_motion", text="Begins")
         if own.initial_motion == "VALUES":
@@ -295,7 +295,7 @@ class STICTION_PT_scene(ScenePanel, Panel):
 class STICTION_PT_scene_more(SceneChildPanel, Panel):
     bl_label = "More"
     bl_options = CLOSED
-    # after the panels of every bake
+    # after the panels that every bake needs
     bl_order = 2
 
     def draw(self, context: Context) -> None:
@@ -303,7 +303,7 @@ class STICTION_PT_scene_more(SceneChildPanel, Panel):
 
 
 class MorePanel(ScenePanel):
-    """Among those that few bakes need."""
+    """Base of panels that few bakes need."""
 
     bl_parent_id = "STICTION_PT_scene_more"
 
@@ -327,12 +327,12 @@ class STICTION_PT_scene_start(PropertiesPanel, Panel):
         count = sum(ob.rigid_body is not None for ob in context.scene.objects)
         if count:
             have = "1 object has a rigid body" if count == 1 else f"{count} objects have rigid bodies"
-            draw_wrapped(column, f"{have}, but the scene has no rigid body world, so nothing is simulated", "ERROR", width)
+            draw_wrapped(column, f"{have}, but the scene has no rigid body world, so they are not simulated", "ERROR", width)
             layout.operator("stiction.add_world", icon="ADD")
             return
         draw_wrapped(column, "No rigid bodies yet", "INFO", width)
         draw_wrapped(column, "Select objects, and choose Object > Rigid Body > Add Active or Add Passive", "BLANK1", width)
-        draw_wrapped(column, "Or begin with a demo:", "BLANK1", width)
+        draw_wrapped(column, "Or start with a demo:", "BLANK1", width)
         row = layout.row(align=True)
         row.operator("stiction.add_card_house", icon="ADD")
         row.menu("STICTION_MT_add_demo", text="Demos")
@@ -348,19 +348,19 @@ class STICTION_PT_scene_solver(SceneChildPanel, Panel):
     def draw(self, context: Context) -> None:
         layout = self.layout
         own = context.scene.stiction
-        # names are in their fields, where there is room for them in full
+        # Names are inside the fields, which have enough space for them.
         column = layout.column()
         draw_qualities(column, context)
         choice(column, own, "method")
         tolerances = layout.column(align=True)
         tolerances.prop(own, "tolerance")
         in_motion = tolerances.column(align=True)
-        # other methods have one tolerance for all
+        # Other methods have only one tolerance.
         in_motion.active = own.method == ContactMethod.STAGGERED.name
         in_motion.prop(own, "moving_tolerance")
         tolerances.prop(own, "max_iterations")
         column = layout.column()
-        # in place of a split, which leaves too little for these names
+        # Instead of a split layout, which has too little space for these names.
         overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
         choice(column, own, "friction_combine")
 
@@ -390,7 +390,7 @@ class STICTION_PT_scene_range(SceneChildPanel, Panel):
         layout.use_property_decorate = False
         own = context.scene.stiction
         row = layout.row()
-        # a split leaves too little for this name
+        # A split layout has too little space for this name.
         row.use_property_split = False
         row.prop(own, "use_frame_range")
         source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
@@ -405,7 +405,7 @@ class STICTION_PT_scene_range(SceneChildPanel, Panel):
 
 
 def choice(layout: UILayout, own: bpy.types.PropertyGroup, name: str) -> None:
-    """A choice with its name in full, to which Blender itself would leave a third of the row."""
+    """Draw an enum property with its full name, for which Blender itself would reserve only a third of the row."""
     label = own.bl_rna.properties[name].name
     row = layout.split(factor=0.2 + SHARE_OF_CHARACTER * len(label))
     row.label(text=label)
@@ -413,8 +413,8 @@ def choice(layout: UILayout, own: bpy.types.PropertyGroup, name: str) -> None:
 
 
 def draw_qualities(layout: UILayout, context: Context) -> None:
-    """The presets that differ in what most people ask for, as a row, and what the one that holds costs and gives."""
-    # as wide as their names, for shares alike would cut the longest
+    """Draw the quality presets as a row, with the cost and accuracy of the active one."""
+    # Widths proportional to the names, because equal widths would cut the longest one.
     widths = [len(name) + MARGIN_CHARACTERS for name in QUALITIES]
     row = layout
     for place, name in enumerate(QUALITIES):
@@ -428,16 +428,16 @@ def draw_qualities(layout: UILayout, context: Context) -> None:
 
 
 def draw_frequency(layout: UILayout, context: Context) -> None:
-    """How fast the object swings, once it is known, and whether anybody will see it."""
+    """Draw the frequency of the object, once it is known, and whether its bending is visible."""
     known = known_words(context.window_manager, context.object)
     width, column = characters_in_row(context), layout.column(align=True)
     if known is None:
-        draw_wrapped(column, "Check Scene and Bake find its frequencies", "INFO", width)
+        draw_wrapped(column, "Check Scene and Bake compute its frequencies", "INFO", width)
         return
     words, too_stiff = known
     draw_wrapped(column, words[:1].upper() + words[1:], "INFO", width)
     if too_stiff:
-        draw_wrapped(column, "Too stiff to see it bend: rigid is the same, and quicker", "ERROR", width)
+        draw_wrapped(column, "Too stiff for visible bending: a rigid body looks the same and is faster", "ERROR", width)
 
 
 def draw_help(layout: UILayout, page: str) -> None:
@@ -454,7 +454,7 @@ def table_row(table: UILayout, label: str, icon: str, *cells: str) -> UILayout:
 
 
 def pairs(context: Context, ob: Object) -> list[tuple[str, str, float, float]]:
-    """Label, icon, static and dynamic coefficient: with an equal body, the chosen one, and the others that are selected.
+    """Return label, icon, static and dynamic coefficient for an equal body, the chosen body, and the other selected bodies.
 
     A grain adds a row with friction across it; two grains are parallel there.
     """
@@ -503,6 +503,6 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take away what `register` added."""
+    """Undo `register`."""
     bpy.types.DOPESHEET_HT_header.remove(draw_in_timeline)
     unregister_classes()

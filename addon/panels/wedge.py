@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel of *Wedge*: what is varied, how it goes, and what came out."""
+"""The panel of a sweep: its parameters, its progress and its result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class STICTION_UL_wedge_axes(UIList):
 
 
 class STICTION_PT_scene_wedge(MorePanel, Panel):
-    bl_label = "Wedge"
+    bl_label = "Sweep"
     bl_options = CLOSED
 
     def draw_header_preset(self, context: Context) -> None:
@@ -49,7 +49,7 @@ class STICTION_PT_scene_wedge(MorePanel, Panel):
         layout.use_property_decorate = False
         wedge, session = context.scene.stiction_wedge, context.window_manager.stiction_wedge
         settings = layout.column()
-        # what runs has what it began with
+        # A running sweep keeps its initial parameters.
         settings.enabled = not session.is_running
         draw_axes(settings, wedge)
         column = settings.column()

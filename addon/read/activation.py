@@ -26,12 +26,15 @@ __all__ = ["Activations", "held_until_woken", "read_activations"]
 
 Array = NDArray[np.float64]
 
-MESHES = "MESH", "CURVE", "SURFACE", "META", "FONT"  # of objects that have a surface; of others the origin counts
+MESHES = "MESH", "CURVE", "SURFACE", "META", "FONT"  # types of objects with a surface; for others, the origin counts
 
 
 @dataclass(eq=False)
 class Source:
-    """An object whose surface wakes bodies. zone: as at the first frame; moves: whether its place is read at every frame."""
+    """An object whose surface wakes bodies.
+
+    zone: its state at the first frame. moves: True if its transform is read at every frame.
+    """
 
     ob: Object
     zone: ZoneSpec
@@ -39,7 +42,7 @@ class Source:
     rows: list[Array] = field(default_factory=list)
 
     def over_frames(self) -> ZoneSpec:
-        """The zone with its places."""
+        """Return the zone with its transforms."""
         if not self.rows:
             return self.zone
         rows = np.array(self.rows)[:, :3]
@@ -57,21 +60,21 @@ class Value:
 
 @dataclass(eq=False)
 class Activations:
-    """The activations of a scene, the values that are read at every frame, problems, and warnings."""
+    """The activations of a scene, the values read at every frame, problems, and warnings."""
 
     found: list[tuple[ActivationSpec, list[Source], Value | None]] = field(default_factory=list)
     problems: list[SceneProblem] = field(default_factory=list)
     warnings: list[SceneWarning] = field(default_factory=list)
 
     def may_change(self) -> bool:
-        """Whether anything is there that could move a zone or change a value from frame to frame."""
+        """Return True if a zone or a value could change between frames."""
         return any(
             (value is not None) or any(source.moves and can_change(source.ob) for source in sources)
             for _, sources, value in self.found
         )
 
     def read_on_the_way(self, context: Context, frames: Iterator[int]) -> Iterator[int]:
-        """The frames, each shown while it is at hand; zones and values are read at each."""
+        """Yield the frames, each while it is displayed, and read zones and values."""
         sources = [source for _, of_one, _ in self.found for source in of_one if source.moves]
         values = [value for _, _, value in self.found if value is not None]
         for source in sources:
@@ -85,7 +88,7 @@ class Activations:
             yield frame
 
     def specs(self) -> tuple[ActivationSpec, ...]:
-        """The activations with all that was read."""
+        """Return the activations with all data."""
         return tuple(
             replace(
                 one,
@@ -97,7 +100,7 @@ class Activations:
 
 
 def held_until_woken(scene: Scene) -> set[str]:
-    """The names of the objects whose bodies are held until something wakes them."""
+    """Return the names of the objects whose bodies are held until they wake."""
     return {
         ob.name_full
         for collection, members in activated_collections(scene)
@@ -107,15 +110,15 @@ def held_until_woken(scene: Scene) -> set[str]:
 
 
 def read_activations(context: Context, simulated: Names[str], start: int) -> Activations:
-    """The activations at the frame that is shown, the first.
+    """Read the activations at the displayed first frame.
 
-    simulated: the names of the bodies that the solver moves. start: the first frame.
+    simulated: names of the bodies that the solver moves. start: first frame.
     """
     out = Activations()
     for collection, members in activated_collections(context.scene):
         names = tuple(ob.name_full for ob in members if ob.name_full in simulated)
         if not names:
-            message = f"the collection {collection.name_full} has no active rigid bodies that could wake"
+            message = f"the collection {collection.name_full} has no active rigid bodies that could be woken"
             out.warnings.append(SceneWarning((collection.name_full,), "activation", message))
             continue
         own = collection.stiction_activation
@@ -158,14 +161,14 @@ def sources_of(
 def missing(ob: Object | None, label: str, scene: Scene) -> str:
     """Return the problem with a chosen object; empty if there is none."""
     if ob is None:
-        return f"{label} is on, but no object is chosen; choose one, or switch it off"
+        return f"{label} is on, but no object is chosen; choose one, or disable it"
     if ob.name_full not in {one.name_full for one in scene.objects}:
         return f"{ob.name_full}, the object of {label}, is not in the scene; link it to the scene, or choose another one"
     return ""
 
 
 def source_of(ob: Object, is_volume: bool, distance: float, simulated: Names[str], context: Context) -> Source:
-    """An object as a zone. Raises ShapeError and PlacementError."""
+    """Return an object as a zone. Raises ShapeError and PlacementError."""
     depsgraph = context.evaluated_depsgraph_get()
     vertices, triangles = np.zeros((1, 3)), np.zeros((0, 3), dtype=np.int32)
     if is_volume or ob.type in MESHES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the objects of the rigid body world, one by one, at the first frame: bodies, and what each needs of later frames."""
+"""Reads the objects of the rigid body world at the first frame: bodies, and the data to read at later frames."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RestState:
-    """Where a simulated object is at the first frame: its world matrix (4, 4) and its transform channels.
+    """The state of a simulated object at the first frame: its world matrix (4, 4) and its transform channels.
 
-    uid: the object's session_uid, which lasts through renaming and undo.
+    uid: the object's session_uid, constant through renaming and undo.
     """
 
     uid: int
@@ -51,11 +51,13 @@ class RestState:
 
 @dataclass
 class Bodies:
-    """The bodies read so far, with errors and warnings, and further facts by the names of bodies.
+    """The bodies read so far, with errors and warnings, and further data by body name.
 
-    frozen: transforms that stay as at the first frame. meshes: bodies of the shape Mesh. launched: active bodies that begin
-    with the velocity of their animation. held: the spans of frames, counted from the first, in which active bodies follow their
-    animation. belts: bodies with a surface motion that may change from frame to frame.
+    frozen: transforms that keep their value at the first frame.
+    meshes: bodies of the shape Mesh.
+    launched: active bodies that start with the velocity of their animation.
+    held: spans of frames, counted from the first, in which active bodies follow their animation.
+    belts: bodies whose surface motion may change between frames.
     """
 
     problems: list[SceneProblem]
@@ -71,11 +73,11 @@ class Bodies:
     belts: dict[str, Object] = field(default_factory=dict)
 
     def last_followed(self, name: str) -> int | None:
-        """How many frames of its animation a body follows, from the first to the last of them; None for all."""
+        """Return the number of frames of its animation that a body follows, up to the last one; None for all."""
         return self.held[name][-1][1] + 1 if name in self.held else None
 
     def begins_held(self, name: str) -> bool:
-        """Whether an active body follows its animation from the first frame on."""
+        """Return True if an active body follows its animation from the first frame on."""
         return name in self.held and self.held[name][0][0] == 0
 
 
@@ -90,7 +92,7 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
     pose_problems = [*object_problems(ob, kind, context), *flexible_problems(ob, context), *mass_problems(ob, kind)]
     found.problems += [*pose_problems, *choice_problems(ob.name_full, ob.stiction)]
     parts = list(all_parts(ob, context))
-    # A part moves with its compound, which reads its shape; what is wrong with its place is said here, once.
+    # A part moves with its compound, which reads its shape. Problems of its transform are reported here, once.
     if pose_problems or is_compound_part(ob) or any(list(object_problems(part, kind, context)) for part in parts):
         return
     depsgraph = context.evaluated_depsgraph_get()
@@ -129,35 +131,35 @@ def read_object(found: Bodies, ob: Object, context: Context, frames: tuple[int, 
 
 
 def with_spans(body: BodySpec, spans: tuple[tuple[int, int], ...] | None, ob: Object) -> BodySpec:
-    """The body with the frames at which it follows its animation, unless it does so at the first ones alone."""
+    """Return the body with the frames at which it follows its animation, unless it does so only at the first ones."""
     if not spans or (len(spans) == 1 and spans[0][0] == 0):
         return body
     return replace(body, spans=spans, blend_frames=ob.stiction.blend_frames)
 
 
 def read_collider(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
-    """The shape of a body, or that of a body without a collider; to_body: as of `read_shape`. Raises ShapeError."""
+    """Return the shape of a body, or that of a body without a collider. to_body: as in `read_shape`. Raises ShapeError."""
     if not ob.stiction.use_collider:
         return ShapeSpec(ShapeKind.NONE)
     return read_shape(ob, to_body, context, ob.rigid_body.type == "ACTIVE")
 
 
 def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
-    """What of an object's or a scene's settings this version has no such choice for."""
+    """Yield enum values of an object's or a scene's settings that this version does not have."""
     for field_name in unknown_choices(own):
         message = "the file has a choice that this version of Stiction does not know; choose another, or use the later version"
         yield SceneProblem(name, field_name, message)
 
 
 def all_parts(ob: Object, context: Context) -> Iterator[Object]:
-    """The parts of a compound, those of the compounds among them included; none of another body."""
+    """Return the parts of a compound, including parts of compounds in it; none for other bodies."""
     for part in compound_parts(ob, context) if ob.rigid_body.collision_shape == "COMPOUND" else ():
         yield part
         yield from all_parts(part, context)
 
 
 def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, frame: tuple[Array, Array], depsgraph: Depsgraph) -> BodySpec:
-    """The body of an object that has a shape; frame: its position (3,) m and its rotation (3, 3) in the world."""
+    """Return the body of an object with a shape. frame: its position (3,) [m] and its rotation (3, 3) in the world."""
     (body, own), (position, rotation) = (ob.rigid_body, ob.stiction), frame
     by_density = own.mass_source == "DENSITY"
     spec = BodySpec(
@@ -174,7 +176,7 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, frame: tuple[Array, 
         angular_damping=body.angular_damping,
         linear_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_location]),
         angular_factor=np.array([0.0 if locked else 1.0 for locked in ob.lock_rotation]),
-        # as in Blender, where only a body with Deactivation can be deactivated
+        # As in Blender, only a body with Deactivation can be deactivated.
         starts_asleep=kind is BodyKind.ACTIVE and body.use_deactivation and body.use_start_deactivated,
         feels_fields=not has_field(ob),
         deformable=deformable_of(ob),

@@ -16,7 +16,7 @@ __all__ = ["read_bonds"]
 
 
 def read_bonds(scene: Scene, bodies: Sequence[BodySpec], start: int) -> tuple[list[JointSpec], list[SceneWarning]]:
-    """The bonds between the bodies that could be read. A bond that two collections have is that of the first by name.
+    """Return the bonds between the bodies that could be read. A bond in two collections is that of the first by name.
 
     start: the first frame of the simulation.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Closed meshes that bodies begin inside of: rooms and containers without thickness, as Bullet takes them."""
+"""Closed meshes with bodies inside at the start: containers without thickness, as in Bullet."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["with_rooms"]
 
 Array = NDArray[np.float64]
 
-# Winding number: a point with more is inside of a closed mesh.
+# Winding number above which a point is inside a closed mesh.
 INSIDE = 0.5
-# Points of a body that are tried; they are spread over all of its vertices.
+# Number of tested points of a body, spread over all of its vertices.
 MOST_POINTS = 32
 
 
 def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[list[BodySpec], list[SceneWarning]]:
-    """The bodies, those of the named meshes with their normals inwards where an active body begins wholly inside.
+    """Return the bodies, with normals of the named meshes pointing inward if an active body starts completely inside.
 
-    meshes: names of bodies of the shape Mesh; active ones among them are left alone. There is a warning for each room.
+    meshes: names of bodies of the shape Mesh; active ones are not changed. There is a warning for each container.
     """
     may_be_rooms = {body.name for body in bodies if body.name in meshes and body.kind is not BodyKind.ACTIVE}
     active = [body for body in bodies if body.kind is BodyKind.ACTIVE] if may_be_rooms else []
@@ -40,13 +40,13 @@ def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[lis
             continue
         triangles = np.ascontiguousarray(body.shape.triangles[:, ::-1])
         result.append(replace(body, shape=replace(body.shape, kind=ShapeKind.MESH, triangles=triangles)))
-        message = f"{inside} begins inside {body.name}, which is therefore a container: a hollow mesh with two sides"
+        message = f"{inside} starts inside {body.name}, which is therefore a container: a hollow mesh with two sides"
         warnings.append(SceneWarning((body.name, inside), "collision_shape", message))
     return result, warnings
 
 
 def points_in_world(body: BodySpec) -> Array:
-    """Some of the vertices (m, 3) of all parts of a body; a round shape counts with its axis."""
+    """Return some of the vertices (m, 3) of all parts of a body; for a round shape, the ends of its axis."""
     own = [part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)]
     points = np.concatenate([np.zeros((0, 3)), *own])
     points = points[:: max(1, len(points) // MOST_POINTS)]
@@ -54,8 +54,8 @@ def points_in_world(body: BodySpec) -> Array:
 
 
 def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[Array]) -> Iterator[str]:
-    """The names of the bodies all of whose points (m, 3), in world axes, the closed mesh of a body, with its normals outwards,
-    has inside."""
+    """Yield the names of the bodies whose points (m, 3) in world axes are all inside the closed mesh of a body with outward
+    normals."""
     vertices, triangles = room.shape.vertices, room.shape.triangles
     if not len(triangles):
         return
@@ -63,7 +63,7 @@ def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[A
     first = np.array([(each[0] if len(each) else np.full(3, np.nan)) for each in points]).reshape(-1, 3)
     local = (first - room.position) @ turn
     volume = None
-    # most are elsewhere, as one point of each shows
+    # Most bodies are elsewhere, which a test of one point shows.
     for number in np.flatnonzero(((local > low) & (local < high)).all(axis=1)):
         own = (points[number] - room.position) @ turn
         if not ((own > low) & (own < high)).all():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects' force fields reach the rigid bodies of a scene, with which weights, and what absorbs them."""
+"""The objects whose force fields act on the rigid bodies of a scene, their weights, and the absorbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bpy.types import LayerCollection, Object, Scene, ViewLayer
 
 __all__ = ["WEIGHTS", "absorbers_of", "effectors_of", "has_field", "weight_of"]
 
-# By a field's type, what its weight is called.
+# Names of weights by the type of field.
 WEIGHTS = {
     "FORCE": "force",
     "WIND": "wind",
@@ -28,13 +28,16 @@ WEIGHTS = {
 
 
 def has_field(ob: Object) -> bool:
-    """Whether the object is a force field, which no other one acts on then, should it be a body."""
+    """Return True if the object is a force field. If it is a body, no other field acts on it."""
     return ob.field is not None and ob.field.type != "NONE"
 
 
 def effectors_of(scene: Scene, layer: ViewLayer) -> list[Object]:
-    """Objects with a force field, or with particles that have one, by name: those of the world's effector collection, where it
-    has one, or of the view layer, that are not switched off in the viewport. Hiding them with the eye makes no difference."""
+    """Return objects with a force field, or with particles that have one, by name.
+
+    They are those of the world's effector collection, if it has one, otherwise of the view layer, that are not disabled in the
+    viewport. Hiding them with the eye icon has no effect.
+    """
     collection = scene.rigidbody_world.effector_weights.collection
     members: Iterable[Object] = enabled_in(layer) if collection is None else collection.all_objects
     return sorted(
@@ -44,7 +47,7 @@ def effectors_of(scene: Scene, layer: ViewLayer) -> list[Object]:
 
 
 def absorbers_of(layer: ViewLayer) -> list[Object]:
-    """Objects that collide with particles and so absorb fields, by name."""
+    """Return objects that collide with particles and so absorb fields, by name."""
     return sorted(
         (ob for ob in set(enabled_in(layer)) if any(one.type == "COLLISION" for one in ob.modifiers) and ob.collision.use),
         key=lambda ob: ob.name_full,
@@ -52,7 +55,7 @@ def absorbers_of(layer: ViewLayer) -> list[Object]:
 
 
 def particle_fields(ob: Object) -> list[str]:
-    """The names of those of its particle systems that are force fields."""
+    """Return the names of particle systems that are force fields."""
     return [
         system.name
         for system in ob.particle_systems
@@ -61,13 +64,13 @@ def particle_fields(ob: Object) -> list[str]:
 
 
 def weight_of(scene: Scene, kind: str) -> float:
-    """How much of a field of a type counts for the scene's rigid bodies."""
+    """Return the weight of a field type for the scene's rigid bodies."""
     weights = scene.rigidbody_world.effector_weights
     return weights.all * getattr(weights, WEIGHTS[kind])
 
 
 def enabled_in(layer: ViewLayer) -> Iterator[Object]:
-    """The objects that a view layer has switched on in the viewport, some perhaps more than once."""
+    """Yield the objects of a view layer that are enabled in the viewport, some perhaps more than once."""
 
     def within(one: LayerCollection) -> Iterator[Object]:
         if not one.exclude and not one.collection.hide_viewport:
@@ -75,7 +78,7 @@ def enabled_in(layer: ViewLayer) -> Iterator[Object]:
             for child in one.children:
                 yield from within(child)
 
-    # an excluded collection may have children that are not; one that is switched off has none
+    # Children of an excluded collection may be included; those of a disabled collection are not.
     def included(one: LayerCollection) -> Iterator[Object]:
         if one.exclude and not one.collection.hide_viewport:
             for child in one.children:

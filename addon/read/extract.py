@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a Blender scene's rigid bodies into a `SceneSpec`, and leaves the scene as it was.
+"""Reads a Blender scene's rigid bodies into a `SceneSpec`, and restores the scene.
 
-All that is wrong is found in one go. Only the rigid body world's collection decides who takes part: Blender simulates its
-members also when they are hidden, excluded from the view layer, or in no scene at all.
+All problems are reported together. Only the rigid body world's collection determines the bodies: Blender also simulates members
+that are hidden, excluded from the view layer, or in no scene.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Extraction:
-    """A scene that can be baked: `rest` has the objects that the solver moves, by the names of their bodies."""
+    """A scene that can be baked. rest: initial states of the objects that the solver moves, by body name."""
 
     spec: SceneSpec
     settings: SolverSettings
@@ -58,9 +58,9 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Inspection:
-    """All that is wrong and all that is odd in a scene; the extraction, where nothing is wrong.
+    """All problems and warnings of a scene, and the extraction if there are no problems.
 
-    sound: the scene without the bodies and joints that something is wrong with, where that is a scene still.
+    sound: the scene without invalid bodies and joints, or None.
     """
 
     extraction: Extraction | None
@@ -75,7 +75,7 @@ def extract(context: Context) -> Extraction:
 
 
 def extracting(context: Context) -> Steps[Extraction]:
-    """The same in steps, between which nothing of the scene may be changed."""
+    """As steps, between which the scene must not change."""
     found = yield from inspecting(context)
     if found.extraction is None:
         raise SceneError(found.problems)
@@ -108,15 +108,15 @@ def require_world(scene: Scene, world: RigidBodyWorld | None) -> None:
             refuse("rigidbody_world", "the scene has no rigid body world; add rigid bodies to objects first")
         return
     if not world.enabled:
-        refuse("rigidbody_world.enabled", "the rigid body world is switched off; switch it on in the Scene properties")
-    # what a bake has taken out of the world comes back while it is read
+        refuse("rigidbody_world.enabled", "the rigid body world is disabled; enable it in the Scene properties")
+    # Objects that a bake removed from the world are restored during reading.
     if world.collection is None or not (bodies_of(world) or baked_objects(scene)):
         refuse("rigidbody_world.collection", "the rigid body world has no rigid bodies; add some in the Physics properties")
 
 
 @contextmanager
 def marked(session: PropertyGroup) -> Iterator[None]:
-    """Let others know that the scene is not as the user left it."""
+    """Context in which other code knows that the scene is temporarily changed."""
     session.is_reading = True
     try:
         yield
@@ -126,7 +126,7 @@ def marked(session: PropertyGroup) -> Iterator[None]:
 
 @contextmanager
 def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
-    """Keep Blender's own simulation out of what is read, and come back to the frame that was shown."""
+    """Context without Blender's own simulation. The displayed frame is restored at the end."""
     frame, subframe = scene.frame_current, scene.frame_subframe
     world.enabled = False
     try:
@@ -138,7 +138,7 @@ def undisturbed(scene: Scene, world: RigidBodyWorld) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Read:
-    """All that was read of a scene; nothing of Blender's data. lost: the names of bodies whose paths could not be read."""
+    """All data read from a scene, without references to Blender. lost: names of bodies whose paths could not be read."""
 
     spec: SceneSpec
     settings: SolverSettings
@@ -158,12 +158,12 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
         problems.append(SceneProblem(scene.name, "frame_start", f"the first frame {start} comes after the last frame {end}"))
     times = generations(context)
     show_frame(context, start, times)
-    # of the first frame, where they are keyed
+    # values at the first frame, if keyed
     settings = properties.effective_settings(scene)
     values = WorldValues()
     values.note(context)
     warnings += [*unfollowed_scene_values(scene), *outside_world(scene)]
-    # By name, for the order in the collection changes when an object leaves it and comes back.
+    # Sorted by name, because the order in the collection changes when an object is removed and added again.
     objects = sorted((ob for ob in world.collection.all_objects if ob.rigid_body is not None), key=lambda ob: ob.name_full)
     waiting = held_until_woken(scene)
     for number, ob in enumerate(objects):
@@ -235,7 +235,7 @@ def reading(context: Context, scene: Scene, world: RigidBodyWorld) -> Steps[Read
 
 
 def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
-    """What is said of several objects one by one, said once of all of them; what is about two of them stays as it is."""
+    """Group equal messages about single objects. Messages about two objects are unchanged."""
     objects: dict[tuple[str, str, object], list[str]] = {}
     for one in warnings:
         key = one.field, one.message, None if len(one.objects) == 1 else one.objects
@@ -244,12 +244,12 @@ def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
 
 
 def judged(read: Read) -> Inspection:
-    """What was read, and what is wrong with it."""
+    """Return the data and their problems."""
     problems = read.problems
     try:
         validate(read.spec, read.settings)
     except SceneError as error:
-        # Bodies and paths that could not be read are not missing; what is wrong with each is said already.
+        # Bodies and paths that could not be read are not reported as missing, because their problems are known.
         problems += tuple(
             with_strangers(problem, read.warnings)
             for problem in error.problems
@@ -264,7 +264,7 @@ def judged(read: Read) -> Inspection:
 
 
 def with_strangers(problem: SceneProblem, warnings: Iterable[SceneWarning]) -> SceneProblem:
-    """A problem of a scene. That no body is active is due to bodies outside of the rigid body world, if there are some."""
+    """Return a problem of a scene. If no body is active, it names bodies outside the rigid body world."""
     outside = next((one.objects for one in warnings if one.field == "membership"), ())
     if problem.field != "bodies" or not outside:
         return problem
@@ -275,7 +275,7 @@ def with_strangers(problem: SceneProblem, warnings: Iterable[SceneWarning]) -> S
 
 
 def without(spec: SceneSpec, names: Collection[str]) -> SceneSpec:
-    """The scene without some of its bodies and joints, and the joints of those bodies."""
+    """Return the scene without some of its bodies and joints, and without the joints of those bodies."""
     bodies = tuple(body for body in spec.bodies if body.name not in names)
     there = {"", *(body.name for body in bodies)}
     joints = (joint for joint in spec.joints if joint.name not in names and {joint.body_a, joint.body_b} <= there)
@@ -303,7 +303,7 @@ def second_frame(context: Context, start: int, times: int, fps: float) -> float:
 
 
 def each_frame(context: Context, frames: range) -> Iterator[int]:
-    """The frames, each shown while it is at hand."""
+    """Yield the frames, each while it is displayed."""
     times = generations(context)
     for frame in frames:
         show_frame(context, frame, times)
@@ -311,15 +311,16 @@ def each_frame(context: Context, frames: range) -> Iterator[int]:
 
 
 def show_frame(context: Context, frame: int, times: int) -> None:
-    """Go to a frame, as often as there are generations of bodies."""
+    """Go to a frame, once for each generation of bodies."""
     for _ in range(times):
         context.scene.frame_set(frame)
 
 
 def generations(context: Context) -> int:
-    """How many evaluations it takes to see a frame: more than one where bodies or force fields have bodies among their parents.
+    """Return the number of evaluations after which a frame is complete: more than one if bodies or force fields have bodies
+    among their parents.
 
-    To Blender's simulation such are a circle of dependencies, and each evaluation brings one generation up to date.
+    For Blender's simulation these are dependency cycles, and each evaluation updates one generation.
     """
     bodies = [ob for ob in context.scene.rigidbody_world.collection.all_objects if ob.rigid_body is not None]
     fields = [ob for ob in context.scene.objects if has_field(ob)]

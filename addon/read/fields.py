@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Force fields read from Blender, frame by frame, as Blender's own rigid bodies feel them; what cannot be followed is named."""
+"""Force fields read from Blender frame by frame, as they act on Blender's own rigid bodies.
+
+Unsupported features are reported.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ KINDS = {
     "CHARGE": FieldKind.FLOW,
     "LENNARDJ": FieldKind.FLOW,
 }
-# What a field is made of besides numbers; of these the first frame's count.
+# Settings of a field besides numbers; their values at the first frame apply.
 CHOICES = (
     "type",
     "shape",
@@ -51,13 +54,13 @@ CHOICES = (
     "use_global_coords",
     "seed",
 )
-# Modifiers that fields come with, and that leave a mesh as it is.
+# Modifiers of fields that do not change the mesh.
 UNCHANGING = ("SURFACE", "COLLISION")
 HAS_MESH = (FieldShape.SURFACE, FieldShape.POINTS)
 
 
 class FieldError(ValueError):
-    """A field, or what absorbs it, cannot be followed; `field` names what is in the way."""
+    """A field or an absorber cannot be read; `field` names the cause."""
 
     def __init__(self, field: str, message: str):
         super().__init__(message)
@@ -66,25 +69,25 @@ class FieldError(ValueError):
 
 @dataclass(eq=False)
 class Absorber:
-    """An object that absorbs fields, and the body that carries it, or None. rows: what it is, by name, frame after frame."""
+    """An object that absorbs fields, and the body that carries it, or None. rows: its values by name, frame by frame."""
 
     ob: Object
     carrier: Object | None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Take in the next frame. Raises FieldError when its mesh has not the vertices that it had."""
+        """Add the next frame. Raises FieldError if the number of vertices of its mesh has changed."""
         if self.rows and "triangles" in row and not np.array_equal(row["triangles"], self.rows[0]["triangles"]):
             raise FieldError(
                 "modifiers",
-                "its mesh has other faces than at the first frame; switch off the modifier that changes them",
+                "the faces of its mesh differ from those at the first frame; disable the modifier that changes them",
             )
         self.rows.append(row)
 
 
 @dataclass(eq=False)
 class Source(Absorber):
-    """An object whose field acts, and where it acts from."""
+    """An object with an active field, and its location."""
 
     kind: FieldKind = FieldKind.FLOW
     shape: FieldShape = FieldShape.POINT
@@ -92,7 +95,7 @@ class Source(Absorber):
 
 @dataclass
 class Fields:
-    """The force fields of a scene and what absorbs them, and what is wrong or odd."""
+    """The force fields of a scene, its absorbers, problems and warnings."""
 
     sources: list[Source] = field(default_factory=list)
     absorbers: list[Absorber] = field(default_factory=list)
@@ -100,14 +103,14 @@ class Fields:
     warnings: list[SceneWarning] = field(default_factory=list)
 
     def may_change(self, context: Context) -> bool:
-        """Whether anything is there that could make a field another one from frame to frame."""
+        """Return True if any field could change between frames."""
         scene = context.scene
         return any(
             can_change(one.ob) or may_change(scene) or source_meshes_change(one) for one in (*self.sources, *self.absorbers)
         )
 
     def read_on_the_way(self, context: Context, frames: Iterator[int]) -> Iterator[int]:
-        """The frames, each shown while it is at hand; the fields are read at each."""
+        """Yield the frames, each while it is displayed, and read the fields."""
         for one in (*self.sources, *self.absorbers):
             one.rows.clear()
         for frame in frames:
@@ -129,13 +132,13 @@ class Fields:
         self.absorbers = [one for one in self.absorbers if one not in lost]
 
     def specs(self, rate: float) -> tuple[FieldSpec, ...]:
-        """The fields that were read. rate: frames a second, by which Blender's own units of them go."""
+        """Return the fields. rate: frames per second, which Blender's units of fields depend on."""
         has_turbulence = any(source.kind is FieldKind.TURBULENCE for source in self.sources)
         own = {"permutation": noise.permutation()} if has_turbulence else {}
         return tuple(source_spec(source, rate, own) for source in self.sources)
 
     def absorber_specs(self) -> tuple[AbsorberSpec, ...]:
-        """The absorbers that were read."""
+        """Return the absorbers."""
         return tuple(absorber_spec(absorber) for absorber in self.absorbers)
 
 
@@ -158,7 +161,7 @@ def read_fields(context: Context, simulated: Collection[str]) -> Fields:
 
 
 def acts(ob: Object, found: Fields) -> bool:
-    """Whether a field does anything to rigid bodies; what is not followed is named."""
+    """Return True if a field acts on rigid bodies. Unsupported fields are reported."""
     own = ob.field
     if own.type == "TEXTURE" and own.texture is not None:
         message = "a field of the type Texture does not act on the bodies here; Turbulence does"
@@ -175,7 +178,7 @@ def acts(ob: Object, found: Fields) -> bool:
 
 
 def shape_of(ob: Object, found: Fields) -> FieldShape:
-    """Where the field acts from: without a mesh a surface is its object's origin, as in Blender."""
+    """Return the shape from which the field acts. Without a mesh, a surface is the object's origin, as in Blender."""
     shape = FieldShape[ob.field.shape]
     if shape is FieldShape.SURFACE and (ob.type != "MESH" or all(one.type != "SURFACE" for one in ob.modifiers)):
         message = "its shape Surface needs a mesh with a Surface modifier; it acts from the object's origin"
@@ -185,7 +188,7 @@ def shape_of(ob: Object, found: Fields) -> FieldShape:
 
 
 def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
-    """A warning for each of a field's choices that is keyed or driven: it keeps that of the first frame."""
+    """Yield a warning for each keyed or driven enum setting of a field, because its value at the first frame applies."""
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     moving = {one.data_path for one in (*(actions.curves(ob) or ()), *drivers)}
     for name in CHOICES:
@@ -195,7 +198,7 @@ def unfollowed_choices(ob: Object) -> Iterator[SceneWarning]:
 
 
 def source_meshes_change(one: Source | Absorber) -> bool:
-    """Whether the mesh that a field acts from, or is absorbed by, may change by itself."""
+    """Return True if the mesh of a field or an absorber may change."""
     if isinstance(one, Source) and one.shape not in HAS_MESH:
         return False
     data = one.ob.data
@@ -204,7 +207,7 @@ def source_meshes_change(one: Source | Absorber) -> bool:
 
 
 def source_now(source: Source, depsgraph: Depsgraph) -> dict[str, Any]:
-    """A field at the frame that is shown."""
+    """Return a field at the displayed frame."""
     ob = source.ob.evaluated_get(depsgraph)
     row: dict[str, Any] = numbers_of(ob.field) | {"weight": weight_of(depsgraph.scene_eval, ob.field.type)}
     world = seen_from_carrier(source, depsgraph)
@@ -215,12 +218,12 @@ def source_now(source: Source, depsgraph: Depsgraph) -> dict[str, Any]:
 
 
 def carrier_of(ob: Object, simulated: Collection[str]) -> Object | None:
-    """The body that the solver moves and that takes an object along, be it the object itself."""
+    """Return the simulated body that carries an object, which may be the object itself."""
     return next((one for one in (ob, *ancestors(ob)) if one.name_full in simulated), None)
 
 
 def seen_from_carrier(one: Absorber, depsgraph: Depsgraph) -> Array:
-    """The matrix (4, 4) of an object in the frame of the body that carries it, or in the world."""
+    """Return the matrix (4, 4) of an object in the frame of the body that carries it, or in the world."""
     world = matrix(one.ob.evaluated_get(depsgraph).matrix_world)
     if one.carrier is None:
         return world
@@ -234,16 +237,16 @@ def seen_from_carrier(one: Absorber, depsgraph: Depsgraph) -> Array:
 
 
 def unit(rows: Array) -> Array:
-    """Vectors (..., 3) with length 1; zero stays zero."""
+    """Return vectors (..., 3) of length 1; zero vectors are unchanged."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
 
 
 def numbers_of(own: FieldSettings) -> dict[str, float]:
-    """The numbers of a field; what is switched off is as if it were not there."""
+    """Return the numbers of a field; disabled ones have no effect."""
     values = {
         "strength": own.strength,
-        # what the panel calls linear drag is the strength, which Blender takes for the quadratic part; and the other way round
+        # Blender uses the strength, called linear drag in the panel, for the quadratic term, and vice versa.
         "damping": {"DRAG": own.quadratic_drag, "HARMONIC": own.harmonic_damping}.get(own.type, 0.0),
         "size": {"TURBULENCE": own.size, "HARMONIC": own.rest_length}.get(own.type, 0.0),
         "flow": own.flow,
@@ -259,7 +262,8 @@ def numbers_of(own: FieldSettings) -> dict[str, float]:
 
 
 def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]:
-    """Vertices (n, 3), their normals (n, 3) and triangles (t, 3) of an evaluated mesh object, by a matrix (4, 4)."""
+    """Return vertices (n, 3), their normals (n, 3) and triangles (t, 3) of an evaluated mesh object, transformed by a matrix
+    (4, 4)."""
     mesh = ob.data
     mesh.calc_loop_triangles()
     vertices, normals = (np.empty(3 * len(mesh.vertices), dtype=np.float32) for _ in range(2))
@@ -273,7 +277,7 @@ def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]
 
 
 def source_spec(source: Source, rate: float, own: dict[str, Any]) -> FieldSpec:
-    """A field, of what was read of it at all frames."""
+    """Return a field from its values at all frames."""
     settings = source.ob.field
     arrays = {
         name: path_of(source.rows, name) for name in ("position", "axis", "vertices", "normals") if name in source.rows[0]
@@ -300,20 +304,20 @@ def source_spec(source: Source, rate: float, own: dict[str, Any]) -> FieldSpec:
 
 
 def keyed_numbers(rows: list[dict[str, Any]], names: Collection[str]) -> tuple[dict[str, float], tuple[Keyed, ...]]:
-    """The numbers of the first frame, and those of all frames of what is not always the same."""
+    """Return the numbers at the first frame, and those of all frames that are not constant."""
     paths = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
     changing = tuple(Keyed(name, path) for name, path in paths.items() if (path != path[0]).any())
     return {name: float(path[0]) for name, path in paths.items()}, changing
 
 
 def path_of(rows: list[dict[str, Any]], name: str) -> Array:
-    """What is the same at all frames once, else that of each frame."""
+    """Return one value if it is constant, otherwise one per frame."""
     arrays = [np.asarray(row[name], dtype=np.float64) for row in rows]
     return arrays[0] if all(np.array_equal(one, arrays[0], equal_nan=True) for one in arrays) else np.array(arrays)
 
 
 def absorber_now(absorber: Absorber, depsgraph: Depsgraph) -> dict[str, Any]:
-    """An absorber at the frame that is shown."""
+    """Return an absorber at the displayed frame."""
     evaluated = absorber.ob.evaluated_get(depsgraph)
     vertices, _, triangles = mesh_now(evaluated, seen_from_carrier(absorber, depsgraph))
     return {"vertices": vertices, "triangles": triangles, "absorption": evaluated.collision.absorption}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that bend, as Blender has them: what they are made of, and what of an object keeps its mesh from being bent."""
+"""Flexible bodies in Blender: their settings, and reasons why an object's mesh cannot be bent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .shapes import DEFORMING, ShapeError, read_mesh
 
 __all__ = ["deformable_of", "flexible_problems"]
 
-# What may move vertices: those that only do that, and nodes, which may do anything.
+# Modifiers that may move vertices: deforming ones, and geometry nodes, which may do anything.
 MOVING = DEFORMING | {"NODES"}
 
 
 def deformable_of(ob: Object) -> DeformableSpec | None:
-    """How the body of an object bends, None for a rigid one."""
+    """Return the flexible settings of an object's body, None for a rigid one."""
     if not ob.stiction.use_flexible:
         return None
     young, poisson, modes, resolution, damping = stiffness_of(ob)
@@ -37,7 +37,7 @@ def deformable_of(ob: Object) -> DeformableSpec | None:
 
 
 def flexible_problems(ob: Object, context: Context) -> Iterator[SceneProblem]:
-    """What keeps a flexible body's object, not its body, from being bent by shape keys."""
+    """Yield reasons why shape keys cannot bend the object of a flexible body."""
     if not ob.stiction.use_flexible or ob.rigid_body.collision_shape != "MESH":
         return
     for field, message in findings(ob, context):
@@ -49,23 +49,23 @@ def findings(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
         yield "deformable", f"an object of the type {ob.type} has no vertices to bend; convert it to a mesh"
         return
     if ob.override_library is not None:
-        yield "deformable", "it is a library override, whose mesh cannot be bent; make the object local, or leave it rigid"
+        yield "deformable", "it is a library override, whose mesh cannot bend; make the object local, or leave it rigid"
     if ob.mode == "EDIT":
-        yield "deformable", "it is in Edit Mode, in which its mesh cannot be bent; leave it"
+        yield "deformable", "it is in Edit Mode, in which its mesh cannot bend; leave Edit Mode"
     name = ob.stiction.pin_group
     if name and not pinned_vertices(ob):
         missing = f"it has no vertex group {name!r}" if name not in ob.vertex_groups else f"its vertex group {name!r} is empty"
-        yield "pin_group", f"{missing}; choose a group with vertices of a weight of a half or more, or none"
+        yield "pin_group", f"{missing}; choose a group with weights of 0.5 or more, or no group"
     keys = ob.data.shape_keys
     if keys is not None and not keys.use_relative:
-        yield "deformable", "its shape keys are absolute, and bends are added to relative ones; switch on Relative"
+        yield "deformable", "its shape keys are absolute, but bending needs relative ones; enable Relative"
     if keys is not None and ob.show_only_shape_key:
-        yield "deformable", "only its active shape key is shown, so bends would not be seen; switch off Solo Active Shape Key"
+        yield "deformable", "only its active shape key is shown, so bending would be invisible; disable Solo Active Shape Key"
     yield from of_modifiers(ob, context)
 
 
 def of_modifiers(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
-    """Bends come before all modifiers, and so have collisions to."""
+    """Yield problems of modifiers. Bending comes before all modifiers, and collisions must do so, too."""
     source = ob.rigid_body.mesh_source
     shown = [modifier for modifier in ob.modifiers if modifier.show_viewport]
     if source == "BASE" or not shown:
@@ -81,12 +81,12 @@ def of_modifiers(ob: Object, context: Context) -> Iterator[tuple[str, str]]:
     try:
         count = len(read_mesh(ob, source, context).vertices)
     except ShapeError:
-        # said of the shape
+        # reported for the shape
         return
     if count != len(ob.data.vertices):
         names = ", ".join(modifier.name for modifier in shown)
         yield (
             "modifiers",
-            f"its modifiers ({names}) make {count} vertices of {len(ob.data.vertices)}, and only those of the mesh itself are "
-            "bent; choose the source Base or Deform, and they follow",
+            f"its modifiers ({names}) make {count} vertices of {len(ob.data.vertices)}, but only those of the mesh itself "
+            "bend; choose the source Base or Deform, and the others follow",
         )

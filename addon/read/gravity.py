@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gravity of a scene as its rigid bodies feel it, and whether it changes over the frames."""
+"""Gravity of a scene's rigid bodies, also per frame."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["PATHS", "gravity_now", "gravity_path", "may_change", "read_on_the_wa
 
 Array = NDArray[np.float64]
 
-# What of a scene gravity is made of.
+# Scene properties that determine gravity.
 PATHS = ("gravity", "use_gravity", "rigidbody_world.effector_weights.gravity", "rigidbody_world.effector_weights.all")
 
 
 def gravity_now(context: Context) -> Array:
-    """(3,) m/s^2, at the frame that is shown."""
+    """Return gravity at the displayed frame (3,) [m/s^2]."""
     scene = context.evaluated_depsgraph_get().scene_eval
     if not scene.use_gravity:
         return np.zeros(3)
@@ -31,19 +31,19 @@ def gravity_now(context: Context) -> Array:
 
 
 def may_change(scene: Scene) -> bool:
-    """Whether anything is there that could give the scene's values others from frame to frame."""
+    """Return True if gravity could change between frames."""
     data = scene.animation_data
     return data is not None and (data.action is not None or bool(data.nla_tracks) or bool(data.drivers))
 
 
 def read_on_the_way(context: Context, frames: Iterator[int], found: list[Array]) -> Iterator[int]:
-    """The frames, each shown while it is at hand; gravity at each is added to `found`."""
+    """Yield the frames, each while it is displayed, and append gravity to `found`."""
     for frame in frames:
         found.append(gravity_now(context))
         yield frame
 
 
 def gravity_path(found: list[Array]) -> Array | None:
-    """(frames, 3), None where it is the same at all frames."""
+    """Return gravity (frames, 3), or None if it is constant."""
     path = np.array(found)
     return path if len(path) and not (path == path[0]).all() else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How active bodies move when the simulation begins, or when it takes them: as the user says, or as their animation does."""
+"""Initial motion of active bodies, at the first frame or at their release, from the user's values or from animation."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Array = NDArray[np.float64]
 
 
 ANIMATED = "rigid_body.kinematic"
-# Blender's rule: a key of a switch is on from here.
+# Blender's rule: a keyed switch is on from this value.
 ON = 1.0 - 1.2e-7
 
 
 def spans_followed(ob: Object, start: int, end: int) -> tuple[tuple[int, int], ...] | None:
-    """The spans of frames, (first, last) counted from `start`, in which an active body follows its animation.
+    """Return the spans of frames, (first, last) counted from `start`, in which an active body follows its animation.
 
-    None if no keyframes of *Animated* switch between the animation and the solver. A key of *Animated* acts on the way to its
-    frame, as in Blender. A body that is animated at the first frame alone begins at rest, as in Blender.
+    Returns None if no keyframes of *Animated* switch between the animation and the solver. A key of *Animated* acts before its
+    frame, as in Blender. A body that is animated only at the first frame starts at rest, as in Blender.
     """
     curve = curve_of_animated(ob)
     if curve is None or ob.rigid_body.type != "ACTIVE":
@@ -49,13 +49,13 @@ def spans_followed(ob: Object, start: int, end: int) -> tuple[tuple[int, int], .
     is_on = [curve.evaluate(frame) >= ON for frame in range(start, end + 1)]
     if all(is_on):
         return None
-    # with a frame of the solver at both ends, every span has an edge on each side
+    # With a simulated frame added at both ends, every span has an edge on each side.
     edges = [k for k, (before, now) in enumerate(pairwise([False, *is_on, False])) if before != now]
     return tuple((first, after - 1) for first, after in zip(edges[::2], edges[1::2], strict=True) if (first, after) != (0, 1))
 
 
 def is_animated_throughout(ob: Object, start: int, end: int) -> bool:
-    """Whether keyframes of *Animated* leave it on at every frame, so that there is nothing of them to follow."""
+    """Return True if *Animated* is on at every frame in spite of keyframes."""
     curve = curve_of_animated(ob)
     return curve is not None and all(curve.evaluate(frame) >= ON for frame in range(start, end + 1))
 
@@ -65,12 +65,12 @@ def curve_of_animated(ob: Object) -> Any:
 
 
 def follows_animation(ob: Object) -> bool:
-    """Whether the object is to begin with the motion of its animation."""
+    """Return True if the object starts with the motion of its animation."""
     return ob.stiction.initial_motion == "ANIMATION"
 
 
 def set_in_motion(body: BodySpec, ob: Object) -> BodySpec:
-    """The body with the velocities that the user gave its object."""
+    """Return the body with the user's initial velocities."""
     own = ob.stiction
     if own.initial_motion != "VALUES":
         return body
@@ -80,10 +80,10 @@ def set_in_motion(body: BodySpec, ob: Object) -> BodySpec:
 def in_motion(
     bodies: list[BodySpec], followed: dict[str, Object], context: Context, show_second: Callable[[], float]
 ) -> tuple[list[BodySpec], list[SceneProblem]]:
-    """The bodies, those followed with the mean velocities of the way to the second frame.
+    """Return the bodies, with initial velocities for those that follow their animation: mean velocities up to the second frame.
 
-    followed: objects by the names of their bodies. show_second: shows that frame, and returns how long it lasts, in s. A body
-    that cannot be followed there is a problem.
+    followed: objects by body name. show_second: displays that frame, and returns the time to it [s]. A body that cannot be read
+        there is a problem.
     """
     if not followed:
         return bodies, []
@@ -98,7 +98,7 @@ def in_motion(
                 problems.append(SceneProblem(body.name, error.field, f"at the second frame: {error}"))
                 continue
             if not seconds > 0.0:
-                message = "at the second frame the speed of the simulation is 0, so its animation has no velocity; begin later"
+                message = "at the second frame the speed of the simulation is 0, so its animation has no velocity; start later"
                 problems.append(SceneProblem(body.name, "initial_motion", message))
                 continue
             turn = rotation @ rotations.matrix_of_quaternion(body.orientation).T
@@ -112,14 +112,14 @@ def in_motion(
 
 
 def launched_where_it_appears(body: BodySpec, paths: Mapping[str, Array], speeds: Sequence[float], fps: float) -> BodySpec:
-    """The body, one that is let go where it appears with the velocity that its later keyframes give it, unless it has one.
+    """Return the body. If it is released where it appears, it gets the velocity of its later keyframes, unless it has one.
 
     Parameters
     ----------
-    body : with its path and the frames at which it appears.
-    paths : (frames, 7) of all frames, by the names of bodies.
-    speeds : of the simulation on the way to each frame, where they change.
-    fps : frames a second.
+    body : with its path and the frames at which it appears
+    paths : (frames, 7) of all frames, by body name
+    speeds : of the simulation on the way to each frame, if they change
+    fps : frames per second
     """
     last = spans_of(body)[-1][1] if spans_of(body) else 0
     is_at_rest = not (np.any(body.velocity) or np.any(body.angular_velocity))

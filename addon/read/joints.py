@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid body constraints as joints: what Blender's own simulation, Bullet, makes of each of their values.
+"""Rigid body constraints as joints, with the meaning that Blender's own simulation, Bullet, gives to their values.
 
-The constraint's object places the joint's frame. Along an axis Bullet counts how far the second object is from the first; about
-one it counts how far the first is turned against the second, but for the piston's. A joint counts the second against the first
-both ways, so limits about axes change sides and sign. A motor drives the first object along its axis. What is called a motor's
-largest impulse is a force.
+The constraint's object defines the joint's frame. Along an axis, Bullet measures the displacement of the second object relative
+to the first. About an axis, it measures the rotation of the first relative to the second, except for the piston. A joint here
+always measures the second relative to the first, so limits about axes swap sides and signs. A motor drives the first object
+along its axis. The "maximum impulse" of a motor is a force.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
 ALL_FREE: Axes = (FREE_AXIS, FREE_AXIS, FREE_AXIS)
 ALL_LOCKED: Axes = (LOCKED, LOCKED, LOCKED)
 VALUES = "rigid_body_constraint."
-# What of them keeps the value of the first frame.
+# Properties whose value at the first frame applies.
 UNFOLLOWED = (VALUES + "disable_collisions",)
-# Of the springs of Blender 2.7, above which something is lost without it: Bullet's damping is next to none up to there.
+# Damping of Blender 2.7 springs above which it has a noticeable effect in Bullet.
 UNDAMPED = 0.5
 
 
 @dataclass
 class Joints:
-    """The joints of a scene, the pairs of bodies that do not collide for their sake, and what is wrong or odd.
+    """The joints of a scene, the pairs of bodies that do not collide because of them, problems and warnings.
 
-    keyed: the objects of those whose values may change from frame to frame, by the names of the joints.
+    keyed: objects of joints whose values may change between frames, by joint name.
     """
 
     joints: list[JointSpec] = field(default_factory=list)
@@ -64,10 +64,10 @@ def read_joints(world: RigidBodyWorld, bodies: Collection[str], context: Context
         problems = [*end_problems(ob, ends, world)] if is_ever_on else []
         found.problems += problems
         names = tuple("" if end is None else end.name_full for end in ends)
-        # Blender disables collisions also for a constraint that is switched off, and after one has broken.
+        # Blender also disables collisions for a disabled constraint, and after one has broken.
         if constraint.disable_collisions and names[0] != names[1] and all(name in bodies for name in names):
             found.excluded.add((min(names), max(names)))
-        # What is wrong with a body that could not be read is said already.
+        # Problems of a body that could not be read are already reported.
         is_readable = not problems and any(names) and all(not name or name in bodies for name in names)
         if not is_ever_on:
             continue
@@ -103,7 +103,7 @@ def read_joint(found: Joints, ob: Object, names: tuple[str, ...], context: Conte
 
 
 def may_change(ob: Object) -> bool:
-    """Whether values of the object's constraint are keyed or driven."""
+    """Return True if values of the object's constraint are keyed or driven."""
     data = ob.animation_data
     movers = () if data is None else (*(actions.curves(ob) or ()), *data.drivers)
     has_strips = data is not None and bool(data.nla_tracks)
@@ -111,14 +111,14 @@ def may_change(ob: Object) -> bool:
 
 
 def state_now(ob: Object, frame: int, context: Context) -> JointChange:
-    """What the object's constraint is at the frame that is shown, which is so many after the first."""
+    """Return the state of the object's constraint at the displayed frame. frame: its number, counted from the first frame."""
     constraint = ob.evaluated_get(context.evaluated_depsgraph_get()).rigid_body_constraint
     breaking = value_of(constraint, "breaking_threshold") if constraint.use_breaking else math.inf
     return JointChange(frame, *axes_of(constraint), breaking, constraint.enabled)
 
 
 def watched(joints: Joints, context: Context, frames: Iterator[int], found: dict[str, list[JointChange]]) -> Iterator[int]:
-    """The frames, each shown while it is at hand; what keyed joints become at each is added to `found`, by their names."""
+    """Yield the frames, each while it is displayed, and append the states of keyed joints to `found`, by name."""
     for number, frame in enumerate(frames):
         for name, ob in joints.keyed.items():
             found.setdefault(name, []).append(state_now(ob, number, context))
@@ -126,13 +126,13 @@ def watched(joints: Joints, context: Context, frames: Iterator[int], found: dict
 
 
 def with_changes(joint: JointSpec, states: list[JointChange]) -> JointSpec:
-    """The joint with those of its states, one a frame, that differ from the one before."""
+    """Return the joint with those of its states, one per frame, that differ from the previous one."""
     changes = [now for before, now in pairwise(states) if replace(before, frame=now.frame) != now]
     return replace(joint, changes=tuple(changes))
 
 
 def axes_of(constraint: RigidBodyConstraint) -> tuple[Axes, Axes]:
-    """What the joint does along and about X, Y and Z."""
+    """Return the joint's axes along and about X, Y and Z."""
     match constraint.type:
         case "FIXED":
             return ALL_LOCKED, ALL_LOCKED
@@ -169,7 +169,7 @@ def limited(constraint: RigidBodyConstraint, axis: str) -> AxisSpec:
 
 
 def turned(axis: AxisSpec) -> AxisSpec:
-    """The limits of an angle that Blender counts the other way round."""
+    """Return the limits of an angle with the opposite sign."""
     return replace(axis, lower=-axis.upper, upper=-axis.lower)
 
 
@@ -188,13 +188,13 @@ def driven(constraint: RigidBodyConstraint, name: str) -> AxisSpec:
 
 
 def end_problems(ob: Object, ends: tuple[Object | None, ...], world: RigidBodyWorld) -> Iterator[SceneProblem]:
-    """What is wrong with the two objects that a constraint joins."""
+    """Yield problems of the two objects that a constraint connects."""
     members = {member.session_uid for member in world.collection.all_objects}
     for name, end in zip(("object1", "object2"), ends, strict=True):
         if end is None:
             continue
         if end.rigid_body is None:
-            message = f"{end.name_full} has no rigid body, so nothing can be joined to it; add one, or choose another object"
+            message = f"{end.name_full} has no rigid body, so nothing can be connected to it; add one, or choose another object"
         elif is_compound_part(end):
             message = f"{end.name_full} is part of a compound and not a separate body; choose {end.parent.name_full}"
         elif end.session_uid not in members:
@@ -208,7 +208,7 @@ def end_problems(ob: Object, ends: tuple[Object | None, ...], world: RigidBodyWo
 
 
 def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWarning]:
-    """What of an enabled constraint is without effect, or other than in Blender's own simulation."""
+    """Yield warnings about an enabled constraint without effect, or with an effect different from Blender's own simulation."""
     constraint = ob.rigid_body_constraint
 
     def warn(name: str, message: str) -> SceneWarning:
@@ -216,23 +216,23 @@ def constraint_warnings(ob: Object, names: tuple[str, ...]) -> Iterator[SceneWar
 
     yield from unfollowed_values(ob, UNFOLLOWED)
     if not any(names):
-        yield warn("object1", "it names no objects, so it joins nothing")
+        yield warn("object1", "it names no objects, so it connects nothing")
     elif not all(names):
         one = names[0] or names[1]
         yield warn(
             "object1" if names[1] else "object2",
-            f"one of its objects is empty, so {one} is joined to the world; in Blender's own simulation it does nothing",
+            f"one of its objects is not set, so {one} is connected to the world; in Blender's own simulation it does nothing",
         )
     if constraint.use_override_solver_iterations:
-        message = "its own number of iterations has no effect: every step is solved to the tolerance of the scene"
+        message = "Override Iterations has no effect: every step is solved to the tolerance of the scene"
         yield warn("solver_iterations", message)
     if constraint.type == "MOTOR" and not (constraint.use_motor_lin or constraint.use_motor_ang):
-        yield warn("use_motor_lin", "neither of its motors is switched on, so it does nothing")
+        yield warn("use_motor_lin", "neither of its motors is enabled, so it does nothing")
     if constraint.type == "GENERIC_SPRING" and constraint.spring_type == "SPRING1":
         springs = [name for name in ("x", "y", "z", "ang_x", "ang_y", "ang_z") if getattr(constraint, f"use_spring_{name}")]
         if any(getattr(constraint, f"spring_damping_{name}") > UNDAMPED for name in springs):
             yield warn(
                 "spring_type",
-                "the damping of a Blender 2.7 spring is left out: it depends on Bullet's iterations; the type Blender 2.8 has "
-                "one in N s/m",
+                "the damping of a Blender 2.7 spring is ignored, because it depends on Bullet's iterations; the type Blender "
+                "2.8 has a damping in N s/m",
             )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Mass properties that the user sets for an object, in place of those of its homogeneous shape."""
+"""Mass properties set by the user in place of those of the homogeneous shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 def mass_problems(ob: Object, kind: BodyKind) -> Iterator[SceneProblem]:
-    """What is wrong with the mass properties of a body, as far as a scene cannot say it; only an active body has any."""
+    """Yield problems of the mass properties of a body that a scene cannot express; only active bodies have any."""
     own = ob.stiction
     if kind is not BodyKind.ACTIVE:
         return
@@ -29,14 +29,14 @@ def mass_problems(ob: Object, kind: BodyKind) -> Iterator[SceneProblem]:
         message = "no object is chosen for the center of mass; choose an empty, or choose Volume"
         yield SceneProblem(ob.name_full, "center_object", message)
     if own.center_of_mass == "OBJECT" and own.center_object == ob:
-        message = "the object is its own center of mass; choose Origin, which is the same place"
+        message = "the object is its own center of mass; choose Origin instead"
         yield SceneProblem(ob.name_full, "center_object", message)
 
 
 def center_of_mass_of(ob: Object, body_frame: tuple[Array, Array], depsgraph: Depsgraph) -> Array | None:
-    """(3,) m in the body frame at the frame that is shown, None for the center of the volume.
+    """Return the center of mass (3,) in the body frame at the displayed frame [m], or None for the center of the volume.
 
-    body_frame: position (3,) m and rotation (3, 3) of the body in the world.
+    body_frame: position (3,) [m] and rotation (3, 3) of the body in the world.
     """
     own, (position, rotation) = ob.stiction, body_frame
     if own.center_of_mass == "VOLUME":
@@ -48,10 +48,10 @@ def center_of_mass_of(ob: Object, body_frame: tuple[Array, Array], depsgraph: De
 
 
 def inertia_of(ob: Object, rotation: Array, depsgraph: Depsgraph) -> Array | None:
-    """(3, 3) kg m^2 about the center of mass in body axes, None for that of the shape.
+    """Return the inertia (3, 3) about the center of mass in body axes [kg m^2], or None for that of the shape.
 
-    The principal axes are those of the object that is the center of mass, else those of the body. rotation: (3, 3) of the body
-    in the world.
+    The principal axes are those of the object that is the center of mass, otherwise those of the body. rotation: (3, 3) of the
+    body in the world.
     """
     own = ob.stiction
     if not own.own_inertia:

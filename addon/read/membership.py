@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid bodies and rigid body constraints that the rigid body world does not know, as of objects that were appended."""
+"""Rigid bodies and constraints outside the rigid body world, such as those of appended objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["outside_world"]
 
 
 def outside_world(scene: Scene) -> Iterator[SceneWarning]:
-    """Name the objects of a scene whose rigid body or constraint is not in the collections of its rigid body world.
+    """Yield objects whose rigid body or constraint is not in the collections of the scene's rigid body world.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def outside_world(scene: Scene) -> Iterator[SceneWarning]:
     Yields
     ------
     SceneWarning
-        With the field `membership` for bodies, and `constraint_membership` for constraints. Neither take part in a bake.
+        with the field `membership` for bodies, and `constraint_membership` for constraints; neither take part in a bake
     """
     members = {ob.session_uid for ob in scene.rigidbody_world.collection.all_objects}
     names = tuple(

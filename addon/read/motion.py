@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion that the solver does not make: poses of animated bodies and vertices of deforming ones, at every frame.
+"""Prescribed motion: poses of animated bodies and vertices of deforming ones, at every frame.
 
-What else moves keeps the state of the first frame, as `FrozenTransform`, and is said to.
+Other changing transforms keep the state of the first frame, as `FrozenTransform`, with a warning.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["FrozenTransform", "Motion", "can_change", "frozen_body", "frozen_par
 
 Array = NDArray[np.float64]
 
-# Relative to the largest entry of a matrix: what differs by less is the same.
+# Tolerance of matrices, relative to the largest entry.
 SAME = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenTransform:
-    """What the simulation takes as it is at the first frame, and the warning that is due when it changes afterwards.
+    """A transform that keeps its value at the first frame, and the warning if it changes afterward.
 
-    rest: the object's world matrix (4, 4), in the axes of the object `within` where there is one. only_scale: it may move.
+    rest: world matrix (4, 4), or relative to the object `within`. only_scale: other parts may change.
     """
 
     ob: Object
@@ -45,7 +45,7 @@ class FrozenTransform:
 
 
 def can_change(ob: Object) -> bool:
-    """Whether anything is there that could place the object elsewhere from frame to frame."""
+    """Return True if the object's transform could change between frames."""
     return any(
         one.constraints
         or one.parent_type != "OBJECT"
@@ -55,12 +55,13 @@ def can_change(ob: Object) -> bool:
 
 
 def frozen_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> FrozenTransform:
-    """What a body keeps from the frame that is shown, the first: all of its place if it is passive, else only its scale."""
+    """Return the constant part of a body's transform, from the displayed first frame: all of it for a passive body, otherwise
+    only the scale."""
     if kind is BodyKind.PASSIVE:
         switches = "Animated" if ob.rigid_body.type == "PASSIVE" else "Dynamic and Animated"
         field, message = (
             "kinematic",
-            f"its place or scale is animated, but it collides as at the first frame; switch on {switches} to follow its motion",
+            f"its location or scale is animated, but it collides as at the first frame; enable {switches} to follow its motion",
         )
     else:
         field, message = (
@@ -73,10 +74,10 @@ def frozen_body(ob: Object, kind: BodyKind, depsgraph: Depsgraph) -> FrozenTrans
 
 
 def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
-    """A part of a compound keeps its place in it."""
+    """Return the constant transform of a part of a compound in it."""
     world, around = (matrix(one.evaluated_get(depsgraph).matrix_world) for one in (ob, ob.parent))
     message = (
-        "its place or scale in its compound is animated, but it collides as at the first frame; to follow it, "
+        "its location or scale in its compound is animated, but it collides as at the first frame; to follow it, "
         "make it an Animated body that is not parented to the compound"
     )
     warning = SceneWarning((ob.name_full, ob.parent.name_full), "matrix_world", message)
@@ -84,7 +85,7 @@ def frozen_part(ob: Object, depsgraph: Depsgraph) -> FrozenTransform:
 
 
 def have_changed(frozen: Sequence[FrozenTransform], depsgraph: Depsgraph) -> NDArray[np.bool_]:
-    """Which of them differ from the first frame at the one that is shown."""
+    """Return those that differ at the displayed frame from the first frame."""
     worlds = matrices_now((one.ob for one in frozen), depsgraph)
     expected = np.array([one.rest for one in frozen]).reshape(-1, 4, 4)
     inner = [row for row, one in enumerate(frozen) if one.within is not None]
@@ -100,14 +101,15 @@ def have_changed(frozen: Sequence[FrozenTransform], depsgraph: Depsgraph) -> NDA
 
 def differ(values: Array, expected: Array, axes: tuple[int, ...]) -> NDArray[np.bool_]:
     same: NDArray[np.bool_] = np.abs(values - expected).max(axis=axes) <= SAME * np.abs(expected).max(axis=axes)
-    # Negated, so that what is not a number has changed.
+    # Negated, so that NaN counts as a change.
     return ~same
 
 
 def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collection[str] = ()) -> Iterator[SceneWarning]:
-    """A warning for each value of the object below these paths that is keyed or driven: it keeps that of the first frame.
+    """Yield a warning for each value of the object below these paths that is keyed or driven, because its value at the first
+    frame applies.
 
-    followed: the paths of those whose keyframes are followed.
+    followed: paths whose keyframes are followed.
     """
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
     for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
@@ -123,11 +125,11 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
 
 @dataclass(frozen=True)
 class Motion:
-    """By the names of bodies: paths (frames, 7), and deformations (frames, n, 3) in the axes that the body has at the frame.
+    """Paths (frames, 7) and deformations (frames, n, 3), in the body axes of each frame, by body name.
 
-    From the frame on at which an object's place is not a number its path is none either: a bake can follow it till there.
+    From the first frame with a non-finite transform on, the path is not finite; a bake can follow it up to there.
 
-    problems: what cannot be followed; those bodies have neither path nor deformation. warnings: what is not followed.
+    problems: motion that cannot be read; these bodies have neither a path nor a deformation. warnings: motion that is ignored.
     """
 
     paths: dict[str, Array]
@@ -144,9 +146,9 @@ def read_motion(
     frozen: Iterable[FrozenTransform],
     count: int,
 ) -> Steps[Motion]:
-    """The motion of bodies over frames, each of which is shown while it is at hand; the first one decides a mesh's topology.
+    """Read the motion of bodies over frames, each while it is displayed. The first frame determines the topology of meshes.
 
-    count: of the frames, for those who wait.
+    count: number of frames, for the status.
     """
     worlds: dict[str, list[Array]] = {name: [] for name in animated}
     vertices: dict[str, list[Array]] = {name: [] for name in deforming}
@@ -168,10 +170,10 @@ def read_motion(
         for name, ob in list(followed.items()):
             try:
                 if name in animated:
-                    # says what is wrong with it
+                    # reports its problem
                     worlds[name].append(now[name] if sound[name] else placed(ob, depsgraph)[0])
                 if name in deforming:
-                    # A body that is not animated stays where it was, whatever moves the object.
+                    # A body that is not animated does not move with its object.
                     if name in animated or name not in to_body:
                         world, rotation = placed(ob, depsgraph)
                         to_body[name] = rotation.T @ world[:3, :3]
@@ -197,24 +199,27 @@ def read_motion(
 
 
 def poses_of(worlds: list[Array]) -> Array:
-    """The poses (frames, 7) of a body whose object has the world matrices (4, 4)."""
+    """Return the poses (frames, 7) of a body whose object has the world matrices (4, 4)."""
     matrices = np.array(worlds).reshape(-1, 4, 4)
     turns = rotations.quaternion_of_matrix(rotations.nearest_rotation(matrices[:, :3, :3]))
     return np.concatenate([matrices[:, :3, 3], turns], axis=1)
 
 
 def padded(rows: list[Array], count: int, row: Array) -> Array:
-    """So many rows, the missing ones at the end all like `row`."""
+    """Return this number of rows, with missing rows at the end equal to `row`."""
     return np.array([*rows, *[row] * (count - len(rows))]).reshape(count, *row.shape)
 
 
 def vertices_now(ob: Object, before: list[Array], context: Context) -> Array:
-    """Vertices (n, 3) of the object's collision mesh at the frame that is shown, as many as before. Raises ShapeError."""
+    """Return the vertices (n, 3) of the object's collision mesh at the displayed frame, as many as before.
+
+    Raises ShapeError.
+    """
     vertices = read_mesh(ob, ob.rigid_body.mesh_source, context).vertices
     if before and len(before[0]) != len(vertices):
         raise ShapeError(
             "use_deform",
-            f"its modifiers make {len(vertices)} vertices, and {len(before[0])} at the first frame; the number has to stay, so "
-            "switch off the modifier that changes it, or choose the source Deform",
+            f"its modifiers make {len(vertices)} vertices, but {len(before[0])} at the first frame; the number must not "
+            "change, so disable the modifier that changes it, or choose the source Deform",
         )
     return vertices

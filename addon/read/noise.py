@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The permutation that Blender's noise is made of, read off Blender, whichever version it is.
+"""The permutation of Blender's noise, determined from Blender itself, for any version.
 
-It is behind the cells of its Voronoi noise: cell (x, y, z) has its point at place h[h[h[z] + y] + x] of a list, with h the
-permutation and all sums modulo 256. Along x that is a rotation of one and the same row of points, by h[h[z] + y]; along y with
-z = 0 those rotations give h up to where it begins, and along z with y = 0 up to what is added to all.
+It determines the cells of its Voronoi noise: cell (x, y, z) has its point at position h[h[h[z] + y] + x] of a list, with the
+permutation h and all sums modulo 256. Along x this is a rotation of the same row of points, by h[h[z] + y]. Along y with z = 0,
+these rotations give h up to its start, and along z with y = 0, up to a constant.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 __all__ = ["permutation"]
 
 CODES = 256
-# Places in a cell, from one of which at least its own point is among the four that are nearest.
+# Positions in a cell; from at least one of them, the cell's own point is among the four nearest.
 PLACES = tuple(itertools.product((0.2, 0.5, 0.8), repeat=3))
 
 
 def permutation() -> NDArray[np.float64]:
-    """(256,) the whole numbers from 0 to 255 in the order in which Blender's noise has them. Raises RuntimeError."""
+    """Return the integers 0 to 255 in the order of Blender's noise (256,). Raises RuntimeError."""
     row = np.array([point_of_cell(x, 0, 0) for x in range(CODES)])
 
     def rotation(y: int, z: int) -> int:
-        """h[h[z] + y] - h[h[0]]"""
+        """Return h[h[z] + y] - h[h[0]]."""
         return int(np.argmin(np.abs(row - point_of_cell(0, y, z)).max(axis=1)))
 
     along_y = [rotation(y, 0) for y in range(CODES)]
@@ -41,7 +41,7 @@ def permutation() -> NDArray[np.float64]:
 
 
 def point_of_cell(x: int, y: int, z: int) -> NDArray[np.float64]:
-    """(3,) where in its cell the point of a cell is."""
+    """Return the position of a cell's point in the cell (3,)."""
     cell = np.array([x, y, z], dtype=np.float64)
     for place in PLACES:
         _, points = noise.voronoi(Vector(cell + place))

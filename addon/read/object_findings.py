@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What keeps a single object from being baked as it is, and what is odd about it."""
+"""Problems and warnings about single objects."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Array = NDArray[np.float64]
 
 # Cosine between two of the object's axes above which its world matrix counts as sheared.
 SHEAR = 1e-4
-# Extents that differ by more than this factor are not those of something round.
+# Ratio of extents above which a shape does not count as round.
 ROUND = 1.01
-# Where an object has the values of a body, Blender's and ours.
+# Paths of the body settings of an object, Blender's and ours.
 VALUES = ("rigid_body.", "stiction.")
 
 
 def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[SceneProblem]:
-    """What keeps the object itself, not its shape, from being baked."""
+    """Yield problems of the object itself, not of its shape."""
     try:
         placed(ob, context.evaluated_depsgraph_get())
     except PlacementError as error:
@@ -39,7 +39,7 @@ def object_problems(ob: Object, kind: BodyKind, context: Context) -> Iterator[Sc
 
 
 def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[str, ...]) -> Iterator[SceneWarning]:
-    """What is odd about the object itself, not about its shape. followed: the paths whose keyframes are followed."""
+    """Yield warnings about the object itself, not about its shape. followed: paths whose keyframes are followed."""
     axes = world[:3, :3] / np.linalg.norm(world[:3, :3], axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > SHEAR:
         yield SceneWarning(
@@ -51,7 +51,7 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
         yield SceneWarning(
             (ob.name_full,),
             "parent_type",
-            "its parent is not a plain object; its place is corrected for the parent's motion at every frame",
+            "its parent is not a plain object; its location is corrected for the parent's motion at every frame",
         )
     if kind is not BodyKind.ACTIVE:
         movers = [a for a in ancestors(ob) if a.rigid_body is not None and body_kind(a) is BodyKind.ACTIVE]
@@ -59,14 +59,14 @@ def object_warnings(ob: Object, kind: BodyKind, world: Array, followed: tuple[st
             yield SceneWarning(
                 (ob.name_full, movers[0].name_full),
                 "parent",
-                "its parent is simulated, but it collides as without that motion",
+                "its parent is simulated, but the object collides without that motion",
             )
     yield from library_warnings(ob)
     yield from unfollowed_values(ob, VALUES, followed)
 
 
 def shape_warnings(ob: Object) -> Iterator[SceneWarning]:
-    """Where the collision shape of a body or of a part is not what the user sees."""
+    """Yield warnings about collision shapes of a body or a part that differ from the visible mesh."""
     shape = ob.rigid_body.collision_shape
     extents = np.array(ob.dimensions)
     if shape == "SPHERE" and extents.max() > ROUND * extents.min():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies from mesh objects that are no rigid bodies: solid meshes as they are, open ones by their convex hulls."""
+"""Bodies from mesh objects without a rigid body: closed meshes as they are, open ones by their convex hulls."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["PlainBody", "obstacle_of", "plain_body"]
 
 Array = NDArray[np.float64]
 
-# Blender's own values of a new rigid body.
+# Blender's defaults of a new rigid body.
 NEW_BODY = MaterialSpec(0.5, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
 class PlainBody:
-    """A body that is no rigid body in Blender. open: the names of its meshes that are not closed, whose hulls collide."""
+    """A body from an object without a rigid body. open: names of its open meshes, for which hulls are used."""
 
     spec: BodySpec
     open: tuple[str, ...]
@@ -89,9 +89,9 @@ def obstacle_of(ob: Object, context: Context) -> BodySpec:
 
 
 def solid_shape(ob: Object, to_body: Array, context: Context) -> tuple[ShapeSpec, bool]:
-    """The shape of an active body with the object's mesh, and whether that is open, so that the shape is its hull.
+    """Return the shape of an active body with the object's mesh, and whether the mesh is open and the shape its hull.
 
-    to_body: (3, 3), takes the object's own axes, scaled, into those of the body frame. Raises ShapeError.
+    to_body: (3, 3) from scaled object axes to body axes. Raises ShapeError.
     """
     surface = surface_of(ob, to_body, context)
     if flat_normal(surface.vertices) is not None:
@@ -108,7 +108,7 @@ def solid_shape(ob: Object, to_body: Array, context: Context) -> tuple[ShapeSpec
 
 
 def surface_of(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
-    """The evaluated mesh of an object, in the axes of its body. Raises ShapeError."""
+    """Return the evaluated mesh of an object in the axes of its body. Raises ShapeError."""
     mesh = read_mesh(ob, "FINAL", context)
     triangles = mesh.triangles
     if np.linalg.det(to_body) < 0.0:
@@ -117,7 +117,7 @@ def surface_of(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
 
 
 def plain_material(ob: Object) -> MaterialSpec:
-    """The surface that the user set for the object, where Blender's own values of a rigid body would be those of a new one."""
+    """Return the user's surface settings of the object, with Blender's defaults of a new rigid body for its values."""
     own = ob.stiction
     mu_static = number(own.mu_static) if own.use_mu_static else NEW_BODY.mu_static
     return MaterialSpec(

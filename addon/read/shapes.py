@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collision shapes from Blender's: mesh and shape enum in, `ShapeSpec` in the body frame out.
+"""Collision shapes from Blender's mesh and shape enum, as `ShapeSpec` in the body frame.
 
-The body frame is the object's world matrix without its scale, so scale, also a negative or non-uniform one, ends up in the
-vertices.
+The body frame is the object's world matrix without its scale. The vertices include the scale, which may be negative or
+nonuniform.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Relative to the size of the mesh. Blender keeps coordinates in single precision, so flat faces are flat to about 1e-7.
+# Tolerance relative to the size of the mesh. Coordinates are in single precision, so flat faces are flat to about 1e-7.
 FLATNESS = 1e-5
-# In vertices: a convex mesh with more is handled as a mesh.
+# Vertices; a convex mesh with more of them is treated as a mesh.
 LARGEST_HULL = 500
 
-# The modifiers that move vertices and make none: with these at the head of the stack the mesh source Deform stays evaluated.
+# Modifiers that only move vertices. The mesh source Deform evaluates these at the start of the stack.
 DEFORMING = frozenset(
     [
         "ARMATURE",
@@ -70,7 +70,7 @@ DEFORMING = frozenset(
 
 
 class ShapeError(ValueError):
-    """A shape cannot be simulated; `field` names the setting in the way, `object` a part of a compound that has it."""
+    """A shape cannot be simulated. `field` names the setting, `object` the part of a compound, if any."""
 
     def __init__(self, field: str, message: str, part: str | None = None):
         super().__init__(message)
@@ -80,26 +80,26 @@ class ShapeError(ValueError):
 
 @dataclass(frozen=True)
 class RawMesh:
-    """A mesh in the object's own axes: vertices (n, 3), triangles (t, 3) indices."""
+    """A mesh in object axes: vertices (n, 3), triangles (t, 3) indices."""
 
     vertices: Array
     triangles: NDArray[np.int32]
 
 
 def is_compound_part(ob: Object) -> bool:
-    """Whether the object's shape belongs to its parent's, so that it is no body of its own."""
+    """Return True if the object's shape is part of its parent's shape, so it is not a separate body."""
     parent = ob.parent
     return parent is not None and parent.rigid_body is not None and parent.rigid_body.collision_shape == "COMPOUND"
 
 
 def compound_parts(ob: Object, context: Context) -> list[Object]:
-    """The objects whose shapes make the compound, by name: its children in the rigid body world, and no grandchildren."""
+    """Return the objects whose shapes form the compound, by name: its direct children in the rigid body world."""
     members = context.scene.rigidbody_world.collection.all_objects
     return sorted((m for m in members if m.parent == ob and m.rigid_body is not None), key=lambda part: part.name_full)
 
 
 def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
-    """The shapes of all parts with a collider, also hidden ones, at their places; the compound's own mesh takes no part.
+    """Return the shapes of all parts with a collider, including hidden ones. The compound's own mesh is not used.
 
     Raises ShapeError.
     """
@@ -110,9 +110,9 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
         own, own_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
-                raise ShapeError("use_deform", "a part of a compound cannot deform; switch Deforming off")
+                raise ShapeError("use_deform", "a part of a compound cannot deform; disable Deforming")
             if part.stiction.use_flexible:
-                raise ShapeError("deformable", "a part of a compound cannot bend; switch Flexible off")
+                raise ShapeError("deformable", "a part of a compound cannot bend; disable Flexible")
             shape = read_shape(part, own_rotation.T @ own[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
@@ -127,9 +127,9 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
 
 
 def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> ShapeSpec:
-    """The collision shape of a rigid body, which the solver moves if it is active.
+    """Return the collision shape of a rigid body, which the solver moves if it is active.
 
-    to_body: (3, 3), takes the object's own axes, scaled, into those of the body frame. Raises ShapeError.
+    to_body: (3, 3) from scaled object axes to body axes. Raises ShapeError.
     """
     body = ob.rigid_body
     if body.collision_shape == "COMPOUND":
@@ -138,9 +138,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
         surface = read_mesh(ob, "FINAL", context)
         return primitive(body.collision_shape, surface.vertices, to_body, active)
     if deforms(ob) and active:
-        raise ShapeError(
-            "use_deform", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
-        )
+        raise ShapeError("use_deform", "an active body cannot deform; disable Deforming, or make the body Passive or Animated")
     surface = read_mesh(ob, body.mesh_source, context)
     vertices = surface.vertices @ to_body.T
     triangles = surface.triangles
@@ -153,7 +151,7 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
     if shape.kind is ShapeKind.HULL and margin == 0.0 and active and flat_normal(vertices) is not None:
         raise ShapeError(
             "collision_shape",
-            "the mesh is flat, so the body has no thickness; switch on the Collision Margin, or give the mesh a thickness "
+            "the mesh is flat, so the body has no thickness; enable Collision Margin, or give the mesh a thickness "
             "(with a Solidify modifier, choose the source Final)",
         )
     if shape.kind is ShapeKind.HULL and signed_volume(vertices, triangles) < 0.0:
@@ -162,18 +160,20 @@ def read_shape(ob: Object, to_body: Array, context: Context, active: bool) -> Sh
 
 
 def deforms(ob: Object) -> bool:
-    """Whether the object's collision shape follows its modifiers from frame to frame."""
+    """Return True if the object's collision shape follows its modifiers from frame to frame."""
     body = ob.rigid_body
     return body.use_deform and body.collision_shape == "MESH" and body.mesh_source != "BASE"
 
 
 def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec:
-    """The shape Mesh of a surface; a convex one is a hull, which is the same and quicker as long as it does not bend. Raises
-    ShapeError."""
+    """Return the shape Mesh of a surface.
+
+    A convex one becomes a hull, which is equivalent and faster unless it bends. Raises ShapeError.
+    """
     try:
         volume = mesh_surface(shape.vertices, shape.triangles).volume
     except ValueError as error:
-        raise ShapeError("mesh", f"{error}; give the mesh a size, or take the object out of the rigid body world") from error
+        raise ShapeError("mesh", f"{error}; scale the mesh up, or remove the object from the rigid body world") from error
     may_be_hull = (volume > 0.0 or active or flat_normal(shape.vertices) is not None) and not (bends and volume != 0.0)
     if may_be_hull and is_convex(shape.vertices, shape.triangles, volume):
         return shape
@@ -185,9 +185,10 @@ def mesh_shape(shape: ShapeSpec, active: bool, bends: bool = False) -> ShapeSpec
 
 
 def primitive(name: str, vertices: Array, to_body: Array, active: bool = True) -> ShapeSpec:
-    """Box, sphere, capsule, cylinder or cone around the mesh, upright on the object's z axis as Blender has them, no margin.
+    """Return a box, sphere, capsule, cylinder or cone around the mesh, upright along the object's z axis as in Blender, without
+    margin.
 
-    The box of a flat mesh is a rectangle with two sides, which only a body that is not active can have. Raises ShapeError.
+    The box of a flat mesh is a two-sided rectangle, which an active body cannot have. Raises ShapeError.
     """
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     half, centre = (high - low) / 2.0, (high + low) / 2.0
@@ -218,7 +219,7 @@ def primitive(name: str, vertices: Array, to_body: Array, active: bool = True) -
 
 
 def rectangle(low: Array, high: Array) -> Array:
-    """The four corners (4, 3) between two corners (3,) that have one coordinate in common."""
+    """Return the four corners (4, 3) between two corners (3,) that share one coordinate."""
     flat = int(np.argmin(high - low))
     first, second = (axis for axis in range(3) if axis != flat)
     corners = np.tile(low, (4, 1))
@@ -234,7 +235,7 @@ def positive_radius(radius: float) -> float:
 
 
 def read_mesh(ob: Object, source: str, context: Context) -> RawMesh:
-    """The mesh that Blender's rigid bodies take for the mesh source: BASE, DEFORM or FINAL. Raises ShapeError."""
+    """Return the mesh that Blender's rigid bodies use for the mesh source: BASE, DEFORM or FINAL. Raises ShapeError."""
     if source == "BASE" and ob.type == "MESH":
         if ob.mode == "EDIT":
             ob.update_from_editmode()
@@ -254,7 +255,7 @@ def read_mesh(ob: Object, source: str, context: Context) -> RawMesh:
 
 @contextmanager
 def only_deformed(ob: Object, wanted: bool) -> Iterator[None]:
-    """Switch off all modifiers from the first that makes geometry on: what Blender calls the deformed mesh."""
+    """Context with all modifiers disabled from the first that creates geometry on, which gives Blender's deformed mesh."""
     active = [modifier for modifier in ob.modifiers if modifier.show_viewport] if wanted else []
     first = next((index for index, modifier in enumerate(active) if modifier.type not in DEFORMING), len(active))
     muted = active[first:]
@@ -269,9 +270,9 @@ def only_deformed(ob: Object, wanted: bool) -> Iterator[None]:
 
 def raw_mesh(mesh: Mesh | None) -> RawMesh:
     if mesh is None or len(mesh.vertices) == 0:
-        raise ShapeError("mesh", "the mesh has no vertices; give it some, or take the object out of the rigid body world")
+        raise ShapeError("mesh", "the mesh has no vertices; give it some, or remove the object from the rigid body world")
     if len(mesh.polygons) == 0:
-        raise ShapeError("mesh", "the mesh has no faces; give it some, or take the object out of the rigid body world")
+        raise ShapeError("mesh", "the mesh has no faces; give it some, or remove the object from the rigid body world")
     vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", vertices)
     mesh.calc_loop_triangles()
@@ -290,16 +291,16 @@ def signed_volume(vertices: Array, triangles: NDArray[np.int32]) -> float:
 
 
 def flat_normal(vertices: Array) -> Array | None:
-    """Unit normal (3,) of the plane that holds all vertices, None when there is no such plane."""
+    """Return the unit normal (3,) of the plane that contains all vertices, or None."""
     _, extents, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
-    # Fewer than three vertices have no third direction at all.
+    # Fewer than three vertices have no third direction.
     if len(extents) < 3:
         return axes[-1]
     return axes[2] if extents[2] <= FLATNESS * extents[0] else None
 
 
 def is_convex(vertices: Array, triangles: NDArray[np.int32], volume: float) -> bool:
-    """Whether the mesh is the whole boundary of a convex solid, with the volume given in m^3, or a convex flat polygon."""
+    """Return True if the mesh is the whole boundary of a convex solid with this volume [m^3], or a convex flat polygon."""
     size = float(np.ptp(vertices, axis=0).max())
     normal = flat_normal(vertices)
     corners = vertices[triangles]
@@ -317,7 +318,7 @@ def is_convex(vertices: Array, triangles: NDArray[np.int32], volume: float) -> b
 
 
 def loose_parts(ob: Object) -> tuple[int, int]:
-    """How many edges of the object's mesh belong to no face, and how many vertices to no edge."""
+    """Return the number of edges without a face and of vertices without an edge."""
     if ob.type != "MESH":
         return 0, 0
     mesh = ob.data
@@ -329,8 +330,8 @@ def loose_parts(ob: Object) -> tuple[int, int]:
 
 
 def hull_area(points: Array) -> float:
-    """Area of the convex hull of points (n, 2)."""
+    """Return the area of the convex hull of points (n, 2)."""
     try:
         return float(ConvexHull(points).volume)
     except QhullError:
-        return 0.0  # they are all on one line
+        return 0.0  # They are collinear.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion of the surfaces of bodies along themselves, with its keyframes and drivers."""
+"""Surface motion of bodies, with its keyframes and drivers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["PATHS", "motion_now", "motion_over", "read_on_the_way", "surface_may
 
 Array = NDArray[np.float64]
 
-# What of an object the motion of its surface is made of; the keyframes and drivers of these are followed.
+# Properties of the surface motion, whose keyframes and drivers are followed.
 PATHS = ("stiction.surface_velocity", "stiction.surface_spin")
 
 
 def surface_may_change(ob: Object) -> bool:
-    """Whether keyframes, drivers or strips may give the surface another motion from frame to frame."""
+    """Return True if keyframes, drivers or strips may change the surface motion between frames."""
     data = ob.animation_data
     if data is None:
         return False
@@ -31,13 +31,13 @@ def surface_may_change(ob: Object) -> bool:
 
 
 def values_now(ob: Object, depsgraph: Depsgraph) -> Array:
-    """(6,) m/s and rad/s along the object's axes, at the frame that is shown."""
+    """Return the surface motion along the object's axes at the displayed frame (6,) [m/s and rad/s]."""
     own = ob.evaluated_get(depsgraph).stiction
     return np.concatenate([numbers(own.surface_velocity), numbers(own.surface_spin)])
 
 
 def motion_now(ob: Object, depsgraph: Depsgraph) -> SurfaceMotion | None:
-    """The motion of an object's surface at the frame that is shown, None where it has none."""
+    """Return the motion of an object's surface at the displayed frame, or None."""
     values = values_now(ob, depsgraph)
     return SurfaceMotion(values[:3], values[3:]) if values.any() else None
 
@@ -45,7 +45,7 @@ def motion_now(ob: Object, depsgraph: Depsgraph) -> SurfaceMotion | None:
 def read_on_the_way(
     context: Context, frames: Iterator[int], objects: Mapping[str, Object], found: dict[str, list[Array]]
 ) -> Iterator[int]:
-    """The frames, each shown while it is at hand; the values (6,) of objects at each are added to `found`, by their names."""
+    """Yield the frames, each while it is displayed, and append the values (6,) of objects to `found`, by name."""
     for frame in frames:
         depsgraph = context.evaluated_depsgraph_get()
         for name, ob in objects.items():
@@ -54,7 +54,7 @@ def read_on_the_way(
 
 
 def motion_over(values: list[Array]) -> SurfaceMotion | None:
-    """The motion of a surface with values (6,) at each frame, None where it never moves."""
+    """Return the surface motion with values (6,) at each frame, or None if it never moves."""
     rows = np.array(values)
     if not rows.any():
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where animated bodies jump: whether they stand until just before a frame is seen between frames, as Blender animates it."""
+"""Jumps of animated bodies: bodies that do not move until just before a frame, as seen between frames."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["reading_teleports", "teleport_warnings"]
 
 Array = NDArray[np.float64]
 
-# Of the way to the next frame, where it is looked whether a body has moved.
+# Positions between two frames at which motion is checked.
 MOMENTS = 0.5, 0.96
-# Of the way to the next frame: what is nearer has not moved.
+# Motion, relative to that up to the next frame, below which a body counts as still.
 STILL = 1e-3
-# Of single precision, in matrices.
+# accuracy of matrices in single precision
 ROUNDING = 1e-5
 MOST_NAMED = 6
 
@@ -33,15 +33,15 @@ MOST_NAMED = 6
 def reading_teleports(
     context: Context, bodies: Iterable[BodySpec], objects: Mapping[str, Object], start: int, times: int
 ) -> Steps[list[BodySpec]]:
-    """The bodies, those with paths with the frames at which they appear.
+    """Return the bodies, those with paths with the frames at which they appear.
 
     Parameters
     ----------
-    context : whose scene is shown at moments between frames.
-    bodies : with their paths.
-    objects : those whose motion the paths are, by the names of the bodies.
-    start : the first frame.
-    times : how often a frame has to be shown until all of it is up to date.
+    context : its scene is displayed at times between frames
+    bodies : with their paths
+    objects : by body name, for bodies with paths
+    start : the first frame
+    times : number of evaluations after which a frame is complete
     """
     given = list(bodies)
     paths = {body.name: np.asarray(body.path)[: followed_frames(body.path)] for body in given if body.path is not None}
@@ -66,8 +66,8 @@ def reading_teleports(
 
 
 def is_still(world: Array, before: Array, after: Array) -> bool:
-    """Whether an object with the world matrix (4, 4) is where a body was at the frame before, pose (7,), and not on its way to
-    the one after."""
+    """Return True if an object with the world matrix (4, 4) is at the pose (7,) of the previous frame, and not on its way to
+    the next."""
     turned_before, turned_after = (rotations.matrix_of_quaternion(pose[3:]) for pose in (before, after))
     turned = np.abs(rotations.nearest_rotation(world[:3, :3]) - turned_before).max()
     moved = np.linalg.norm(world[:3, 3] - before[:3])
@@ -77,20 +77,20 @@ def is_still(world: Array, before: Array, after: Array) -> bool:
 
 
 def with_teleports(body: BodySpec, path: Array, stands: set[int]) -> BodySpec:
-    """The body with its teleports, which are frames of its spans."""
+    """Return the body with its teleports, which are frames in its spans."""
     led = {frame for first, last in spans_of(body) for frame in range(first + 1, last + 1)}
     found = tuple(frame for frame in teleports_of(path, body.shape, stands) if frame in led)
     return replace(body, teleports=found) if found else body
 
 
 def teleport_warnings(bodies: Iterable[BodySpec], start: int) -> Iterator[SceneWarning]:
-    """What is said of those that appear; start: the first frame."""
+    """Yield notes about teleports. start: the first frame."""
     for body in bodies:
         if body.teleports:
             frames = [str(start + frame) for frame in body.teleports]
             more = f" and {len(frames) - MOST_NAMED} more" if len(frames) > MOST_NAMED else ""
             which = f"frame {frames[0]}" if len(frames) == 1 else f"frames {', '.join(frames[:MOST_NAMED])}{more}"
             message = (
-                f"it teleports at {which}: it appears at its new place and touches nothing on the way; a motion needs keys"
+                f"it teleports at {which}: it appears at its new location and touches nothing on the way; a motion needs keys"
             )
             yield SceneWarning((body.name,), "teleports", f"{message} over several frames")

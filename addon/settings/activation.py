@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What wakes the bodies of a collection, `collection.stiction_activation`."""
+"""Activation of the bodies of a collection, `collection.stiction_activation`."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ def has_mesh(self: CollectionActivation, ob: Object) -> bool:
 
 
 class CollectionActivation(PropertyGroup):
-    """What wakes the rigid bodies of a collection, and releases their bonds."""
+    """The conditions that wake the rigid bodies of a collection and release their bonds."""
 
     use_activation: BoolProperty(
         name="Activation", description="Let the rigid bodies of the collection wait until something wakes them"
     )
     use_hold: BoolProperty(
         name="Hold",
-        description="Hold the bodies until they wake, where they are or on their animation. Otherwise they move as others do, "
-        "and only their bonds wait to be released",
+        description="Hold the bodies in place or on their animation until they wake. Otherwise they move normally, and only "
+        "their bonds wait to be released",
         default=True,
     )
     use_release: BoolProperty(name="Release Bonds", description="Release the bonds of a body when it wakes", default=True)
     use_frame: BoolProperty(name="Frame", description="Wake all bodies at a frame")
     wake_frame: IntProperty(name="Frame", description="Frame at which all bodies wake", default=24)
     use_volume: BoolProperty(
-        name="Volume", description="Wake the bodies that are inside of an object, or that its moving surface reaches"
+        name="Volume", description="Wake the bodies that are inside an object, or that its moving surface reaches"
     )
     volume_object: PointerProperty(
         name="Volume", description="Object with a closed mesh that wakes the bodies that it reaches", type=Object, poll=has_mesh
@@ -63,7 +63,7 @@ class CollectionActivation(PropertyGroup):
 
 
 def activated_collections(scene: Scene) -> list[tuple[Collection, list[Object]]]:
-    """The collections of a scene whose bodies wait to be woken, by name, and their objects with active rigid bodies."""
+    """Return the collections of a scene with waiting bodies, by name, and their objects with active rigid bodies."""
     every = [scene.collection, *scene.collection.children_recursive]
     return [
         (each, sorted((ob for ob in each.all_objects if may_wake(ob)), key=lambda ob: ob.name_full))
@@ -73,17 +73,17 @@ def activated_collections(scene: Scene) -> list[tuple[Collection, list[Object]]]
 
 
 def may_wake(ob: Object) -> bool:
-    """Whether the solver can move an object once it wakes."""
+    """Return True if the solver can move an object after it wakes."""
     return ob.rigid_body is not None and ob.rigid_body.type == "ACTIVE" and ob.rigid_body.enabled
 
 
 def register() -> None:
-    """Give collections the properties."""
+    """Register the properties of collections."""
     bpy.utils.register_class(CollectionActivation)
     Collection.stiction_activation = PointerProperty(type=CollectionActivation)
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del Collection.stiction_activation
     bpy.utils.unregister_class(CollectionActivation)

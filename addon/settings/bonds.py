@@ -24,8 +24,11 @@ STRENGTHS = {identifier: BONDS[name] for identifier, name, _ in ITEMS if name in
 
 
 class BondValues(NamedTuple):
-    """Of a collection: its name; what its bonds bear in tension and in shear, Pa; m by which faces that touch may be apart; the
-    frame of the scene at which the bonds are released, None for never."""
+    """The bonds of a collection.
+
+    They have its name; the tensile and shear strength [Pa]; the largest gap between touching faces [m]; the frame of the scene
+    at which the bonds are released, or None.
+    """
 
     name: str
     tension: float
@@ -47,7 +50,7 @@ class CollectionBonds(PropertyGroup):
     )
     material: EnumProperty(
         name="Material",
-        description="Material whose strengths the bonds have",
+        description="Material that sets the strength of the bonds",
         items=ITEMS,
         default="CONCRETE",
         update=take_material,
@@ -79,13 +82,13 @@ class CollectionBonds(PropertyGroup):
         unit="LENGTH",
     )
     use_release: BoolProperty(
-        name="Release", description="Release the bonds at a frame: the bodies are loose from there on, as fast as they are"
+        name="Release", description="Release the bonds at a frame; from then on the bodies are loose and keep their velocity"
     )
     release_frame: IntProperty(name="Frame", description="Last frame at which the bonds hold", default=24)
 
 
 def bond_items() -> tuple[tuple[str, str, str], ...]:
-    """The materials as items of a property."""
+    """Return the materials as enum items."""
     return ITEMS[1:]
 
 
@@ -95,7 +98,7 @@ def set_bonds(collection: Collection, material: str) -> None:
 
 
 def bonded_collections(scene: Scene) -> list[tuple[BondValues, list[Object]]]:
-    """The collections of a scene with bonds, by name, and their objects with rigid bodies."""
+    """Return the collections of a scene with bonds, by name, and their objects with rigid bodies."""
     every = [scene.collection, *scene.collection.children_recursive]
     return [
         (
@@ -110,12 +113,12 @@ def bonded_collections(scene: Scene) -> list[tuple[BondValues, list[Object]]]:
 
 
 def register() -> None:
-    """Give collections the properties."""
+    """Register the properties of collections."""
     bpy.utils.register_class(CollectionBonds)
     Collection.stiction_bonds = PointerProperty(type=CollectionBonds)
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del Collection.stiction_bonds
     bpy.utils.unregister_class(CollectionBonds)

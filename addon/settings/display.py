@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a bake is shown beside its motion, as the user sets it: `scene.stiction_display`; no part of what is baked."""
+"""Display settings of a bake besides its motion, `scene.stiction_display`. They do not affect a bake."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def show_anew(self: PropertyGroup, context: Context) -> None:
 
 
 class HiddenBody(PropertyGroup):
-    """A body that is hidden while it is shown as a piece, and whether it was hidden before."""
+    """A body that is hidden while it is shown as an instance, and whether it was hidden before."""
 
     body: PointerProperty(type=Object)
     in_viewport: BoolProperty()
@@ -42,17 +42,17 @@ class SceneDisplay(PropertyGroup):
     )
     show_friction_cones: BoolProperty(
         name="Friction Cones",
-        description="Show the cone that bounds the force of each contact; a contact slides where its force lies on it",
+        description="Show the cone that bounds the force of each contact; a contact slides if its force lies on the cone",
         update=show_anew,
     )
     only_selected: BoolProperty(
         name="Only Selected",
-        description="Show only the contacts of selected objects, with the forces on these",
+        description="Show only the contacts of selected objects, and the forces on these objects",
         update=show_anew,
     )
     force_length: FloatProperty(
         name="Length per Newton",
-        description="Length of the line of a force of 1 N; until it is set, lines are fitted to each frame",
+        description="Line length of a force of 1 N; lines are fitted to each frame until it is set",
         default=0.01,
         min=1e-9,
         soft_max=1.0,
@@ -70,7 +70,7 @@ class SceneDisplay(PropertyGroup):
     hidden_bodies: CollectionProperty(type=HiddenBody)
     show_grid: BoolProperty(
         name="Show Grid",
-        description="Show the bricks that the bends of the active flexible object are computed with",
+        description="Show the bricks that the solver uses to deform the active flexible object",
         update=show_anew,
     )
     show_statistics: BoolProperty(
@@ -91,7 +91,7 @@ class SceneDisplay(PropertyGroup):
 
 
 def remove_shown(ob: Object) -> None:
-    """Take away an object that was made to show something, and its mesh if nothing else has it."""
+    """Remove an object that was created for display, and its mesh if it has no other user."""
     mesh = ob.data
     bpy.data.objects.remove(ob)
     if mesh is not None and not mesh.users:
@@ -99,14 +99,14 @@ def remove_shown(ob: Object) -> None:
 
 
 def register() -> None:
-    """Give scenes the properties."""
+    """Register the properties of scenes."""
     bpy.utils.register_class(HiddenBody)
     bpy.utils.register_class(SceneDisplay)
     Scene.stiction_display = PointerProperty(type=SceneDisplay)
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del Scene.stiction_display
     bpy.utils.unregister_class(SceneDisplay)
     bpy.utils.unregister_class(HiddenBody)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Presets for surfaces and for the solver, applied from the menus of the panels; and the settings of one body for others."""
+"""Presets for surfaces and for the solver, applied from menus of the panels; and copying of settings between bodies."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -27,25 +27,28 @@ __all__ = [
 
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
-# Of `scene.stiction`, what a solver preset sets, beside substeps.
+# Properties of `scene.stiction` that a solver preset sets, besides substeps.
 SET_BY_PRESETS = ("tolerance", "moving_tolerance", "max_iterations")
-# Of `object.stiction`, what belongs to one object only.
+# Properties of `object.stiction` that are not copied.
 NOT_SETTINGS = frozenset(["rna_type", "name", "backup"])
 
 
 def share_of(pair: float, combine: FrictionCombine) -> float:
-    """What each of two equal bodies needs for the pair to have the coefficient `pair`."""
+    """Return the coefficient of each of two equal bodies whose pair has the coefficient `pair`."""
     return math.sqrt(pair) if combine is FrictionCombine.PRODUCT else pair
 
 
 def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombine) -> None:
-    """Give a rigid body the material's values; those that it does not have stay, but for the grain, which goes."""
+    """Set a rigid body's values to those of the material.
+
+    Values that the material lacks are unchanged, except that a grain is removed.
+    """
     own, friction = ob.stiction, material["friction"]
     own.material = material["name"]
     own.use_mu_static = own.use_mu_dynamic = True
     own.mu_static = share_of(friction["static"], combine)
     own.mu_dynamic = share_of(friction["dynamic"], combine)
-    # friction that is published without a direction is that of all directions
+    # Friction published without a direction applies in all directions.
     own.use_grain = "across" in friction
     if own.use_grain:
         own.use_mu_across_dynamic = True
@@ -82,12 +85,12 @@ def material_tip(material: dict[str, Any]) -> str:
 
 
 MATERIAL_ITEMS = [(name, name, material_tip(material)) for name, material in MATERIALS.items()]
-# What presets had for names, in scripts and keymaps of users.
+# Former names of presets, in scripts and keymaps of users.
 FORMER_NAMES = {"Structure": "Exact", "Draft": "Production"}
 STIFFNESS_ITEMS = [(name, name, stiffness_tip(material)) for name, material in STIFFNESS.items()]
 SOLVER_ITEMS = [(name, name, preset["description"]) for name, preset in SOLVER.items()]
 FORMER_ITEMS = [(name, now, SOLVER[now]["description"]) for name, now in FORMER_NAMES.items()]
-# Those that the panel has as a row: what they cost and give, in short.
+# Presets shown as a row in the panel, with short texts about cost and accuracy.
 QUALITIES = {name: preset["figures"] for name, preset in SOLVER.items() if "figures" in preset}
 
 
@@ -115,7 +118,7 @@ class STICTION_OT_apply_material(Operator):
         bodies = bodies_to_change(context)
         for ob in bodies:
             apply_material(ob, MATERIALS[self.material], combine)
-        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        self.report({"INFO"}, f"{self.material} assigned to {len(bodies)} objects")
         return {"FINISHED"}
 
 
@@ -139,14 +142,14 @@ class STICTION_OT_apply_stiffness(Operator):
         bodies = bodies_to_bend(context)
         for ob in bodies:
             apply_stiffness(ob, STIFFNESS[self.material])
-        # Blender tells nobody of values that a script sets, and the bake is outdated by these
+        # Blender does not announce values set by a script, which outdate the bake.
         context.scene.update_tag()
-        self.report({"INFO"}, f"{self.material} given to {len(bodies)} objects")
+        self.report({"INFO"}, f"{self.material} assigned to {len(bodies)} objects")
         return {"FINISHED"}
 
 
 class STICTION_OT_apply_solver_preset(Operator):
-    """Set tolerances and iterations for a purpose, and substeps where it needs its own"""
+    """Set the tolerances and iterations for a purpose, and the substeps if it needs a certain number"""
 
     bl_idname = "stiction.apply_solver_preset"
     bl_label = "Apply Solver Preset"
@@ -166,9 +169,9 @@ class STICTION_OT_apply_solver_preset(Operator):
         if "substeps" in preset:
             own.use_substeps, own.substeps = True, preset["substeps"]
         elif own.substeps in SUBSTEPS_OF_PRESETS:
-            # those that the user chose stay
+            # Values chosen by the user stay.
             own.use_substeps = False
-        # Blender announces no values that a script sets, and the bake is outdated by these
+        # Blender does not announce values set by a script, which outdate the bake.
         context.scene.update_tag()
         return {"FINISHED"}
 
@@ -178,7 +181,7 @@ def preset_named(name: str) -> dict[str, Any]:
 
 
 def has_preset(scene: Scene, name: str) -> bool:
-    """Whether the scene has all values of a solver preset."""
+    """Return True if the scene has all values of a solver preset."""
     own, preset = scene.stiction, preset_named(name)
     are_same = all(is_value(getattr(own, field), preset[field]) for field in SET_BY_PRESETS)
     of_another = own.substeps if own.use_substeps and own.substeps in SUBSTEPS_OF_PRESETS else None
@@ -186,7 +189,7 @@ def has_preset(scene: Scene, name: str) -> bool:
 
 
 def is_value(value: Any, wanted: Any) -> bool:
-    """Whether a property has a value, which Blender keeps in single precision."""
+    """Return True if a property has a value, in Blender's single precision."""
     return math.isclose(value, wanted, rel_tol=1e-6) if isinstance(wanted, float) else value == wanted
 
 
@@ -203,7 +206,7 @@ class STICTION_OT_copy_to_selected(Operator):
             cls.poll_message_set("The active object has no rigid body")
             return False
         if not [ob for ob in bodies_to_change(context) if ob != context.object]:
-            cls.poll_message_set("Select other objects with a rigid body as well")
+            cls.poll_message_set("Also select other objects with a rigid body")
             return False
         return True
 
@@ -212,17 +215,17 @@ class STICTION_OT_copy_to_selected(Operator):
         others = [ob for ob in bodies_to_change(context) if ob != source]
         for ob in others:
             copy_settings(source, ob)
-        self.report({"INFO"}, f"Settings of {source.name} given to {len(others)} objects")
+        self.report({"INFO"}, f"Settings of {source.name} copied to {len(others)} objects")
         return {"FINISHED"}
 
 
 def copy_settings(source: Object, target: Object) -> None:
-    """Give a body the values, and the switches, of another; what only follows Blender's value goes on doing so."""
+    """Copy the values and the switches of another body. Values that follow Blender's continue to do so."""
     for prop in source.stiction.bl_rna.properties:
         name = prop.identifier
         if name in NOT_SETTINGS:
             continue
-        # Set in any case: a switch that is set for the first time fetches a value, which ours replaces after it.
+        # Always set the value, because a switch that is set for the first time copies Blender's value.
         if source.stiction.is_property_set(name):
             setattr(target.stiction, name, getattr(source.stiction, name))
         else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user sets for an object, `object.stiction`, and what a bake remembers of it.
+"""User settings of an object, `object.stiction`, and the state that a bake stores.
 
-A value that Blender has already (friction, restitution, mass) is Blender's until the user says so, with a switch `use_...`;
-`effective_material` says which of the two holds.
+Values that Blender has, too (friction, restitution, mass) are Blender's unless the user enables a switch `use_...`;
+`effective_material` returns the ones in use.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -39,9 +39,9 @@ __all__ = [
     "why_rigid",
 ]
 
-# In an MPa.
+# Pa in an MPa.
 PA = 1e6
-# Of a vertex in a group, from which on it belongs to it.
+# Weight from which a vertex belongs to a group.
 HALF = 0.5
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
@@ -74,31 +74,32 @@ def start_from_restitution(self: ObjectStiction, context: bpy.types.Context) -> 
 
 
 class ChangedConstraint(PropertyGroup):
-    """Name (`name`) of an object constraint that a bake switched off."""
+    """Name (`name`) of an object constraint that a bake disabled."""
 
 
 class ChangedTrack(PropertyGroup):
-    """Name (`name`) of a track of the NLA that a bake switched off."""
+    """Name (`name`) of an NLA track that a bake disabled."""
 
 
 class ChangedDriver(PropertyGroup):
-    """Data path (`name`) and index of a driver that a bake switched off."""
+    """Data path (`name`) and index of a driver that a bake disabled."""
 
     index: IntProperty(override=OVERRIDABLE)
 
 
 class BendKey(PropertyGroup):
-    """Name (`name`) of a shape key that bends the object in a bake, and how far the object is in its mode at the value 1."""
+    """Name (`name`) of a shape key that bends the object in a bake, and its modal coordinate at the value 1."""
 
     scale: FloatProperty(override=OVERRIDABLE)
 
 
 class ObjectBackup(PropertyGroup):
-    """Everything that a bake changed on an object, as it was; saved with the file, so that Free Bake works after loading it."""
+    """Former values of everything that a bake changed on an object; saved with the file, so that Free Bake works after loading
+    it."""
 
     baked: BoolProperty(name="Baked", description="Moved by a bake", override=OVERRIDABLE)
     body: StringProperty(name="Body", description="Name of the body in the frame cache", override=OVERRIDABLE)
-    # Row by row. Blender's own matrix subtype takes rows and gives columns.
+    # Row by row. Blender's matrix subtype takes rows but returns columns.
     rest_world: FloatVectorProperty(
         name="Rest Matrix", description="World matrix at the first frame", size=16, override=OVERRIDABLE
     )
@@ -121,7 +122,7 @@ class ObjectBackup(PropertyGroup):
     solo_track: StringProperty(override=OVERRIDABLE)
     constraints: CollectionProperty(type=ChangedConstraint, override=OVERRIDABLE | {"USE_INSERTION"})
     drivers: CollectionProperty(type=ChangedDriver, override=OVERRIDABLE | {"USE_INSERTION"})
-    # of what bends
+    # of flexible bodies
     mesh: PointerProperty(type=bpy.types.Mesh, override=OVERRIDABLE)
     keys: CollectionProperty(type=BendKey, override=OVERRIDABLE | {"USE_INSERTION"})
     reach: FloatProperty(override=OVERRIDABLE)
@@ -133,23 +134,23 @@ class ObjectBackup(PropertyGroup):
 
 
 def names_of_materials(self: PropertyGroup, context: bpy.types.Context, text: str) -> list[str]:
-    """The names that can be chosen: those in the scene's pairs, and those of the presets."""
+    """Return the suggested names: those in the scene's pairs, and those of the presets."""
     used = {name for pair in context.scene.stiction.pairs for name in (pair.a, pair.b)} if context.scene is not None else set()
     return sorted(name for name in used | set(MATERIALS) if name and text.lower() in name.lower())
 
 
 class ObjectStiction(PropertyGroup):
-    """How Stiction sees a rigid body, where that differs from how Blender does."""
+    """Stiction's settings of a rigid body, in addition to Blender's."""
 
     material: StringProperty(
         name="Material",
-        description="Name of this surface in the scene's Pairs; it has no effect by itself",
+        description="Name of this surface in the scene's table of Pairs; it has no effect by itself",
         search=names_of_materials,
         search_options={"SUGGESTION"},
         override=OVERRIDABLE,
     )
     use_mu_static: BoolProperty(
-        name="Own Static Friction",
+        name="Override Static Friction",
         description="Use the coefficient here instead of the friction of Blender's rigid body",
         override=OVERRIDABLE,
         update=start_from_static,
@@ -165,7 +166,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_mu_dynamic: BoolProperty(
-        name="Own Dynamic Friction",
+        name="Override Dynamic Friction",
         description="Use another coefficient while the surface slides; otherwise static friction",
         override=OVERRIDABLE,
         update=start_from_dynamic,
@@ -182,13 +183,13 @@ class ObjectStiction(PropertyGroup):
     )
     use_grain: BoolProperty(
         name="Grain",
-        description="Let friction across a direction of the object differ from friction along it, as of wood or a skate",
+        description="Use a different friction across a direction of the object, as for wood or a skate",
         override=OVERRIDABLE,
         update=start_from_along,
     )
     grain_direction: FloatVectorProperty(
         name="Direction",
-        description="Direction of the grain along the object's own axes; its length has no effect",
+        description="Direction of the grain in the object's local axes; its length has no effect",
         size=3,
         default=(1.0, 0.0, 0.0),
         subtype="XYZ",
@@ -197,7 +198,7 @@ class ObjectStiction(PropertyGroup):
     )
     mu_across: FloatProperty(
         name="Friction Across",
-        description="Coefficient of friction across the grain; the friction of the surface is that along it",
+        description="Coefficient of friction across the grain; the surface's ordinary friction applies along it",
         default=0.5,
         min=0.0,
         soft_max=1.5,
@@ -206,7 +207,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_mu_across_dynamic: BoolProperty(
-        name="Own Dynamic Friction Across",
+        name="Override Dynamic Friction Across",
         description="Use another coefficient across the grain while the surface slides",
         override=OVERRIDABLE,
         update=start_from_across,
@@ -222,7 +223,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     use_restitution: BoolProperty(
-        name="Own Bounciness",
+        name="Override Bounciness",
         description="Use the coefficient here instead of the bounciness of Blender's rigid body",
         override=OVERRIDABLE,
         update=start_from_restitution,
@@ -238,7 +239,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     mass_source: EnumProperty(
-        name="Mass From",
+        name="Mass Source",
         description="Source of the mass",
         items=(
             ("MASS", "Mass", "The mass of Blender's rigid body"),
@@ -258,7 +259,7 @@ class ObjectStiction(PropertyGroup):
     )
     rolling: FloatProperty(
         name="Rolling Friction",
-        description="Largest moment against rolling per normal force; the larger length of two surfaces counts",
+        description="Largest moment against rolling per normal force; the larger value of two surfaces counts",
         default=0.0,
         min=0.0,
         soft_max=0.1,
@@ -270,7 +271,7 @@ class ObjectStiction(PropertyGroup):
     )
     torsion: FloatProperty(
         name="Torsional Friction",
-        description="Largest moment against spinning on the spot per normal force; the larger length of two surfaces counts",
+        description="Largest moment against spinning in place per normal force; the larger value of two surfaces counts",
         default=0.0,
         min=0.0,
         soft_max=0.1,
@@ -282,7 +283,7 @@ class ObjectStiction(PropertyGroup):
     )
     surface_velocity: FloatVectorProperty(
         name="Velocity",
-        description="Velocity of the surface along the object's own axes, as of a conveyor belt; it can be keyed",
+        description="Velocity of the surface along the object's local axes, as for a conveyor belt; it can be keyed",
         size=3,
         subtype="VELOCITY",
         unit="VELOCITY",
@@ -291,7 +292,7 @@ class ObjectStiction(PropertyGroup):
     )
     surface_spin: FloatVectorProperty(
         name="Spin",
-        description="Angular velocity of the surface about the object's origin, as of a turntable; it can be keyed",
+        description="Angular velocity of the surface about the object's origin, as for a turntable; it can be keyed",
         size=3,
         subtype="EULER",
         unit="ROTATION",
@@ -302,7 +303,7 @@ class ObjectStiction(PropertyGroup):
         description="Point about which an active body turns in flight",
         items=(
             ("VOLUME", "Volume", "The center of the volume of the collision shape"),
-            ("ORIGIN", "Origin", "The origin of the object, as Blender has it"),
+            ("ORIGIN", "Origin", "The origin of the object, as in Blender"),
             ("OBJECT", "Object", "The origin of another object, such as an empty, at the first frame"),
         ),
         override=OVERRIDABLE,
@@ -314,7 +315,7 @@ class ObjectStiction(PropertyGroup):
         override=OVERRIDABLE,
     )
     own_inertia: BoolProperty(
-        name="Own Inertia",
+        name="Override Inertia",
         description="Use the moments of inertia here instead of those of the collision shape",
         override=OVERRIDABLE,
     )
@@ -330,7 +331,7 @@ class ObjectStiction(PropertyGroup):
     )
     use_collider: BoolProperty(
         name="Collider",
-        description="Let the body collide; without a collider it is a link of a machine, and needs an inertia of its own",
+        description="Let the body collide; without a collider it is a link of a machine and needs Override Inertia",
         default=True,
         override=OVERRIDABLE,
     )
@@ -338,15 +339,15 @@ class ObjectStiction(PropertyGroup):
         name="Initial Motion",
         description="Motion of an active body at the start of the simulation",
         items=(
-            ("REST", "At Rest", "It begins at rest"),
-            ("VALUES", "Values", "It begins with the velocities set here"),
+            ("REST", "At Rest", "It starts at rest"),
+            ("VALUES", "Values", "It starts with the velocities set here"),
             ("ANIMATION", "Animation", "It continues the motion of its animation from the first frame to the second"),
         ),
         override=OVERRIDABLE,
     )
     velocity: FloatVectorProperty(
         name="Velocity",
-        description="Velocity of the object's origin at the first frame, along the axes of the world",
+        description="Velocity of the object's origin at the first frame, along the world axes",
         size=3,
         subtype="VELOCITY",
         unit="VELOCITY",
@@ -355,7 +356,7 @@ class ObjectStiction(PropertyGroup):
     )
     angular_velocity: FloatVectorProperty(
         name="Angular Velocity",
-        description="Angular velocity at the first frame, about the axes of the world",
+        description="Angular velocity at the first frame, about the world axes",
         size=3,
         subtype="EULER",
         unit="ROTATION",
@@ -363,7 +364,7 @@ class ObjectStiction(PropertyGroup):
     )
     blend_frames: IntProperty(
         name="Blend",
-        description="Frames that the body takes to come to its keyframes where Animated is keyed on in mid-shot",
+        description="Number of frames in which the body moves to its keyframes after Animated is keyed on during the shot",
         default=0,
         min=0,
         soft_max=100,
@@ -371,10 +372,10 @@ class ObjectStiction(PropertyGroup):
     )
     hold_bodies: EnumProperty(
         name="Hold Bodies",
-        description="Where the constraint holds its bodies once it is enabled in mid-shot",
+        description="Where the constraint holds its bodies after it is enabled during the shot",
         items=(
-            ("SET_UP", "Where Set Up", "It pulls them back to where they were to each other at the first frame, as in Blender"),
-            ("ENABLED", "Where Enabled", "It holds them where they are to each other when it is enabled"),
+            ("SET_UP", "Where Set Up", "It pulls them back to their relative position at the first frame, as in Blender"),
+            ("ENABLED", "Where Enabled", "It holds them in their relative position when it is enabled"),
         ),
         override=OVERRIDABLE,
     )
@@ -395,7 +396,7 @@ class ObjectStiction(PropertyGroup):
     )
     poisson: FloatProperty(
         name="Poisson's Ratio",
-        description="Share of a stretch by which the body gets thinner across it; up to 0.45, which suits rubber too",
+        description="Ratio of the lateral contraction to the stretch; up to 0.45, which is also good for rubber",
         default=0.3,
         min=0.0,
         max=0.5,
@@ -406,7 +407,7 @@ class ObjectStiction(PropertyGroup):
     )
     damping_ratio: FloatProperty(
         name="Damping",
-        description="Damping of the slowest swing: 0 rings forever, 1 does not swing",
+        description="Damping ratio of the slowest vibration: 0 rings forever, 1 does not vibrate",
         default=0.02,
         min=0.0,
         soft_max=1.0,
@@ -416,12 +417,12 @@ class ObjectStiction(PropertyGroup):
     )
     use_large_bends: BoolProperty(
         name="Large Bends",
-        description="Follow bends and twists that are large to the eye, such as those of rubber and foam",
+        description="Compute large bends and twists correctly, such as those of rubber and foam",
         override=OVERRIDABLE,
     )
     modes: IntProperty(
         name="Modes",
-        description="Largest number of shapes that the body can take, of the lowest frequencies; each becomes a shape key",
+        description="Largest number of vibration modes, from the lowest frequency up; each becomes a shape key",
         default=12,
         min=1,
         soft_max=60,
@@ -429,7 +430,7 @@ class ObjectStiction(PropertyGroup):
     )
     resolution: IntProperty(
         name="Bricks",
-        description="Bricks along the longest side, which the stiffness is computed with; 0 for as many as needed",
+        description="Number of bricks along the longest side that the stiffness is computed with; 0 for automatic",
         default=0,
         min=0,
         soft_max=200,
@@ -437,7 +438,7 @@ class ObjectStiction(PropertyGroup):
     )
     pin_group: StringProperty(
         name="Pin Group",
-        description="Vertex group that stays where it is, with a weight of a half or more; empty for a body that flies free",
+        description="Vertex group that is fixed in place, with weights of 0.5 or more; empty for a free body",
         override=OVERRIDABLE,
     )
     backup: PointerProperty(type=ObjectBackup, override=OVERRIDABLE)
@@ -447,7 +448,7 @@ CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, BendKey, ObjectBackup
 
 
 def effective_material(ob: Object) -> MaterialSpec:
-    """The surface of a rigid body: Blender's values where the user set no others."""
+    """Return the surface of a rigid body: Blender's values unless overridden."""
     own, body = ob.stiction, ob.rigid_body
     mu_static = number(own.mu_static if own.use_mu_static else body.friction)
     return MaterialSpec(
@@ -462,7 +463,7 @@ def effective_material(ob: Object) -> MaterialSpec:
 
 
 def effective_grain(own: ObjectStiction) -> Grain | None:
-    """The grain that the user set for the surface of an object, None for no grain."""
+    """Return the grain of the surface of an object, or None."""
     if not own.use_grain:
         return None
     x, y, z = (float(value) for value in numbers(own.grain_direction))
@@ -471,29 +472,29 @@ def effective_grain(own: ObjectStiction) -> Grain | None:
 
 
 def may_bend(ob: Object) -> bool:
-    """Whether the object is of those that can be flexible: active bodies of the shape Mesh."""
+    """Return True if the object can be flexible: an active body of the shape Mesh."""
     return ob.rigid_body is not None and not why_rigid(ob)
 
 
 def why_rigid(ob: Object) -> str:
-    """Why a rigid body's type or shape keeps it from being flexible, and what to choose; empty where they do not."""
+    """Return why a rigid body's type or shape cannot be flexible, with the remedy; "" if it can."""
     body = ob.rigid_body
     if body.type != "ACTIVE":
         return "Only active bodies bend: choose the type Active"
     if body.collision_shape != "MESH":
         shape = body.bl_rna.properties["collision_shape"].enum_items[body.collision_shape].name
-        return f"The shape {shape} does not bend: choose the shape Mesh"
+        return f"The shape {shape} cannot bend: choose the shape Mesh"
     return ""
 
 
 def stiffness_of(ob: Object) -> tuple[float, ...]:
-    """All numbers that say how a flexible body bends, but for its mesh and its mass; the modulus in Pa."""
+    """Return all numbers that determine the flexibility of a body except its mesh and mass; the modulus in Pa."""
     own = ob.stiction
     return (PA * number(own.young), number(own.poisson), own.modes, own.resolution, number(own.damping_ratio))
 
 
 def pinned_vertices(ob: Object) -> list[int]:
-    """The vertices of a mesh object that are pinned; none where there is no such group."""
+    """Return the pinned vertices of a mesh object; none without the vertex group."""
     group = ob.vertex_groups.get(ob.stiction.pin_group) if ob.stiction.pin_group else None
     if group is None:
         return []
@@ -502,7 +503,7 @@ def pinned_vertices(ob: Object) -> list[int]:
 
 
 def unknown_choices(own: PropertyGroup) -> list[str]:
-    """The values that are none of the choices of this version, as in a file of a later one; Blender has no names for them."""
+    """Yield enum values that this version does not have, as in a file of a later version; Blender has no names for them."""
     return [prop.identifier for prop in own.bl_rna.properties if prop.type == "ENUM" and getattr(own, prop.identifier) == ""]
 
 
@@ -510,12 +511,12 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 
 def register() -> None:
-    """Give objects their properties."""
+    """Register the properties of objects."""
     register_classes()
     Object.stiction = PointerProperty(type=ObjectStiction, override=OVERRIDABLE)
 
 
 def unregister() -> None:
-    """Take the properties away."""
+    """Undo `register`."""
     del Object.stiction
     unregister_classes()

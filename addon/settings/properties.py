@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user sets for a scene, `scene.stiction`, and what the session knows, `window_manager.stiction`.
+"""User settings of a scene, `scene.stiction`, and state of the session, `window_manager.stiction`.
 
-A value that Blender has already (substeps, frame range) is Blender's until the user says so. Each has a switch `use_...`, off
-at first, and the `effective_...` functions below say which of the two holds.
+Values that Blender has, too (substeps, frame range) are Blender's unless the user enables a switch `use_...`, which is off by
+default. The `effective_...` functions return the values in use.
 """
 # pyright: reportInvalidTypeForm=false
 
@@ -35,17 +35,17 @@ __all__ = [
     "unregister",
 ]
 
-# Where Blender has this option, a path without it that begins with // counts as an error.
+# In Blender versions with this option, a path starting with // without the option is an error.
 BLEND_RELATIVE = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else {"ANIMATABLE"}
 
 
 def name_pair(self: PairFriction, context: bpy.types.Context) -> None:
-    # what the list shows, and its filter looks at
+    # text displayed and filtered in the list
     self.name = f"{self.a or '?'} – {self.b or '?'}"  # noqa: RUF001 (a dash between two names)
 
 
 class PairFriction(PropertyGroup):
-    """Friction of two materials against each other."""
+    """Friction between two materials."""
 
     a: StringProperty(
         name="Material",
@@ -82,7 +82,7 @@ class PairFriction(PropertyGroup):
 
 
 class SceneBake(PropertyGroup):
-    """The bake that a scene has; saved with the file."""
+    """The bake of a scene; saved with the file."""
 
     state: EnumProperty(
         name="State",
@@ -95,7 +95,7 @@ class SceneBake(PropertyGroup):
     cache: StringProperty(name="Cache File", subtype="FILE_PATH", options=BLEND_RELATIVE)
     digest: StringProperty(name="Digest", description="Of the scene and the settings that the frames were baked from")
     made_from: StringProperty(name="Made From", description="Digests of each body and of the scene, to tell what changed")
-    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are of other bakes, a line each")
+    earlier: StringProperty(name="Earlier Frames", description="Which of the first frames are from other bakes, one per line")
     shows_start: BoolProperty(name="Shows Start", description="The bodies are shown at the first frame")
     frame_start: IntProperty()
     frame_end: IntProperty()
@@ -112,24 +112,24 @@ class SceneBake(PropertyGroup):
 
 
 class SceneStiction(PropertyGroup):
-    """How a scene is baked."""
+    """Settings of the bakes of a scene."""
 
     method: EnumProperty(
         name="Method",
         description="Algorithm that finds the contact and friction forces of every step",
         items=(
             (ContactMethod.STAGGERED.name, "Staggered Projections", "Contact and friction solved in turn until both agree"),
-            (ContactMethod.PIVOT.name, "Pivoting", "Contacts added one by one; exact, for scenes of few contacts"),
+            (ContactMethod.PIVOT.name, "Pivoting", "Contacts added one by one; exact, for scenes with few contacts"),
             (
                 ContactMethod.ENERGY.name,
                 "Energy",
-                "The smallest forces, with evenly shared loads; for scenes of few contacts",
+                "The smallest forces, with evenly shared loads; for scenes with few contacts",
             ),
         ),
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="Relative error that every step has to reach",
+        description="Largest relative error of a converged step",
         default=SolverSettings.tolerance,
         min=1e-12,
         max=1e-1,
@@ -138,9 +138,9 @@ class SceneStiction(PropertyGroup):
         step=1,
     )
     moving_tolerance: FloatProperty(
-        name="Tolerance in Motion",
-        description="Relative error that is enough for more than 32 bodies in contact that have tumbled, until they come to "
-        "rest; others have the tolerance above. The last digits of a heap take ten times as long. Staggered Projections only",
+        name="Moving Tolerance",
+        description="Largest relative error of steps of more than 32 moving bodies in contact, until they come to rest; all "
+        "others use the tolerance above. The last digits of a pile take ten times as long. Staggered Projections only",
         default=SolverSettings.moving_tolerance,
         min=1e-12,
         max=1e-1,
@@ -150,15 +150,15 @@ class SceneStiction(PropertyGroup):
     )
     max_iterations: IntProperty(
         name="Maximum Iterations",
-        description="Iterations after which a step goes on with the best result so far, and is reported",
+        description="Largest number of iterations of a step, after which the best result so far is used and reported",
         default=SolverSettings.max_iterations,
         min=1,
         soft_max=1000,
     )
     step_time_limit: FloatProperty(
         name="Step Time Limit",
-        description="Seconds after which a step goes on with the best result so far, and is reported; 0 for no "
-        "limit. With a limit, two bakes of one scene may differ",
+        description="Largest time of a step, after which the best result so far is used and reported; 0 for no limit. With a "
+        "limit, two bakes of the same scene may differ",
         default=SolverSettings.step_time_limit,
         min=0.0,
         soft_max=60.0,
@@ -167,8 +167,8 @@ class SceneStiction(PropertyGroup):
     )
     recovery_speed: FloatProperty(
         name="Recovery Speed",
-        description="Speed at which overlapping bodies are separated, in half sizes of the smaller one a second. It adds "
-        "no velocity to them",
+        description="Speed at which overlapping bodies are separated, in half extents of the smaller body per second. It adds "
+        "no velocity",
         default=SolverSettings.recovery_speed,
         min=0.001,
         soft_max=5.0,
@@ -176,13 +176,13 @@ class SceneStiction(PropertyGroup):
         precision=3,
     )
     use_substeps: BoolProperty(
-        name="Own Substeps", description="Use a number of time steps a frame different from Blender's rigid body world"
+        name="Override Substeps", description="Use a number of time steps per frame different from Blender's rigid body world"
     )
     substeps: IntProperty(
-        name="Substeps", description="Time steps a frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
+        name="Substeps", description="Time steps per frame", default=SolverSettings.substeps, min=1, soft_max=100, max=32767
     )
     use_frame_range: BoolProperty(
-        name="Own Frame Range", description="Bake a frame range different from that of the rigid body world's cache"
+        name="Override Frame Range", description="Bake a frame range different from that of the rigid body world's cache"
     )
     frame_start: IntProperty(name="Start", description="First frame of the bake", default=1, min=-1048574, max=1048574)
     frame_end: IntProperty(name="End", description="Last frame of the bake", default=250, min=-1048574, max=1048574)
@@ -217,7 +217,7 @@ class SceneStiction(PropertyGroup):
     )
     threads: IntProperty(
         name="Threads",
-        description="Threads for many islands and large heaps, 0 for one per processor. The motion is the same with any number",
+        description="Threads for many islands and large piles, 0 for one per processor. The motion does not depend on it",
         default=0,
         min=0,
         soft_max=16,
@@ -233,26 +233,26 @@ class SceneStiction(PropertyGroup):
 
 
 class SessionMessage(PropertyGroup):
-    """A line (`name`) that the panel shows."""
+    """A line (`name`) for the panel."""
 
     is_error: BoolProperty()
 
 
 class SessionChange(PropertyGroup):
-    """What (`name`) changed in a scene since its bake."""
+    """A change (`name`) in a scene since its bake."""
 
     scene: StringProperty()
-    is_lost: BoolProperty(name="Lost", description="The frames themselves are not there")
+    is_lost: BoolProperty(name="Lost", description="The cached frames are missing")
 
 
 class SessionObject(PropertyGroup):
-    """An object (`name`), and a figure that was found of it."""
+    """An object (`name`) of a finding, and a number."""
 
     value: FloatProperty()
 
 
 class SessionFinding(PropertyGroup):
-    """What Check Scene says (`name`), of which objects, and which of their values it is about."""
+    """A finding (`name`) of Check Scene, with its objects and field."""
 
     level: StringProperty()
     field: StringProperty()
@@ -260,7 +260,7 @@ class SessionFinding(PropertyGroup):
 
 
 class SessionFlexible(PropertyGroup):
-    """What became known of a flexible object (`name`) as its modes were computed, and what it was then made of."""
+    """The summary of a flexible object (`name`) after its modes were computed, and its inputs at that time."""
 
     made_of: StringProperty()
     words: StringProperty()
@@ -268,7 +268,7 @@ class SessionFlexible(PropertyGroup):
 
 
 class SessionStiction(PropertyGroup):
-    """What goes on now; never saved, and untouched by undo."""
+    """State of the session; never saved, and not affected by undo."""
 
     is_baking: BoolProperty(options={"SKIP_SAVE"})
     is_cancelled: BoolProperty(options={"SKIP_SAVE"})
@@ -286,10 +286,10 @@ class SessionStiction(PropertyGroup):
     was_checked: BoolProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
     check_status: StringProperty(options={"SKIP_SAVE"})
-    # what was played last, in words, and the session_uid of its scene
+    # description of the last live simulation, and the session_uid of its scene
     take: StringProperty(options={"SKIP_SAVE"})
     take_scene: StringProperty(options={"SKIP_SAVE"})
-    # while the scene is not as the user left it
+    # while the scene is temporarily changed
     is_reading: BoolProperty(options={"SKIP_SAVE"})
 
 
@@ -307,17 +307,17 @@ CLASSES = (
 
 
 def effective_pairs(scene: Scene) -> tuple[PairSpec, ...]:
-    """The scene's table of pairs."""
+    """Return the scene's table of pairs."""
     return tuple(PairSpec(pair.a, pair.b, pair.mu_static, pair.mu_dynamic) for pair in scene.stiction.pairs)
 
 
 def effective_rule(scene: Scene) -> FrictionCombine:
-    """How the coefficients of two bodies are combined; what is unknown as in `effective_settings`."""
+    """Return the combination rule of the coefficients; unknown values as in `effective_settings`."""
     return FrictionCombine.__members__.get(scene.stiction.friction_combine, FrictionCombine.PRODUCT)
 
 
 def effective_frame_range(scene: Scene) -> tuple[int, int]:
-    """First and last frame of the bake; the rigid body world must exist."""
+    """Return the first and last frame of the bake; the rigid body world must exist."""
     own = scene.stiction
     if own.use_frame_range:
         return own.frame_start, own.frame_end
@@ -332,10 +332,11 @@ def set_last_frame(scene: Scene, last: int) -> None:
 
 
 def effective_settings(scene: Scene) -> SolverSettings:
-    """How the scene is solved; without a rigid body world it has the default number of substeps.
+    """Return the solver settings of the scene; without a rigid body world, with the default number of substeps.
 
-    A choice that this version does not have counts as the default, and `unknown_choices` names it. What the published tables
-    vary beside this has its default."""
+    An enum value that this version does not have counts as the default, and `unknown_choices` names it. Options only for
+    published tables have their defaults.
+    """
     own, world = scene.stiction, scene.rigidbody_world
     of_world = SolverSettings.substeps if world is None else world.substeps_per_frame
     method = ContactMethod.__members__.get(own.method, SolverSettings.method)
@@ -355,14 +356,14 @@ register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSE
 
 
 def register() -> None:
-    """Give scenes and the session their properties."""
+    """Register the properties of scenes and of the session."""
     register_classes()
     Scene.stiction = PointerProperty(type=SceneStiction)
     bpy.types.WindowManager.stiction = PointerProperty(type=SessionStiction)
 
 
 def unregister() -> None:
-    """Take the properties away."""
+    """Undo `register`."""
     del bpy.types.WindowManager.stiction
     del Scene.stiction
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What *Wedge* varies, as the user sets it: `scene.stiction_wedge`; and how it goes: `window_manager.stiction_wedge`."""
+"""User settings of a sweep, `scene.stiction_wedge`, and its state, `window_manager.stiction_wedge`."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ TIPS = {
     "mass": "Mass of an active body, in kg",
     "density": "Density of an active body, in kg/m³",
     "linear_damping": "Damping of the motion of an active body",
-    "angular_damping": "Damping of the turning of an active body",
-    "substeps": "Time steps a frame",
-    "tolerance": "Relative error allowed in a time step",
-    "moving_tolerance": "Relative error allowed where many bodies move",
-    "max_iterations": "Most iterations of a time step",
-    "recovery_speed": "Speed at which overlapping bodies are separated, in half sizes of the smaller one a second",
+    "angular_damping": "Damping of the rotation of an active body",
+    "substeps": "Time steps per frame",
+    "tolerance": "Largest relative error of a converged time step",
+    "moving_tolerance": "Largest relative error where many bodies move",
+    "max_iterations": "Largest number of iterations of a time step",
+    "recovery_speed": "Speed at which overlapping bodies are separated, in half extents of the smaller body per second",
     "method": "Method that solves contacts: staggered, pivot, energy",
-    "seed": "Whole number that determines a small push of each active body as the scene begins",
+    "seed": "Integer that determines a small push of each active body at the start",
 }
-# What a second axis is: friction once more would be refused.
+# Defaults of a second axis, because friction twice would be refused.
 SECOND, VALUES_OF_SECOND = "seed", "1:5"
 FIELDS = (*BODY_FIELDS, *SCENE_FIELDS)
 ITEMS = [(field, in_words(field).title().replace(" In ", " in "), TIPS[field], place) for place, field in enumerate(FIELDS)]
@@ -50,38 +50,42 @@ def is_body(self: PropertyGroup, ob: Object) -> bool:
 
 
 class WedgeAxis(PropertyGroup):
-    """One thing that is varied."""
+    """A varied parameter."""
 
-    field: EnumProperty(name="Vary", description="Value that differs between the variations", items=ITEMS)
+    field: EnumProperty(name="Parameter", description="Parameter that differs between the variations", items=ITEMS)
     body: PointerProperty(
-        name="Body", description="Rigid body with the varied value; without one, all of them", type=Object, poll=is_body
+        name="Body", description="Rigid body with the varied parameter; empty for all of them", type=Object, poll=is_body
     )
     values: StringProperty(
         name="Values",
-        description="Values separated by commas; FIRST:LAST:COUNT for evenly spaced ones, FIRST:LAST for whole numbers",
+        description="Values separated by commas; FIRST:LAST:COUNT for evenly spaced ones, FIRST:LAST for integers",
         default="0.2:0.8:7",
     )
 
 
 class SceneWedge(PropertyGroup):
-    """What a wedge varies, and where it is baked."""
+    """The varied parameters of a sweep, and where it is baked."""
 
     axes: CollectionProperty(type=WedgeAxis)
     axis_index: IntProperty(name="Axis")
     workers: IntProperty(
-        name="Workers", description="Bakes at a time, each on one thread; 0 for one per core", default=0, min=0, soft_max=64
+        name="Workers",
+        description="Number of simultaneous bakes, each on one thread; 0 for one per core",
+        default=0,
+        min=0,
+        soft_max=64,
     )
     folder: StringProperty(
         name="Folder",
         description="Folder for the bakes and the sheet; bakes of the same scene in it are not repeated",
-        default="//wedge",
+        default="//sweep",
         subtype="DIR_PATH",
         options=BLEND_RELATIVE,
     )
 
 
 class SessionWedge(PropertyGroup):
-    """The wedge that runs, and what the last one came to; never saved, and untouched by undo."""
+    """The running sweep, and the result of the last one; never saved, and not affected by undo."""
 
     is_running: BoolProperty(options={"SKIP_SAVE"})
     is_cancelled: BoolProperty(options={"SKIP_SAVE"})
@@ -93,7 +97,7 @@ class SessionWedge(PropertyGroup):
 
 
 def add_axis(wedge: PropertyGroup) -> None:
-    """One thing more that is varied, of which there is none yet as long as it is one of the first two."""
+    """Add an axis with defaults that differ from those of the first one."""
     varied = {axis.field for axis in wedge.axes}
     axis = wedge.axes.add()
     if axis.field in varied and SECOND not in varied:
@@ -101,12 +105,12 @@ def add_axis(wedge: PropertyGroup) -> None:
 
 
 def axes_of(wedge: PropertyGroup) -> list[str]:
-    """What is varied, as the command line has it: [OBJECT:]FIELD=VALUES."""
+    """Return the axes in the notation of the command line: [OBJECT:]FIELD=VALUES."""
     return [f"{name_of_body(axis)}{axis.field}={axis.values}" for axis in wedge.axes]
 
 
 def name_of_body(axis: PropertyGroup) -> str:
-    """With a colon, "" for what is of the scene or of all bodies."""
+    """Return the name of the body and a colon, or "" for the scene or all bodies."""
     body = axis.body if axis.field in BODY_FIELDS else None
     return "" if body is None else f"{body.name_full}:"
 
@@ -115,7 +119,7 @@ CLASSES = (WedgeAxis, SceneWedge, SessionWedge)
 
 
 def register() -> None:
-    """Give scenes and the window manager the properties."""
+    """Register the properties of scenes and of the window manager."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     Scene.stiction_wedge = PointerProperty(type=SceneWedge)
@@ -123,7 +127,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     del bpy.types.WindowManager.stiction_wedge
     del Scene.stiction_wedge
     for cls in reversed(CLASSES):

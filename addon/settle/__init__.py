@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Settle*: objects dropped until they rest, and left there."""
+"""*Settle*: drops objects until they rest, and leaves them there."""

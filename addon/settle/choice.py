@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects settle, and which stand still meanwhile."""
+"""Selection of the objects that settle and of those that do not move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Chosen", "LandOn", "choose"]
 
 
 class LandOn(Enum):
-    """What objects may come to rest on, beside each other."""
+    """Objects on which the settling ones may come to rest, besides each other."""
 
     BODIES = "bodies"
     MESHES = "meshes"
@@ -30,10 +30,13 @@ class LandOn(Enum):
 
 @dataclass(frozen=True)
 class Chosen:
-    """What settles, and what stands.
+    """The moving and the static objects.
 
-    bodies: active rigid bodies. plain: objects that are no rigid bodies, with the meshes that move with each. standing: the
-    other rigid bodies. meshes: other mesh objects to land on. whole_world: whether all active bodies settle.
+    bodies: active rigid bodies.
+    plain: objects without a rigid body, with the meshes that move with each.
+    standing: the other rigid bodies.
+    meshes: other mesh objects to land on.
+    whole_world: True if all active bodies settle.
     """
 
     bodies: tuple[Object, ...]
@@ -49,18 +52,18 @@ class Chosen:
 
 
 def choose(context: Context, selected: Iterable[Object], land_on: LandOn) -> Chosen:
-    """Say which objects settle: the suitable ones of those selected, and all active rigid bodies where there is none.
+    """Choose the objects that settle: the suitable selected ones or, if there are none, all active rigid bodies.
 
     Parameters
     ----------
-    selected : objects that the user names. An active rigid body settles. A part of a compound stands for the compound. Mesh
-        objects without a rigid body settle, and an empty does with the meshes below it. Passive and animated bodies, lights
+    selected : objects that the user chose. Active rigid bodies settle. A part of a compound represents the compound. Mesh
+        objects without a rigid body settle, as does an empty with the meshes below it. Passive and animated bodies, lights
         and cameras do not.
-    land_on : what else than rigid bodies stands.
+    land_on : static objects besides rigid bodies
 
     Raises
     ------
-    SceneError : nothing can settle, or an object among them cannot keep a place.
+    SceneError : nothing can settle, or an object cannot keep a location
     """
     scene = context.scene
     members = {ob.session_uid: ob for ob in (*bodies_of(scene.rigidbody_world), *baked_objects(scene))}
@@ -92,14 +95,14 @@ def require_plain(scene: Scene, plain: Collection[object]) -> None:
 
 
 def whole_compound(ob: Object) -> Object:
-    """The outermost compound that the object is a part of, else the object."""
+    """Return the outermost compound of which the object is a part, otherwise the object."""
     while is_compound_part(ob) and ob.parent is not None:
         ob = ob.parent
     return ob
 
 
 def is_active(ob: Object) -> bool:
-    """Whether the solver moves a rigid body, without the changes of a bake."""
+    """Return True if the solver moves a rigid body, apart from changes by a bake."""
     if is_baked(ob):
         return ob.rigid_body.type == "ACTIVE" and ob.rigid_body.enabled and not ob.stiction.backup.kinematic
     return body_kind(ob) is BodyKind.ACTIVE
@@ -108,7 +111,7 @@ def is_active(ob: Object) -> bool:
 def plain_objects(
     named: list[Object], bodies: list[Object], members: Collection[int]
 ) -> list[tuple[Object, tuple[Object, ...]]]:
-    """The objects without rigid bodies that settle by themselves, with the meshes that move with each."""
+    """Return the objects without rigid bodies that settle separately, with the meshes that move with each."""
     solid = [ob for ob in named if ob.type in ("MESH", "EMPTY")]
     carriers = {ob.session_uid for ob in (*solid, *bodies)}
     roots = [ob for ob in solid if not any(above.session_uid in carriers for above in ancestors(ob))]
@@ -117,7 +120,8 @@ def plain_objects(
 
 
 def carried_meshes(ob: Object, members: Collection[int]) -> Iterator[Object]:
-    """The mesh objects that move with an object: itself and its visible children, but for rigid bodies and what they carry."""
+    """Return the mesh objects that move with an object: itself and its visible children, except rigid bodies and their
+    children."""
     if ob.type == "MESH":
         yield ob
     for child in sorted(ob.children, key=lambda child: child.name_full):
@@ -126,7 +130,7 @@ def carried_meshes(ob: Object, members: Collection[int]) -> Iterator[Object]:
 
 
 def other_meshes(context: Context, known: Collection[int], moving: Iterable[Object]) -> list[Object]:
-    """The visible mesh objects that are neither bodies nor carried by what moves."""
+    """Return the visible mesh objects that are neither bodies nor carried by moving objects."""
     carriers = {ob.session_uid for ob in moving}
     return [
         ob
@@ -139,17 +143,17 @@ def other_meshes(context: Context, known: Collection[int], moving: Iterable[Obje
 
 
 def why_not(ob: Object) -> Iterator[SceneProblem]:
-    """Why an object cannot keep a place that it is given."""
+    """Return why an object cannot keep a location, or an empty string."""
     if is_linked(ob):
-        message = "it is linked from a library, so it cannot be moved here; make an editable library override of it"
+        message = "it is linked from a library, so it cannot be moved here; make an editable library override"
         yield SceneProblem(ob.name_full, "library", message)
     elif is_placed_by_others(ob):
-        message = "keyframes, a driver or a constraint place it, so it would not stay where it settles; remove or mute them"
+        message = "keyframes, a driver or a constraint move it, so it would not stay where it settles; remove or mute them"
         yield SceneProblem(ob.name_full, "animation", message)
 
 
 def is_placed_by_others(ob: Object) -> bool:
-    """Whether keyframes, strips, drivers or constraints give an object its place."""
+    """Return True if keyframes, strips, drivers or constraints determine the transform of an object."""
     if is_baked(ob) and not any(actions.is_transform(curve.data_path) for curve in actions.curves(ob) or ()):
         return is_moved_otherwise(ob) or bool(actions.bake_tracks(ob))
     data = ob.animation_data
@@ -169,6 +173,6 @@ def is_placed_by_others(ob: Object) -> bool:
 
 
 def strip_curves(strip: NlaStrip) -> Iterator[Any]:
-    """The curves of an NLA strip."""
+    """Return the curves of an NLA strip."""
     slot = getattr(getattr(strip, "action_slot", None), "identifier", "")
     yield from actions.curves_in(getattr(strip, "action", None), slot)

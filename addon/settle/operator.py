@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Settle*: drop objects until they rest, and leave them there."""
+"""The operator *Settle*, which drops objects until they rest."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ class STICTION_OT_settle(ReadingOperator, Operator):
 
     bl_idname = "stiction.settle"
     bl_label = "Settle"
-    # Not REGISTER: the panel to adjust the last operation would settle anew at every touch.
+    # Not REGISTER: the panel Adjust Last Operation would settle again at every change.
     bl_options = UNDO_ONLY
 
     whole_world: BoolProperty(
-        name="Whole World", description="Settle all active rigid bodies, whatever is selected", default=False
+        name="Whole World", description="Settle all active rigid bodies, not only the selected ones", default=False
     )
     land_on: EnumProperty(
         name="Land On",
-        description="What the objects may come to rest on, beside each other",
+        description="Objects on which the selected ones may come to rest, in addition to each other",
         items=(
-            ("BODIES", "Rigid Bodies", "The other rigid bodies of the scene, which stand still"),
-            ("MESHES", "Visible Meshes", "All visible mesh objects as they are, and the other rigid bodies"),
+            ("BODIES", "Rigid Bodies", "The other rigid bodies of the scene, which do not move"),
+            ("MESHES", "Visible Meshes", "All visible mesh objects, and the other rigid bodies"),
         ),
     )
     max_seconds: FloatProperty(
         name="Maximum Time",
-        description="Simulated time after which settling ends, whether everything rests or not",
+        description="Simulated time after which settling ends, even if some objects still move",
         default=10.0,
         min=0.1,
         soft_max=60.0,
@@ -63,7 +63,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         subtype="TIME_ABSOLUTE",
         unit="TIME_ABSOLUTE",
     )
-    use_gravity: BoolProperty(name="Override Gravity", description="Use another gravity than that of the scene")
+    use_gravity: BoolProperty(name="Override Gravity", description="Use a gravity different from that of the scene")
     gravity: FloatVectorProperty(
         name="Gravity",
         description="Direction and strength of gravity while the objects settle",
@@ -73,14 +73,14 @@ class STICTION_OT_settle(ReadingOperator, Operator):
     )
     bodies: EnumProperty(
         name="Rigid Bodies",
-        description="What becomes of the rigid bodies of the objects that settle",
+        description="Rigid bodies of the objects after settling",
         items=(
-            ("AS_BEFORE", "As Before", "Objects that had a rigid body keep it, others get none"),
+            ("AS_BEFORE", "As Before", "Objects with a rigid body keep it, others get none"),
             ("ADD", "Add", "Objects without a rigid body become active ones"),
-            ("REMOVE", "Remove", "The objects lose their rigid bodies, as for a still"),
+            ("REMOVE", "Remove", "The objects lose their rigid bodies, as for a still image"),
         ),
     )
-    seed: IntProperty(name="Seed", description="Number of the random start", default=0, min=0)
+    seed: IntProperty(name="Seed", description="Seed of the random start", default=0, min=0)
     distance: FloatProperty(
         name="Randomize Location",
         description="Largest random displacement of each object before it is dropped",
@@ -170,7 +170,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
             self.has_stopped_reading(context)
             return {"CANCELLED"}
         if event.type != "TIMER":
-            # all else would reach a scene that is being settled
+            # Other input would reach a scene that is being settled.
             return {"PASS_THROUGH"} if is_navigation(event) else {"RUNNING_MODAL"}
         if not self.work.poll():
             if self.work.status != self._said:
@@ -183,7 +183,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         return {"CANCELLED"}
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file: nobody will be there to hear the process."""
+        """Blender quits or loads another file, so nobody will read the output of the process."""
         if self.work is None:
             self._turns.end()
         else:
@@ -191,7 +191,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         self.leave(context)
 
     def beginning(self, context: Context) -> Steps[Settling]:
-        """The steps at whose end the process runs."""
+        """The steps after which the process starts."""
         if self.report_path:
             refuse_output(self.report_file(), REPORT)
         yield from load_what_reads()
@@ -203,7 +203,7 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         return Settling(self._drop, self.max_seconds, context.scene.stiction.threads)
 
     def wanted(self) -> Options:
-        """What the properties ask for."""
+        """Return the requested options."""
         from .choice import LandOn
         from .reading import Options
 
@@ -217,12 +217,12 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         )
 
     def report_file(self) -> Path:
-        """The file of the report."""
+        """Return the path of the report."""
         return Path(bpy.path.abspath(self.report_path))
 
     @contextmanager
     def told(self, context: Context) -> Iterator[None]:
-        """Tell the user why nothing settles; the block ends there."""
+        """Report errors that prevent settling; the block ends there."""
         from .report import describe
 
         try:
@@ -230,12 +230,12 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         except SceneError as error:
             self.report({"ERROR"}, describe(error.problems))
         except (WorkerError, OSError) as error:
-            self.report({"ERROR"}, f"Nothing settles: {error}")
+            self.report({"ERROR"}, f"Nothing can settle: {error}")
         except ReferenceError:
-            self.report({"ERROR"}, "The scene was changed while it was read; settle once more")
+            self.report({"ERROR"}, "The scene was changed while it was read; settle again")
 
     def end(self, context: Context, work: Settling) -> set[str]:
-        """Place the objects, and say what came out."""
+        """Place the objects and report the result."""
         from .place import Bodies, place_settled
         from .report import report_bytes, summary, troubles
 
@@ -267,5 +267,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away."""
+    """Undo `register`."""
     bpy.utils.unregister_class(STICTION_OT_settle)

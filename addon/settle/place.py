@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Puts objects where they settled, and gives them rigid bodies or takes these away."""
+"""Moves objects to where they settled, and adds or removes rigid bodies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Bodies", "Placed", "place_settled"]
 
 Array = NDArray[np.float64]
 
-# Of the size of the scene: Blender keeps matrices in single precision.
+# Tolerance relative to the size of the scene, because matrices are in single precision.
 CLOSE = 1e-4
-# Blender's names of the shapes that a mesh may have by itself.
+# Blender's names of the shapes of a plain mesh.
 SHAPES = {ShapeKind.HULL: "CONVEX_HULL", ShapeKind.MESH: "MESH"}
 
 
 class Bodies(Enum):
-    """What becomes of rigid bodies after objects have settled."""
+    """Rigid bodies of the objects after settling."""
 
     AS_BEFORE = "as-before"
     ADD = "add"
@@ -49,22 +49,22 @@ class Placed:
 
 
 def place_settled(context: Context, drop: Drop, outcome: Outcome, bodies: Bodies, *, always: bool) -> Placed:
-    """Put objects where they settled, as one change of the scene.
+    """Move objects to where they settled, as one change of the scene.
 
-    Nothing is moved where no body is elsewhere than where it started, so that a bake stays what it is. Objects that fell past
-    everything stay where they were.
+    Nothing is moved if no body has moved, so that a bake stays valid. Objects that fell past everything stay at their initial
+    location.
 
     Parameters
     ----------
-    bodies : what becomes of rigid bodies.
-    always : move objects in any case, as after a random start.
+    bodies : rigid bodies of the objects after settling
+    always : move objects in any case, as after a random start
     """
     scene, notes = context.scene, []
     by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
     settled = {name: ob for name, uid in drop.uids.items() if (ob := by_uid.get(uid)) is not None}
     gone = sorted(drop.uids.keys() - settled.keys())
     if gone:
-        notes.append(f"{', '.join(gone)} was removed meanwhile")
+        notes.append(f"{', '.join(gone)} was removed in the meantime")
     before = changes(scene)
     names = [name for name in settled if name not in outcome.lost] if outcome.moved or always else []
     if names:
@@ -83,7 +83,7 @@ def place_settled(context: Context, drop: Drop, outcome: Outcome, bodies: Bodies
 
 
 def show_first_frame(scene: Scene, objects: Sequence[Object]) -> list[str]:
-    """Go to the first frame where a simulation or a bake moves the objects at later ones; returns a note on it."""
+    """Go to the first frame if a simulation or a bake moves the objects at later ones. Return a note about it."""
     first = None
     if scene.stiction.bake.state == "CACHED" and any(is_baked(ob) for ob in objects):
         first = scene.stiction.bake.frame_start
@@ -98,7 +98,7 @@ def show_first_frame(scene: Scene, objects: Sequence[Object]) -> list[str]:
 
 
 def move(context: Context, drop: Drop, outcome: Outcome, objects: dict[str, Object]) -> list[str]:
-    """Give objects their new places, and let the rigid bodies that they carry stay where they are; returns notes."""
+    """Move objects, but not the rigid bodies among their children. Return notes."""
     names, moving = list(objects), list(objects.values())
     poses, first, worlds = (np.array([each[name] for name in names]) for each in (outcome.poses, drop.poses, drop.worlds))
     wanted = world_matrices(poses, first, worlds)
@@ -114,14 +114,14 @@ def move(context: Context, drop: Drop, outcome: Outcome, objects: dict[str, Obje
     size = max(1.0, float(np.abs(wanted).max()))
     off = ~(np.abs(now - wanted).max(axis=(1, 2)) <= CLOSE * size)
     return [
-        f"{ob.name_full} is not where it settled, because its parent or its locks hold it elsewhere"
+        f"{ob.name_full} is not where it settled, because of its parent or its locks"
         for ob, is_off in zip([*moving, *carried], off, strict=True)
         if is_off
     ]
 
 
 def carried_bodies(scene: Scene, moving: Sequence[Object]) -> list[Object]:
-    """The rigid bodies that stood still, and that have an object that settled among their parents."""
+    """Return the static rigid bodies with a settled object among their parents."""
     moved = {ob.session_uid for ob in moving}
     return [
         ob
@@ -134,13 +134,13 @@ def carried_bodies(scene: Scene, moving: Sequence[Object]) -> list[Object]:
 
 
 def start_bake_here(ob: Object) -> None:
-    """Let the next bake, and Free Bake, have a baked object where it is now."""
+    """Let the next bake, and Free Bake, use the present transform of a baked object."""
     for name in actions.TRANSFORMS:
         setattr(ob.stiction.backup, name, tuple(getattr(ob, name)))
 
 
 def add_bodies(context: Context, drop: Drop, objects: Iterable[Object]) -> list[str]:
-    """Give objects the rigid bodies that they settled as; returns notes about those that get none."""
+    """Add to objects the rigid bodies as which they settled. Return notes about objects that get none."""
     scene, notes = context.scene, []
     shapes = {body.name: body.shape.kind for body in drop.spec.bodies}
     for ob in objects:
@@ -155,7 +155,7 @@ def add_bodies(context: Context, drop: Drop, objects: Iterable[Object]) -> list[
 
 
 def collection_of_bodies(scene: Scene) -> Collection:
-    """The collection of the scene's rigid body world, which is made where there is none."""
+    """Return the collection of the scene's rigid body world, created if missing."""
     if scene.rigidbody_world is None:
         bpy.ops.rigidbody.world_add()
     world = scene.rigidbody_world
@@ -166,7 +166,7 @@ def collection_of_bodies(scene: Scene) -> Collection:
 
 
 def remove_bodies(context: Context, objects: Sequence[Object]) -> list[str]:
-    """Take the rigid bodies of objects away; returns notes about those that keep theirs."""
+    """Remove the rigid bodies of objects. Return notes about objects that keep theirs."""
     kept = [ob.name_full for ob in objects if is_baked(ob)]
     notes = [f"{name} keeps its rigid body, because a bake moves it; free the bake first" for name in kept]
     removed = [ob for ob in objects if not is_baked(ob)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads what settles, and what it lands on, where the window shows it; changes nothing in the file."""
+"""Reads the settling objects and their surroundings at their displayed locations; changes nothing in the file."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ __all__ = ["Drop", "Options", "reading"]
 
 Array = NDArray[np.float64]
 
-# m/s^2 in the units of the scene, below which bodies take long to fall.
+# m/s^2, in the units of the scene; with less gravity, bodies fall slowly
 WEAK_GRAVITY = 1.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """How objects settle.
+    """Options of settling.
 
-    land_on: what stands besides rigid bodies. max_seconds: s of simulated time at most. gravity: (3,) m/s^2, None for that of
-    the scene. seed, distance, angle: by how much the start is changed at random, m and rad; nothing where both are 0.
+    land_on: static objects besides rigid bodies.
+    max_seconds: largest simulated time [s].
+    gravity: (3,) [m/s^2], None for that of the scene.
+    seed, distance, angle: random change of the start [m and rad]; none if both are 0.
     """
 
     land_on: LandOn = LandOn.BODIES
@@ -52,7 +54,7 @@ class Options:
 
     @property
     def changes_start(self) -> bool:
-        """Whether bodies start elsewhere than they are."""
+        """True if the start is changed at random."""
         return self.distance > 0.0 or self.angle > 0.0
 
 
@@ -60,9 +62,11 @@ class Options:
 class Drop:
     """A scene that can settle.
 
-    spec, settings: what is simulated. uids: session_uid of the objects that settle, by the names of their bodies; worlds:
-    (4, 4) where each object is, and poses (7,) of its body there. plain: the names of those that are no rigid bodies.
-    notes: sentences about what is odd.
+    spec, settings: input of the simulation.
+    uids: session_uid of the settling objects, by body name.
+    worlds, poses: (4, 4) and (7,) initial world matrices and poses, by body name.
+    plain: names of objects without a rigid body.
+    notes: sentences for the user.
     """
 
     spec: SceneSpec
@@ -76,7 +80,7 @@ class Drop:
 
 @dataclass
 class Found:
-    """What has been read so far. meshes: the names of bodies that may be containers."""
+    """The data read so far. meshes: names of bodies that may be containers."""
 
     problems: list[SceneProblem] = field(default_factory=list)
     bodies: list[BodySpec] = field(default_factory=list)
@@ -157,7 +161,7 @@ def read_into(found: Found, name: str, read: Callable[[], None]) -> None:
 
 
 def rigid_body(ob: Object, kind: BodyKind, context: Context) -> BodySpec:
-    """A rigid body where it is shown."""
+    """Return a rigid body at its displayed location."""
     depsgraph = context.evaluated_depsgraph_get()
     world, rotation = placed(ob, depsgraph)
     shape = read_collider(ob, rotation.T @ world[:3, :3], context)
@@ -167,7 +171,7 @@ def rigid_body(ob: Object, kind: BodyKind, context: Context) -> BodySpec:
 def add_plain(found: Found, ob: Object, meshes: Sequence[Object], context: Context) -> None:
     body = plain_body(ob, meshes, context)
     found.bodies.append(body.spec)
-    found.notes += [f"{name} is an open mesh, so its convex hull collides" for name in body.open]
+    found.notes += [f"{name} is an open mesh, so its convex hull is used" for name in body.open]
 
 
 def add_standing(found: Found, ob: Object, context: Context) -> None:
@@ -177,7 +181,7 @@ def add_standing(found: Found, ob: Object, context: Context) -> None:
 
 
 def add_obstacle(found: Found, ob: Object, context: Context) -> None:
-    """A mesh object to land on; one that has no faces is nothing to land on."""
+    """Add a mesh object to land on, unless it has no faces."""
     try:
         found.bodies.append(obstacle_of(ob, context))
         found.meshes.add(ob.name_full)
@@ -186,7 +190,7 @@ def add_obstacle(found: Found, ob: Object, context: Context) -> None:
 
 
 def joints_of(world: RigidBodyWorld | None, found: Found, moving: set[str], context: Context) -> Joints:
-    """The rigid body constraints of what settles, where they hold now."""
+    """Return the rigid body constraints of settling objects, at their present location."""
     if world is None:
         return Joints()
     joined = read_joints(world, {body.name for body in found.bodies}, context)
@@ -207,7 +211,7 @@ def require_ground(found: Found, gravity: Array, moving: set[str], scene: str) -
 
 
 def gravity_notes(context: Context, gravity: Array) -> Iterator[str]:
-    """What is odd about gravity in a scene with units of its own."""
+    """Yield notes about gravity in a scene with other units."""
     unit, strength = context.scene.unit_settings.scale_length, float(np.linalg.norm(gravity))
     if 0.0 < strength * unit < WEAK_GRAVITY:
         yield (

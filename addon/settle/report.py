@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a settle is told to the user as, and its report as JSON."""
+"""Messages about the result of settling, and its JSON report."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .work import Outcome
 
 __all__ = ["describe", "refusal_bytes", "report_bytes", "summary", "troubles"]
 
-# Of the layout of the report.
+# version of the layout of the report
 VERSION = 1
-# m: an overlap that is told with the result.
+# m; smallest overlap in a message about the result
 VISIBLE_OVERLAP = 1e-4
 
 
 def describe(problems: Iterable[SceneProblem]) -> str:
-    """Why nothing settles, as one sentence for each object."""
+    """Return why nothing can settle, with one sentence per object."""
     lines = [f"{problem.object}: {problem.message}" for problem in problems]
     return "\n".join([f"Not settled, and nothing was changed: {lines[0]}", *lines[1:]])
 
 
 def summary(outcome: Outcome, placed: Placed) -> str:
-    """What came out, in one line."""
+    """Return the result in one line."""
     count, resting = len(outcome.poses), len(outcome.resting)
     objects = "1 object" if count == 1 else f"{count} objects"
     overlap = f", deepest overlap {distance(outcome.overlap)}" if outcome.overlap > 0.0 else ", no overlap"
@@ -39,7 +39,7 @@ def summary(outcome: Outcome, placed: Placed) -> str:
 
 
 def troubles(outcome: Outcome, max_seconds: float) -> list[str]:
-    """Sentences about what did not come out as it should."""
+    """Yield sentences about problems in the result."""
     found = []
     if outcome.lost:
         stay = "stays where it was" if len(outcome.lost) == 1 else "stay where they were"
@@ -51,20 +51,20 @@ def troubles(outcome: Outcome, max_seconds: float) -> list[str]:
         still = "moves" if len(outcome.restless) == 1 else "move"
         found.append(f"{names(outcome.restless)} still {still} after {max_seconds:g} s; settle again, or for longer")
     if outcome.missed_steps:
-        found.append(f"{outcome.missed_steps} of {outcome.steps} steps missed their tolerance")
+        found.append(f"{outcome.missed_steps} of {outcome.steps} steps did not converge")
     if outcome.overlap > VISIBLE_OVERLAP:
         found.append(f"{' and '.join(outcome.overlapping)} overlap by {distance(outcome.overlap)}; start with them apart")
     return found
 
 
 def names(objects: Iterable[str]) -> str:
-    """Names in a sentence."""
+    """Return names for a sentence."""
     ordered = sorted(objects)
     return ordered[0] if len(ordered) == 1 else listed(ordered)
 
 
 def report_bytes(drop: Drop, options: Options, outcome: Outcome, placed: Placed) -> bytes:
-    """The report of a settle, as it is written to a file."""
+    """Return the report as the content of a file."""
     bodies = [
         {
             "object": name,
@@ -96,7 +96,7 @@ def report_bytes(drop: Drop, options: Options, outcome: Outcome, placed: Placed)
 
 
 def refusal_bytes(message: str, problems: Iterable[SceneProblem]) -> bytes:
-    """The report of a settle that was refused."""
+    """Return the report of a refused request."""
     return encoded(error_report(message, problems) | {"version": VERSION})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A settle in a process of its own: how far it is, and what comes out. Touches nothing of Blender's data."""
+"""Settling in a separate process: progress and result. Does not access Blender's data."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ SECONDS_BETWEEN_LOOKS = 0.25
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the moving bodies came to rest, by their names.
+    """The result for the moving bodies, by name.
 
-    poses: (7,) of the body frames. resting, lost: who rests, and who fell past everything. moved: who is elsewhere than where
-    it started. seconds: of simulated time. missed_steps: of steps. overlap: m, of the two bodies named.
+    poses: (7,) final poses of the body frames.
+    resting, lost: bodies at rest, and bodies that fell past everything.
+    moved: bodies that have moved from their start.
+    seconds: simulated time [s].
+    missed_steps: unconverged steps, of `steps`.
+    overlap: deepest overlap of the two named bodies [m].
     """
 
     poses: dict[str, NDArray[np.float64]]
@@ -47,7 +51,7 @@ class Outcome:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Outcome:
-        """That of the event "settled"."""
+        """Return the result in the event "settled"."""
         rows = [row for row, moves in enumerate(record["moving"]) if moves]
         names = record["bodies"]
 
@@ -68,15 +72,17 @@ class Outcome:
 
     @property
     def restless(self) -> list[str]:
-        """Who neither rests nor is lost."""
+        """The bodies that are neither at rest nor lost."""
         return sorted(self.poses.keys() - self.resting - self.lost)
 
 
 class Settling:
-    """A running settle.
+    """A running settling process.
 
-    status: how far it is, for the user; share: of the time at most. outcome: what came out, None until then. error: why
-    nothing did, empty if it did, or as long as it runs.
+    status: progress, for the user.
+    share: fraction of the largest time.
+    outcome: result, None until the end.
+    error: error message; "" while it runs and after success.
     """
 
     def __init__(self, drop: Drop, max_seconds: float, threads: int = 0):
@@ -96,7 +102,7 @@ class Settling:
             raise
 
     def poll(self) -> bool:
-        """Take in what has happened; returns whether it is over."""
+        """Process new events. Return True after the end."""
         while not self.is_over:
             try:
                 self._hear(self._events.get_nowait())

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake in the viewport, the timeline and its statistics."""
+"""Display of a bake in the viewport, the timeline and statistics; live simulation."""

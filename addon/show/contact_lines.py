@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts as points and lines: where they are, what they bear, how friction pulls, and the cone that bounds it.
+"""Contacts as points and lines: location, normal force, friction force, and friction cone.
 
-The cone is an elliptic one where a surface has a grain.
+The cone is elliptic for a surface with a grain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["COLOURS", "Drawing", "Wanted", "draw_contacts", "fitting_length"]
 Singles = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
-# Told apart by those who see no red or no green, too (Okabe and Ito).
+# Distinguishable with color vision deficiency (Okabe and Ito).
 COLOURS = {
     ContactState.SEPARATING: (0.75, 0.75, 0.75, 0.6),
     ContactState.STICKING: (0.34, 0.71, 0.91, 1.0),
@@ -27,13 +27,13 @@ COLOURS = {
 NORMALS_FADED, CONES_FADED = 0.75, 0.35
 CIRCLE = 16
 GENERATORS = 4
-# The force whose line is to be as long as a body: single ones may be far above all others.
+# Quantile of the forces whose line gets the length of a body, because single forces may be far larger.
 MOST_FORCES = 0.95
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is drawn. force_length: m for 1 N."""
+    """Drawing options. force_length: line length for 1 N [m]."""
 
     normals: bool
     friction: bool
@@ -43,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Drawing:
-    """points: (m, 3) with their colours (m, 4); lines: (2 n, 3), two ends each, with the colours (2 n, 4) of these."""
+    """Points (m, 3) with colors (m, 4), and ends of lines (2 n, 3), two each, with colors (2 n, 4)."""
 
     points: Singles
     point_colours: Singles
@@ -52,10 +52,10 @@ class Drawing:
 
 
 def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: bool) -> Drawing:
-    """The drawing of a frame's contacts.
+    """Return the drawing of a frame's contacts.
 
-    on: (bodies,) those on which forces are shown; of two such bodies it is the second, of none as well. only_on: leave out the
-    contacts of all others.
+    on: (bodies,) bodies on which forces are shown; on the second body if both or neither are marked. only_on: leave out the
+        contacts of all other bodies.
     """
     a, b = contacts.body_a, contacts.body_b
     rows = np.flatnonzero(on[a] | on[b]) if only_on else np.arange(len(contacts))
@@ -92,13 +92,13 @@ def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: b
 
 
 def semi_axes(axis: Singles, mu: Singles, ellipse: Singles) -> NDArray[np.floating]:
-    """The two semi-axes (m, 2, 3) of the bound of friction at each contact, for a normal force of 1.
+    """Return the two semi-axes (m, 2, 3) of the friction bound at each contact, for a normal force of 1.
 
     Parameters
     ----------
     axis : (m, 3) unit normals
-    mu : (m,) the coefficients of contacts without a grain
-    ellipse : (m, 2, 3) the semi-axes of contacts with a grain, zero of others
+    mu : (m,) coefficients of contacts without a grain
+    ellipse : (m, 2, 3) semi-axes of contacts with a grain, zero for others
     """
     other = np.where(np.abs(axis[:, 2:]) < np.sqrt(0.5), [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
     t1 = np.cross(axis, other)
@@ -110,18 +110,19 @@ def semi_axes(axis: Singles, mu: Singles, ellipse: Singles) -> NDArray[np.floati
 def cones(
     at: Singles, axis: Singles, height: Singles, radii: NDArray[np.floating]
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """The lines of friction cones: a rim, which is a circle or an ellipse, and lines from the tip to the ends of its axes.
+    """Return the lines of friction cones: a rim, which is a circle or an ellipse, and lines from the tip to the ends of its
+    axes.
 
     Parameters
     ----------
-    at : (m, 3) m, the contacts, where the tips are
+    at : (m, 3) m, contacts at the tips
     axis : (m, 3) unit normals
     height : (m,) m
-    radii : (m, 2, 3) the semi-axes of the rim at a height of 1
+    radii : (m, 2, 3) semi-axes of the rim at a height of 1
 
     Returns
     -------
-    Begins and ends (m (circle + generators), 3) in m, contact by contact.
+    Starts and ends (m (circle + generators), 3) in m, contact by contact.
     """
     angle = np.linspace(0.0, 2.0 * np.pi, CIRCLE + 1)[None, :, None]
     around = np.cos(angle) * radii[:, None, 0] + np.sin(angle) * radii[:, None, 1]
@@ -133,7 +134,8 @@ def cones(
 
 
 def fitting_length(contacts: FrameContacts, size: float) -> float | None:
-    """m for 1 N at which nearly all forces of a frame are no longer than `size` m; None where nothing bears."""
+    """Return the line length for 1 N at which nearly all forces of a frame have lines of at most `size` [m]; None without
+    forces."""
     forces = contacts.force[contacts.state != ContactState.SEPARATING]
     most = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
     return size / most if most > 0.0 else None

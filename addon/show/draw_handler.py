@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is drawn into Blender's editors beside what Blender draws."""
+"""Drawing into Blender's editors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ __all__ = ["DrawHandler"]
 
 
 class DrawHandler:
-    """Has Blender call a function whenever it draws an editor; where there is no window nothing is ever drawn."""
+    """Makes Blender call a function whenever it draws an editor; without a window, nothing is drawn."""
 
     def __init__(self, space: str, stage: str) -> None:
-        """space: the type of the editor, as SpaceView3D. stage: POST_VIEW for places in the scene, POST_PIXEL for pixels."""
+        """Create a handler.
+
+        space: type of the editor, such as SpaceView3D. stage: POST_VIEW for world coordinates, POST_PIXEL for pixels.
+        """
         self._space, self._stage, self._handle = space, stage, None
 
     @property
     def is_added(self) -> bool:
-        """Whether Blender calls a function."""
+        """True while Blender calls the function."""
         return self._handle is not None
 
     def add(self, draw: Callable[[], None]) -> None:

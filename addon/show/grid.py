@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bricks of the active flexible object in the 3D viewport: what its modes are computed with."""
+"""The bricks of the active flexible object in the 3D viewport."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ LINE_PIXELS = 1.0
 
 
 class Overlay:
-    """What is drawn, for as long as nothing of it changes."""
+    """The drawing, cached until its inputs change."""
 
     handler = DrawHandler("SpaceView3D", "POST_VIEW")
     drawn: tuple[Any, Any] | None = None
 
 
 def edges_of(ob: Object) -> NDArray[np.float64]:
-    """(k, 2, 3) in the world, the outer edges of the bricks of a flexible object; none where it cannot bend."""
-    # only now: scipy takes a second to load
+    """Return the outer edges of the bricks of a flexible object in the world (k, 2, 3); none if it cannot bend."""
+    # Imported here because scipy takes a second to load.
     from ...solver_core.deformable.voxels import brick_grid, surface_edges
     from ...solver_core.geometry.surfaces import mesh_surface
     from ..read.shapes import ShapeError, raw_mesh, signed_volume
@@ -44,13 +44,13 @@ def edges_of(ob: Object) -> NDArray[np.float64]:
     except ShapeError:
         return NO_EDGES
     vertices = raw.vertices @ (rotation.T @ world[:3, :3]).T
-    # inside-out ones are turned, as for the bake
+    # Inside-out meshes are flipped, as for the bake.
     inside_out = signed_volume(vertices, raw.triangles) < 0.0
     surface = mesh_surface(vertices, raw.triangles[:, ::-1] if inside_out else raw.triangles)
     try:
         edges = surface_edges(brick_grid(surface, ob.stiction.resolution))
     except ValueError:
-        # Check Scene says what is wrong
+        # Check Scene reports the problem.
         return NO_EDGES
     return edges @ rotation.T + world[:3, 3]
 
@@ -83,7 +83,7 @@ def draw() -> None:
 
 
 def look_of(ob: Object) -> tuple[Any, ...]:
-    """All that the bricks depend on."""
+    """Return all inputs of the bricks."""
     places = np.empty(3 * len(ob.data.vertices), dtype=np.float32)
     ob.data.vertices.foreach_get("co", places)
     matrix = tuple(value for row in ob.matrix_world for value in row)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene that is simulated in the viewport: its process, and the objects that follow it. Nothing of it stays in the file.
+"""A live simulation in the viewport: its process, and the objects that follow it. It changes nothing in the file.
 
-While it goes on, the objects are where the newest frame has them, Blender's own simulation is off, and the scene stands at the
-first frame. `end` puts all three back, and so does saving the file, until the next frame. What was played is left as a `Take`.
+While it runs, the objects have the poses of the newest frame, Blender's own simulation is off, and the scene stays at the first
+frame. `end` restores all three, as does saving the file, until the next frame. The result is a `Take`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ __all__ = ["Live"]
 Array = NDArray[np.float64]
 
 MODULE = "solver_core.live"
-# Below this rate the status bar calls a play slower than the clock.
+# Rate below which the status bar shows that the simulation is slower than real time.
 AS_FAST = 0.95
 
 
 class Live:
-    """A scene that plays.
+    """A live simulation.
 
-    status: how it goes, for the user. over: why it has ended by itself, empty as long as it goes on. force: (3,) N, that of the
-    hand in the frame that is shown; None while it holds nothing.
+    status: progress, for the user.
+    over: why it has ended by itself; "" while it runs.
+    force: (3,) force of the mouse spring in the displayed frame [N]; None without a pull.
     """
 
     def __init__(self, context: Context, extraction: Extraction):
@@ -77,7 +78,7 @@ class Live:
         }
         self._rest_worlds = matrices_now(self._objects, context.evaluated_depsgraph_get())
         for row, column in enumerate(self._columns):
-            # a bake whose frames are lost shows its bodies anywhere
+            # Bodies of a bake with missing frames may be anywhere.
             rest = extraction.rest.get(spec.bodies[column].name)
             if rest is not None:
                 self._rest_worlds[row] = rest.world
@@ -91,7 +92,7 @@ class Live:
         bpy.app.handlers.save_post.append(self._go_on_after_saving)
 
     def _followers(self, extraction: Extraction) -> tuple[list[Object], NDArray[np.intp]]:
-        """The objects that move, and the columns of their bodies in the poses."""
+        """Return the moving objects, and the columns of their bodies in the poses."""
         by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
         members = {ob.name_full: ob for ob in self._world.collection.all_objects} if self._world.collection else {}
         objects, columns = [], []
@@ -104,7 +105,7 @@ class Live:
         return objects, np.array(columns, dtype=np.intp)
 
     def follow(self, context: Context) -> bool:
-        """Take in what has come, and show the newest frame; returns whether there was one."""
+        """Process new events and show the newest frame. Return True if there was one."""
         newest = None
         while True:
             try:
@@ -126,7 +127,7 @@ class Live:
         return True
 
     def _hear(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The record of a frame, None of what else is said."""
+        """Return the record of a frame, or None for other events."""
         match record["event"]:
             case "over":
                 self.over = record["why"]
@@ -143,43 +144,43 @@ class Live:
         return None
 
     def can_pull(self, ob: Object) -> bool:
-        """Whether an object is a body that the solver moves."""
+        """Return True if the solver moves the object's body."""
         return self._poses is not None and ob.name_full in self._bodies
 
     def point_of(self, ob: Object, place: Array) -> Array:
-        """(3,) m, a place of the world in the frame of an object's body."""
+        """Return a point of the world in the frame of an object's body (3,) [m]."""
         assert self._poses is not None
         pose = self._poses[self._bodies[ob.name_full]]
         return matrix_of_quaternion(pose[3:]).T @ (place - pose[:3])
 
     def place_of(self, ob: Object, point: Array) -> Array:
-        """(3,) m, where a point of its body's frame is in the world."""
+        """Return a point of a body's frame in the world (3,) [m]."""
         assert self._poses is not None
         pose = self._poses[self._bodies[ob.name_full]]
         return pose[:3] + matrix_of_quaternion(pose[3:]) @ point
 
     def pull(self, ob: Object, point: Array, to: Array) -> None:
-        """Pull an object by a point of its body's frame, (3,) m, to a place of the world, (3,) m."""
+        """Pull an object at a point of its body's frame (3,) toward a point of the world (3,) [m]."""
         asked = {"body": self._bodies[ob.name_full], "point": point.tolist(), "to": to.tolist()}
         self._process.say(self._events, json.dumps(asked))
 
     def let_go(self) -> None:
-        """Pull at nothing."""
+        """End the pull."""
         self.force = None
         self._process.say(self._events, json.dumps({"body": None}))
 
     def pause(self, pause: bool) -> None:
-        """Let it wait, or go on."""
+        """Pause or continue."""
         self._process.pause(self._events, pause)
 
     def end(self) -> Take | None:
-        """End the process, and put everything back as it was. Returns what was played, None where nothing was."""
+        """End the process and restore everything. Return the recorded take, or None."""
         self._process.close()
         for handlers, handler in (
             (bpy.app.handlers.save_pre, self._put_back_to_save),
             (bpy.app.handlers.save_post, self._go_on_after_saving),
         ):
-            # gone already where another file was loaded
+            # Already removed if another file was loaded.
             if handler in handlers:
                 handlers.remove(handler)
         take = None
@@ -196,8 +197,8 @@ class Live:
         return take
 
     def _put_back(self) -> None:
-        """Have the objects, Blender's simulation, and what scenes know of their bodies' places as they were."""
-        # an object that somebody removed meanwhile has nothing to be put back
+        """Restore the objects, Blender's simulation, and the state of scenes."""
+        # An object that was removed in the meantime needs no restoring.
         for ob, channels in zip(self._objects, self._channels, strict=True):
             with suppress(ReferenceError):
                 for name, values in channels.items():
@@ -210,7 +211,7 @@ class Live:
                     scene.stiction.bake.shows_start = shows_start
 
     def _put_back_to_save(self, _scene: Scene | None, _file: object = None) -> None:
-        """Save the file as the user left it."""
+        """Save the file in the user's state."""
         with suppress(ReferenceError):
             self._put_back()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of the current frame in the 3D viewport: points, forces and friction cones, drawn from the cache alone."""
+"""The contacts of the current frame in the 3D viewport: points, forces and friction cones from the cache."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOSED = {"DEFAULT_CLOSED"}
 
 
 class Overlay:
-    """What is drawn, for as long as nothing of it changes."""
+    """The drawing, cached until its inputs change."""
 
     handler = DrawHandler("SpaceView3D", "POST_VIEW")
     contacts = CachedContacts(with_sleepers=True)
@@ -51,7 +51,7 @@ def draw() -> None:
     (points, point_shader), (lines, line_shader) = Overlay.drawn[2]
     depth_test = gpu.state.depth_test_get()
     gpu.state.blend_set("ALPHA")
-    # most contacts lie inside of what they are between
+    # Most contacts are hidden between their bodies.
     gpu.state.depth_test_set("NONE")
     if lines is not None:
         line_shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
@@ -66,7 +66,7 @@ def draw() -> None:
 
 
 def look_of(scene: Scene, context: Context) -> tuple[Any, ...]:
-    """All that a drawing depends on beside the contacts."""
+    """Return all inputs of a drawing except the contacts."""
     own = scene.stiction_display
     selected = tuple(sorted(ob.session_uid for ob in context.selected_objects)) if own.only_selected else ()
     return (
@@ -80,7 +80,7 @@ def look_of(scene: Scene, context: Context) -> tuple[Any, ...]:
 
 
 def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
-    """The drawing of contacts as the user wants it."""
+    """Return the drawing of contacts with the user's settings."""
     own = scene.stiction_display
     reader = Overlay.contacts.reader(scene)
     names = reader.info.bodies if reader is not None else ()
@@ -96,13 +96,13 @@ def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
 
 
 def length_for(scene: Scene, contacts: FrameContacts) -> float | None:
-    """m for 1 N at which forces are about as long as the bodies; None where nothing bears, or there are no bodies."""
+    """Return the line length for 1 N at which forces are about as long as the bodies [m]; None without forces or bodies."""
     sizes = [max(ob.dimensions) for ob in baked_objects(scene)]
     return fitting_length(contacts, float(np.median(sizes))) if sizes else None
 
 
 def batches(drawing: Drawing) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Points and lines with their shaders, as the graphics card takes them; None, where there are none, which it refuses."""
+    """Return points and lines with their shaders for the GPU; None for empty ones, which it refuses."""
     point_shader, line_shader = shader_for_points(), gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
     points = lines = None
     if len(drawing.points):
@@ -113,7 +113,7 @@ def batches(drawing: Drawing) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
 
 
 def shader_for_points() -> Any:
-    # Points of more than a pixel have a shader of their own from 4.5 on.
+    # Blender 4.5 and later have a separate shader for points larger than a pixel.
     return gpu.shader.from_builtin("POINT_FLAT_COLOR" if bpy.app.version >= (4, 5, 0) else "FLAT_COLOR")
 
 
@@ -155,7 +155,7 @@ class STICTION_PT_scene_contacts(MorePanel, Panel):
 
 
 def draw_settings(layout: UILayout, context: Context) -> None:
-    """The overlay's settings, for the panel and for the viewport's own list of overlays."""
+    """Draw the overlay's settings, for the panel and for the viewport's overlay popover."""
     own = context.scene.stiction_display
     layout.prop(own, "show_contacts", text="In Viewport")
     column = layout.column()
@@ -165,12 +165,12 @@ def draw_settings(layout: UILayout, context: Context) -> None:
     column.prop(own, "show_friction_cones")
     column.prop(own, "only_selected")
     row = column.row(align=True)
-    row.prop(own, "force_length", text="One Newton")
+    row.prop(own, "force_length", text="Length per Newton")
     row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
     if own.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)
         if reader is not None and not reader.has_contacts:
-            layout.label(text="This bake kept no contacts", icon="INFO")
+            layout.label(text="This bake has no contacts", icon="INFO")
 
 
 def draw_in_overlays(self: Panel, context: Context) -> None:

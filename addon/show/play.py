@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Play with Stiction: the scene at the pace of the clock in the viewport, and the mouse pulls at what it catches.
+"""Play with Stiction: live simulation in the viewport, in which the mouse pulls bodies.
 
-*Keep* makes the bake of the scene out of what was played last.
+*Keep* makes the bake of the scene from the last live simulation.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ ENDS = {"ESC", "RET", "NUMPAD_ENTER", "RIGHTMOUSE"}
 HAND_COLOUR = (0.90, 0.62, 0.0, 1.0)
 LINE_PIXELS = 2.0
 TEXT_PIXELS = 13.0
-TEXT_BESIDE = 12.0  # pixels from the end of the line to the force
-LEAST_SLANT = 1e-3  # cosine of the angle between a view and the normal of the plane of the hand
+TEXT_BESIDE = 12.0  # pixels; distance of the force label from the end of the line
+LEAST_SLANT = 1e-3  # smallest cosine of the angle between the view and the normal of the drag plane
 
 
 class View:
-    """A 3D viewport under the mouse, and the ray there."""
+    """A 3D viewport under the mouse, and the ray at the mouse."""
 
     def __init__(self, area: Area, region: Region, event: Event):
         at = event.mouse_x - region.x, event.mouse_y - region.y
@@ -58,7 +58,7 @@ class View:
 
 
 def view_under(context: Context, event: Event) -> View | None:
-    """The 3D viewport under the mouse, None where there is none."""
+    """Return the 3D viewport under the mouse, or None."""
     for area in context.screen.areas if context.screen is not None else ():
         for region in area.regions if area.type == "VIEW_3D" else ():
             across, up = event.mouse_x - region.x, event.mouse_y - region.y
@@ -68,8 +68,7 @@ def view_under(context: Context, event: Event) -> View | None:
 
 
 class Hand:
-    """What the mouse has caught: an object, by which point of its body's frame, and the plane that it is pulled in, which the
-    view is square to."""
+    """A mouse drag: the object, the point of its body's frame, and the drag plane, perpendicular to the view."""
 
     def __init__(self, live: Live, ob: Object, caught: Array, view: View):
         self.object, self.to = ob, caught
@@ -77,20 +76,20 @@ class Hand:
         self._at, self._normal = caught, view.direction
 
     def follow(self, view: View) -> None:
-        """Go to where the mouse points in the plane; in a view along the plane there is no such place, and it stays."""
+        """Move to the point of the plane under the mouse. In a view along the plane it does not move."""
         slant = float(view.direction @ self._normal)
         if slant > LEAST_SLANT:
             self.to = view.origin + float((self._at - view.origin) @ self._normal) / slant * view.direction
 
 
 class LastTake:
-    """What was played last in this session, until it is kept, another play begins, or another file is opened."""
+    """The last live simulation of the session, until it is kept, another one starts, or another file is opened."""
 
     def __init__(self) -> None:
         self.take: Take | None = None
 
     def set(self, take: Take | None) -> None:
-        """Have another one, and let the panels offer it."""
+        """Replace it, and show it in the panels."""
         if self.take is not None:
             self.take.forget()
         self.take = take
@@ -100,12 +99,12 @@ class LastTake:
         redraw()
 
     def of(self, scene: Scene) -> Take | None:
-        """That of a scene."""
+        """Return the one of a scene."""
         return self.take if self.take is not None and self.take.scene == scene.session_uid else None
 
 
 class STICTION_OT_play(Operator):
-    """Simulate the scene in the viewport and pull at bodies with the mouse; afterwards everything is as it was"""
+    """Simulate the scene in the viewport and pull bodies with the mouse; afterward everything is restored"""
 
     bl_idname = "stiction.play"
     bl_label = "Play with Stiction"
@@ -115,12 +114,12 @@ class STICTION_OT_play(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if bpy.app.background:
-            cls.poll_message_set("There is no window to play in")
+            cls.poll_message_set("There is no viewport to play in")
             return False
         return may_read_scene(cls, context)
 
     def invoke(self, context: Context, event: Event) -> set[str]:
-        # the animation would take the bodies back to its frames
+        # The animation would move the bodies to its frames.
         if any(window.screen.is_animation_playing for window in context.window_manager.windows):
             bpy.ops.screen.animation_cancel(restore_frame=False)
         try:
@@ -129,7 +128,7 @@ class STICTION_OT_play(Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         except (WorkerError, OSError) as error:
-            self.report({"ERROR"}, f"The simulation cannot begin: {error}")
+            self.report({"ERROR"}, f"The simulation cannot start: {error}")
             return {"CANCELLED"}
         self.last.set(None)
         self._hand: Hand | None = None
@@ -140,13 +139,13 @@ class STICTION_OT_play(Operator):
             add(self.draw_hand, (), "WINDOW", "POST_VIEW"),
             add(self.draw_force, (), "WINDOW", "POST_PIXEL"),
         ]
-        # others keep off while the scene is not as the user left it
+        # Other operators do not run while the scene is temporarily changed.
         context.window_manager.stiction.is_reading = True
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def reading(self, context: Context) -> Any:
-        """The steps at whose end the scene is read."""
+        """The steps after which the scene is read."""
         yield from load_what_reads()
         from ..read.extract import extracting
 
@@ -157,7 +156,7 @@ class STICTION_OT_play(Operator):
         try:
             return self.go_on(context, event)
         except ReferenceError:
-            self.report({"ERROR"}, "An object of the simulation is gone")
+            self.report({"ERROR"}, "An object of the simulation was removed")
             self.leave(context)
             return {"CANCELLED"}
 
@@ -189,12 +188,12 @@ class STICTION_OT_play(Operator):
         elif event.type == "MOUSEMOVE" and self._hand is not None:
             self.drag(context, event)
         elif is_navigation(event):
-            # all else would reach a scene that is not as the user left it
+            # Other input would reach a temporarily changed scene.
             return {"PASS_THROUGH"}
         return {"RUNNING_MODAL"}
 
     def catch(self, context: Context, event: Event) -> None:
-        """Take hold of the body under the mouse, if there is one that the solver moves."""
+        """Grab the body under the mouse, if the solver moves it."""
         view = view_under(context, event)
         if view is None:
             return
@@ -205,7 +204,7 @@ class STICTION_OT_play(Operator):
             self.pull()
 
     def drag(self, context: Context, event: Event) -> None:
-        """Pull where the mouse is now."""
+        """Pull toward the mouse."""
         view = view_under(context, event)
         if view is not None and self._hand is not None:
             self._hand.follow(view)
@@ -213,18 +212,18 @@ class STICTION_OT_play(Operator):
             self.pull()
 
     def pull(self) -> None:
-        """Ask for what the hand does."""
+        """Request the pull of the mouse."""
         assert self._hand is not None
         self._live.pull(self._hand.object, self._hand.point, self._hand.to)
 
     def let_go(self) -> None:
-        """Ask for no pull."""
+        """Request the end of the pull."""
         self._hand = None
         self._live.let_go()
         redraw_views()
 
     def draw_hand(self) -> None:
-        """A line from the body to where it is pulled to."""
+        """Draw a line from the body to the target of the pull."""
         if self._hand is None:
             return
         shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
@@ -236,7 +235,7 @@ class STICTION_OT_play(Operator):
         batch_for_shader(shader, "LINES", {"pos": ends}).draw(shader)
 
     def draw_force(self) -> None:
-        """The force of the hand, beside the end of the line."""
+        """Draw the force of the pull beside the end of the line."""
         region, view = bpy.context.region, bpy.context.region_data
         if self._hand is None or self._live.force is None or view is None:
             return
@@ -250,11 +249,11 @@ class STICTION_OT_play(Operator):
         blf.draw(0, force_text(self._live.force))
 
     def cancel(self, context: Context) -> None:
-        """Blender ends, or loads another file."""
+        """Blender quits or loads another file."""
         self.leave(context)
 
     def leave(self, context: Context) -> None:
-        """Put everything back."""
+        """Restore everything."""
         context.window_manager.event_timer_remove(self._timer)
         for drawing in self._drawings:
             bpy.types.SpaceView3D.draw_handler_remove(drawing, "WINDOW")
@@ -266,7 +265,7 @@ class STICTION_OT_play(Operator):
 
 
 def force_text(force: Array) -> str:
-    """A force (3,) N as its strength in words."""
+    """Return the size of a force (3,) in words [N]."""
     return f"{figure(float(np.linalg.norm(force)))} N"
 
 
@@ -279,7 +278,7 @@ def keep_last(operator: Operator, context: Context) -> bool:
     try:
         last = keep(scene, take)
     except (OSError, CacheError) as error:
-        operator.report({"ERROR"}, f"What was played cannot be kept: {error}")
+        operator.report({"ERROR"}, f"The frames cannot be kept: {error}")
         return False
     end = scene.stiction.bake.frame_end
     rest = f"; Resume bakes the rest, to frame {end}" if last < end else ""
@@ -292,7 +291,7 @@ def keep_last(operator: Operator, context: Context) -> bool:
 
 
 class STICTION_OT_keep_play(Operator):
-    """Make the simulation that was just played the bake of the scene, with every pull of the mouse"""
+    """Keep the last live simulation as the bake of the scene, with every pull of the mouse"""
 
     bl_idname = "stiction.keep_play"
     bl_label = "Keep"
@@ -301,7 +300,7 @@ class STICTION_OT_keep_play(Operator):
     @classmethod
     def poll(cls, context: Context) -> bool:
         if STICTION_OT_play.last.of(context.scene) is None:
-            cls.poll_message_set("Nothing was played in this scene since the file was opened")
+            cls.poll_message_set("Nothing has been played in this scene since the file was opened")
             return False
         return is_idle(cls, context)
 
@@ -311,7 +310,7 @@ class STICTION_OT_keep_play(Operator):
 
 @persistent
 def forget_take(_file: str) -> None:
-    """Another file is opened: what was played is of none of its scenes."""
+    """Discard the last live simulation, because another file is opened."""
     STICTION_OT_play.last.set(None)
 
 
@@ -328,7 +327,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     bpy.app.handlers.load_post.remove(forget_take)
     STICTION_OT_play.last.set(None)
     unregister_classes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figures over frames as points of a picture: where the lines of a plot go, and where the frame that is shown is."""
+"""Conversion of statistics over frames to lines of a plot in pixels."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Axis", "Box", "axis_of", "lines_of"]
 
 Floats = NDArray[np.float64]
 
-# Residuals below the round-off of double precision mean nothing.
+# Residuals below this are round-off of double precision.
 SMALLEST = 1e-17
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where a plot is, in pixels: its lower left corner and its size."""
+    """The area of a plot in pixels: lower left corner and size."""
 
     x: float
     y: float
@@ -27,20 +27,20 @@ class Box:
     height: float
 
     def at(self, frame: float, first: int, last: int) -> float:
-        """Where a frame is in a plot of the frames first to last."""
+        """Return the position of a frame in a plot of the frames first to last."""
         return self.x + self.width * (frame - first) / max(1, last - first)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The values at the lower and the upper edge, as logarithms where it is logarithmic."""
+    """The values at the lower and the upper edge, as logarithms for a logarithmic axis."""
 
     low: float
     high: float
     logarithmic: bool
 
     def share(self, values: Floats) -> Floats:
-        """How far up values are: 0 at the lower edge, 1 at the upper one, where also those are that are not finite."""
+        """Return the heights of values: 0 at the lower edge, 1 at the upper one and for non-finite values."""
         scaled = np.log10(np.maximum(values, SMALLEST)) if self.logarithmic else values
         share = (np.where(np.isfinite(scaled), scaled, self.high) - self.low) / (self.high - self.low)
         return np.clip(share, 0.0, 1.0)
@@ -52,7 +52,7 @@ class Axis:
 
 
 def axis_of(values: Sequence[float], logarithmic: bool, limit: float | None = None) -> Axis:
-    """The axis that has all finite values on it, and the limit; a logarithmic one ends at whole decades."""
+    """Return an axis that contains all finite values and the limit; a logarithmic one ends at whole decades."""
     shown = np.array([value for value in (*values, *([] if limit is None else [limit])) if np.isfinite(value)])
     if not logarithmic:
         high = float(shown.max(initial=0.0))
@@ -63,7 +63,7 @@ def axis_of(values: Sequence[float], logarithmic: bool, limit: float | None = No
 
 
 def lines_of(frames: Sequence[int], values: Sequence[float], box: Box, axis: Axis) -> NDArray[np.float32]:
-    """(2 (n - 1), 2) pixels, the two ends of each line between neighbours; one frame alone is a line of no length."""
+    """Return the ends of the lines between neighboring frames (2 (n - 1), 2) [pixels]; for one frame, a line of length zero."""
     if not len(frames):
         return np.zeros((0, 2), np.float32)
     x = np.array([box.at(frame, frames[0], frames[-1]) for frame in frames])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics of a bake: the panel, a jump to the worst frame with its two bodies, and the certificate as a file."""
+"""Statistics of a bake: the panel, a jump to the worst frame and its two bodies, and the certificate as a file."""
 # pyright: reportInvalidTypeForm=false
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ WORST = (
     ("residual", "Residual", "The least accurate frame, and the two bodies at its worst contact"),
     ("overlap", "Overlap", "The frame with the deepest overlap relative to the smaller body, and the two bodies"),
     ("iterations", "Iterations", "The frame that took the most iterations, and the two bodies at its worst contact"),
-    ("seconds", "Time", "The frame that took longest, and the two bodies at its worst contact"),
+    ("seconds", "Time", "The slowest frame, and the two bodies at its worst contact"),
     (
         "violations",
         "Violations",
-        "The frame with the most motion that the contact law does not explain, and its first two bodies",
+        "The frame with the most violations of the contact law, and its first two bodies",
     ),
 )
 SUFFIXES = (
-    (".html", "Page", "A page with plots, for any browser and without a network"),
-    (".csv", "Table", "A row of comma separated values for each frame"),
-    (".json", "JSON", "The report of the command line"),
+    (".html", "Page", "A page with plots, for any browser, offline"),
+    (".csv", "Table", "A row of comma-separated values for each frame"),
+    (".json", "JSON", "The report, as from the command line"),
 )
 
 
 def export(scene: Scene, file: Path) -> int:
-    """Write the certificate of the scene's bake; returns how many steps missed the tolerance. Raises UsageError, OSError,
+    """Write the certificate of the scene's bake; returns how many steps did not converge. Raises UsageError, OSError,
     CacheError or ContainerError."""
     cache = Path(cache_path(scene))
     report = certificate_of(snapshot_of(cache), cache)
@@ -52,13 +52,13 @@ def export(scene: Scene, file: Path) -> int:
 
 
 class STICTION_OT_jump_to_worst(Operator):
-    """Go to the worst frame in one respect, and select its two bodies"""
+    """Go to the worst frame by a criterion, and select its two bodies"""
 
     bl_idname = "stiction.jump_to_worst"
     bl_label = "Jump to Worst Frame"
     bl_options = UNDOABLE
 
-    measure: EnumProperty(name="Worst In", description="Criterion of the worst frame", items=WORST)
+    measure: EnumProperty(name="Criterion", description="Criterion of the worst frame", items=WORST)
 
     @classmethod
     def poll(cls, context: Context) -> bool:
@@ -70,7 +70,7 @@ class STICTION_OT_jump_to_worst(Operator):
         figures.read(scene)
         found = figures.worst(self.measure)
         if found is None:
-            self.report({"WARNING"}, "There is nothing in any frame" if figures.frames else "There are no frames")
+            self.report({"WARNING"}, "No frame has a value of this kind" if figures.frames else "There are no frames")
             return {"CANCELLED"}
         pairs = {"overlap": found.deepest_pair, "violations": found.violating_pair}
         pair = pairs.get(self.measure, found.worst_pair)
@@ -111,7 +111,7 @@ class STICTION_OT_export_certificate(ExportOperator, Operator):
         return f"accuracy{self.suffix}"
 
     def check(self, context: Context) -> bool:
-        """Let the name end with what was chosen beside it."""
+        """Set the extension of the file name to the chosen format."""
         path = Path(self.filepath)
         known = path.suffix in {suffix for suffix, _, _ in SUFFIXES}
         wanted = str(path.with_suffix(self.suffix) if known else path) if path.suffix != self.suffix else self.filepath
@@ -162,5 +162,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Undo `register`."""
     unregister_classes()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plots in the corner of the 3D viewport: residual, iterations, overlap and time over the frames, with the one that is shown.
+"""Plots in a corner of the 3D viewport: residual, iterations, overlap and time over the frames, with a mark at the current one.
 
-A panel of Blender's cannot draw; a viewport can, crisply at any scale.
+Blender's panels cannot draw plots; a viewport can, sharply at any scale.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .plots import Axis, Box, axis_of, lines_of
 
 __all__ = ["Plots", "register", "unregister"]
 
-# In pixels of an interface that is not scaled.
+# Pixels at an interface scale of 1.
 WIDTH, HEIGHT, GAP, PAD, TEXT = 300.0, 44.0, 20.0, 12.0, 11.0
 LINE_PIXELS = 1.5
-# So much of a redraw may go into reading frames that were not read yet.
+# s; time per redraw for reading new frames
 SECONDS_A_REDRAW = 0.01
 
 BACKGROUND = (0.08, 0.08, 0.08, 0.75)
@@ -36,14 +36,14 @@ LIMIT = (0.84, 0.37, 0.0, 0.9)
 NOW = (1.0, 1.0, 1.0, 0.8)
 WORDS = (0.9, 0.9, 0.9, 1.0)
 
-# By which figures are multiplied to be in the unit that their title names.
+# Factors from the statistics to the units in the titles.
 FACTORS = {"overlap": 1e3}
-# Of the height of a plot: the marks of frames in which a step missed the tolerance.
+# Height of the marks of frames with an unconverged step, relative to the plot.
 MARK = 0.15
 
 
 class Plots:
-    """What has been read, the lines that were drawn last and what they depend on."""
+    """The data read so far, the last lines, and their inputs."""
 
     handler = DrawHandler("SpaceView3D", "POST_PIXEL")
     figures = BakeFigures()
@@ -57,9 +57,9 @@ def draw() -> None:
     if not scene.stiction_display.show_statistics or scene.stiction.bake.state == "NONE":
         return
     if not Plots.figures.read(scene, SECONDS_A_REDRAW) and not bpy.app.timers.is_registered(redraw_views):
-        # what is tagged while it is drawn is not drawn again
+        # A redraw requested during drawing is ignored.
         bpy.app.timers.register(redraw_views, first_interval=SECONDS_A_REDRAW)
-    # no step led to the first frame
+    # The first frame has no step.
     frames = Plots.figures.frames[1:]
     if not frames:
         return
@@ -67,7 +67,7 @@ def draw() -> None:
     boxes = boxes_of_plots(left_of_plots(context, scale), PAD * scale + visible_bottom(context), scale)
     gpu.state.blend_set("ALPHA")
     fill(background_of(list(boxes.values()), PAD * scale / 2))
-    # that of the bake, unless it was changed since, which the panel says
+    # the tolerance of the bake, unless it was changed since, which the panel reports
     tolerance = scene.stiction.tolerance
     key = (tuple(frames[-1]), len(frames), tuple(boxes.values()), scale, tolerance)
     if Plots.drawn is None or Plots.drawn[0] != key:
@@ -89,7 +89,7 @@ def draw() -> None:
 
 
 def boxes_of_plots(left: float, bottom: float, scale: float) -> dict[str, Box]:
-    """Where each plot is, one above the other."""
+    """Return the areas of the plots, one above the other."""
     rows = enumerate(reversed(MEASURES))
     return {name: Box(left, bottom + row * (HEIGHT + GAP) * scale, WIDTH * scale, HEIGHT * scale) for row, name in rows}
 
@@ -101,7 +101,7 @@ def background_of(boxes: list[Box], pad: float) -> Box:
 
 
 def left_of_plots(context: Context, scale: float) -> float:
-    """The left edge of the plots, clear of the toolbar and the sidebar, which lie over the region."""
+    """Return the left edge of the plots, beside the toolbar and the sidebar, which overlap the region."""
     spans = {region.type: region.width for region in context.area.regions if region.alignment in ("LEFT", "RIGHT")}
     if not context.preferences.system.use_region_overlap:
         spans = {}
@@ -111,7 +111,7 @@ def left_of_plots(context: Context, scale: float) -> float:
 
 
 def visible_bottom(context: Context) -> float:
-    """The height of what lies over the region at its lower edge."""
+    """Return the height of the overlapping areas at the lower edge of the region."""
     over = [r.height for r in context.area.regions if r.type in ("ASSET_SHELF", "ASSET_SHELF_HEADER") and r.height > 1]
     return float(sum(over))
 
@@ -122,7 +122,7 @@ def axis_of_measure(measure: str, frames: list[FrameFigures], tolerance: float) 
 
 
 def lines_of_plots(boxes: dict[str, Box], frames: list[FrameFigures], tolerance: float) -> tuple[Any, Any]:
-    """The ends of all lines but that of the current frame, (2 n, 2) pixels, with their colours (2 n, 4)."""
+    """Return the ends of all lines except that of the current frame (2 n, 2) [pixels], and their colors (2 n, 4)."""
     numbers = [one.frame for one in frames]
     first, last = numbers[0], numbers[-1]
     points: list[Any] = []
@@ -148,7 +148,7 @@ def lines_of_plots(boxes: dict[str, Box], frames: list[FrameFigures], tolerance:
 
 
 def batch_of(points: Any, colours: Any) -> Any:
-    """Lines between each two points, in pixels, as the graphics card takes them."""
+    """Return a GPU batch of lines between pairs of points in pixels."""
     flat = np.asarray(points, dtype=np.float32)
     place = np.column_stack([flat, np.zeros(len(flat), np.float32)])
     shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")

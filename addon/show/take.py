@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was played in the viewport, and how it becomes the bake of its scene.
+"""A finished live simulation, and its conversion to the bake of its scene.
 
-The frames of a play are those of a bake with fewer steps, in which a hand pulled. The cache that is made of them names them as
-frames of another bake, so *Resume* goes on after them with the settings of the scene.
+Its frames are those of a bake with fewer steps and with a pulling mouse. The cache marks them as frames of another bake, so
+*Resume* continues after them with the settings of the scene.
 """
 
 from __future__ import annotations
@@ -35,16 +35,20 @@ __all__ = ["Take", "keep", "without_bends"]
 
 
 def without_bends(spec: SceneSpec) -> SceneSpec:
-    """The scene with all bodies rigid: finding their modes takes longer than anybody waits for a button."""
+    """Return the scene with all bodies rigid, because computing modes takes too long for an interactive start."""
     return replace(spec, bodies=tuple(replace(body, deformable=None) for body in spec.bodies))
 
 
 @dataclass(frozen=True)
 class Take:
-    """A play that is over.
+    """A finished live simulation.
 
-    scene: its session_uid. extraction: what was played. made_from: digests of the scene as it began. folder: holds the cache
-    as long as this object lives. last: the last frame. pulls: how often the hand took hold. strongest: N, its largest force.
+    scene: session_uid of its scene.
+    extraction: the simulated scene.
+    made_from: digests of the scene at the start.
+    folder: contains the cache; removed with this object.
+    last: last frame.
+    pulls: number of pulls. strongest: largest force of a pull [N].
     """
 
     scene: int
@@ -73,7 +77,7 @@ def keep(scene: Scene, take: Take) -> int:
 
     Raises OSError and CacheError, and then has changed nothing in the scene.
     """
-    # what a bake needs loads scipy, which registering does not
+    # Imported here because it loads scipy, which registering should not do.
     from ..bake.runner import Shown, show_cache
 
     played = without_bends(take.extraction.spec)
@@ -101,7 +105,7 @@ def keep(scene: Scene, take: Take) -> int:
 
 
 def part_of(take: Take, played: SceneSpec, content: tuple[SceneSpec, SolverSettings], last: int) -> EarlierFrames:
-    """What the cache of a kept take says of its frames; no other take has the same digest."""
+    """Return the segment that describes the frames in the cache of a kept take, with a digest unique to the take."""
     found = list(differences((played, settings_of_play(played, take.extraction.settings)), content))
     if any(body.deformable is not None for body in take.extraction.spec.bodies):
         found.append("flexible bodies rigid")

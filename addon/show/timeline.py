@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A strip in the timeline: which frames of the bake are there, which are not any more what the scene would give, which are
-missing."""
+"""A strip in the timeline that shows existing, outdated and missing frames of the bake."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from .draw_handler import DrawHandler
 
 __all__ = ["Strip", "register", "strips_of", "unregister"]
 
-# In pixels of an interface that is not scaled; Blender's own strips of point caches are as high.
+# Pixels at an interface scale of 1, as for Blender's own strips of point caches.
 HEIGHT = 4.0
 CACHED = (0.34, 0.71, 0.91, 0.9)
 OUTDATED = (0.90, 0.62, 0.0, 0.9)
@@ -26,7 +25,7 @@ MISSING = (0.34, 0.71, 0.91, 0.25)
 
 
 class Strip(NamedTuple):
-    """Frames of one kind: the first and the last of them."""
+    """Frames of one kind: the first and the last."""
 
     first: int
     last: int
@@ -34,11 +33,11 @@ class Strip(NamedTuple):
 
 
 def strips_of(scene: Scene, changes: list[str], is_lost: bool) -> list[Strip]:
-    """The strips of a scene's bake. changes: what is known to have changed since; is_lost: the frames are not on disk."""
+    """Return the strips of a scene's bake. changes: known changes since the bake. is_lost: the frames are not on disk."""
     bake = scene.stiction.bake
     if bake.state != "CACHED":
         return []
-    # a longer scene has the frames that were baked
+    # If the scene is longer, only baked frames are shown.
     is_outdated = bool(changes) and changes != [ONLY_THE_END]
     strips = [Strip(bake.frame_start, bake.last_frame, LOST if is_lost else OUTDATED if is_outdated else CACHED)]
     if bake.last_frame < bake.frame_end:
@@ -47,7 +46,7 @@ def strips_of(scene: Scene, changes: list[str], is_lost: bool) -> list[Strip]:
 
 
 class Timeline:
-    """What Blender calls to have the strips drawn."""
+    """Draws the strips when Blender calls it."""
 
     handler = DrawHandler("SpaceDopeSheetEditor", "POST_PIXEL")
 
@@ -78,13 +77,13 @@ def draw_strips(context: Context, strips: list[Strip]) -> None:
 
 
 def draw_option(self: Menu, context: Context) -> None:
-    """Beside the options for Blender's own caches."""
+    """Draw the option beside those of Blender's own caches."""
     self.layout.separator()
     self.layout.prop(context.scene.stiction_display, "show_frames", text="Stiction Bake")
 
 
 def menu_of_caches() -> Any:
-    """Blender's menu of the caches that the timeline shows; another one from 5.0 on."""
+    """Return Blender's menu of the caches in the timeline, which has another name from 5.0 on."""
     return bpy.types.DOPESHEET_MT_cache if hasattr(bpy.types, "DOPESHEET_MT_cache") else bpy.types.TIME_MT_cache
 
 

@@ -17,10 +17,10 @@ from ..validation.stiffness import followed_modes, is_too_stiff, swings
 
 __all__ = ["add_bends", "bend_warnings", "bending_entries", "largest_bends"]
 
-# Of a body's longest side: what bends by more is visibly longer than it should be, for linear modes move points straight on.
+# Deflection, relative to a body's longest side, above which linear modes lengthen the body visibly.
 LARGE_BEND = 0.15
-# Of an edge of the surface, below which what follows large bends gives way the more it is pressed: Saint Venant and Kirchhoff's
-# law has its greatest pressure at 1 / sqrt(3) of the length.
+# Length of a surface edge, relative to its rest length, below which a body with large deformations becomes softer under
+# compression: the pressure of the Saint Venant-Kirchhoff law is largest at 1 / sqrt(3).
 PRESSED = 3.0**-0.5
 
 
@@ -90,7 +90,7 @@ def bend_warnings(
             share = bend / longest_side(spec, index)
             message = (
                 f"it bends by {distance(bend)} {at}, {figure(100.0 * share, 2)} % of its length: bends are taken as small, and "
-                "it looks swollen where they are not; switch Large Bends on, or choose a higher stiffness"
+                "it looks swollen where they are not; enable Large Bends, or choose a higher stiffness"
             )
             is_wrong = share > LARGE_BEND
         else:

@@ -13,7 +13,7 @@ from ..scene.spec import SceneSpec, SolverSettings
 
 __all__ = ["FRAMES", "breaking_loads"]
 
-FRAMES = 2  # that are simulated: what stands or hangs bears its weight then, and little has come down yet
+FRAMES = 2  # s; simulated time. By then, standing and hanging bodies carry their weight, and few bodies have fallen.
 
 
 def breaking_loads(spec: SceneSpec, settings: SolverSettings) -> dict[str, tuple[float, float]]:

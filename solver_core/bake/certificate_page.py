@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 860, 150
 MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 70, 10, 8, 22
 BOX_WIDTH, BOX_HEIGHT = WIDTH - MARGIN_LEFT - MARGIN_RIGHT, HEIGHT - MARGIN_TOP - MARGIN_BOTTOM
 MOST_ROWS = 100
-# What is smaller is drawn as this: below the round-off of double precision there is nothing to show.
+# Smaller values are drawn as this one; they are below the round-off of double precision.
 SMALLEST = 1e-17
 
 STYLE = """
@@ -98,7 +98,8 @@ def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     in_motion = max(tolerance, settings["moving_tolerance"])
     moving = f", large islands of up to {most} bodies in motion within {in_motion:.3g}" if most else ""
     if totals["missed_steps"]:
-        text = f"{totals['missed_steps']} of {totals['steps']} time steps missed the tolerance of {tolerance:.3g}{moving}"
+        steps = f"{totals['missed_steps']} of {totals['steps']} time steps"
+        text = f"{steps} did not converge to the tolerance of {tolerance:.3g}{moving}"
         return f"<p class='verdict bad'>{text}.</p>"
     against = ", ".join(
         f"{NAMES_OF_VIOLATIONS[which]} {totals['violations'][kind_of(which)]}" for which in kinds(totals["violations"])
@@ -181,7 +182,7 @@ def missed(rows: Sequence[dict[str, Any]]) -> str:
         cells = (row["frame"], row["substep"], row["status"].replace("_", " "), above, " and ".join(row["bodies"]))
         body.append(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
-    return f"<h2>Steps that missed the tolerance</h2><table>{head}{''.join(body)}</table>{more}"
+    return f"<h2>Unconverged steps</h2><table>{head}{''.join(body)}</table>{more}"
 
 
 def kinds(counts: dict[str, int]) -> list[Violation]:
@@ -234,7 +235,7 @@ def svg(plot: Plot) -> str:
         return f"{MARGIN_LEFT + BOX_WIDTH * (frame - first) / max(1, last - first):.1f}"
 
     def y(at: float) -> float:
-        """Of a place on the axis."""
+        """Return the height of a value on the axis."""
         return MARGIN_TOP + BOX_HEIGHT * (high - at) / (high - low)
 
     parts = [f"<rect class='frame' x='{MARGIN_LEFT}' y='{MARGIN_TOP}' width='{BOX_WIDTH}' height='{BOX_HEIGHT}'/>"]

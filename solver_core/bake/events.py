@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a worker says while it bakes: JSON objects, one a line, on standard output; `worker` has the list of them."""
+"""Events of a worker during a bake: JSON objects on standard output, one per line; `worker` lists them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ListenerGone", "emit", "emit_count", "emit_warnings", "event_in"]
 
 
 class ListenerGone(Exception):
-    """Standard output cannot be written to: whoever started the bake is no longer there."""
+    """Standard output cannot be written, because its reader has exited."""
 
 
 def emit(event: str, **values: Any) -> None:

@@ -115,7 +115,7 @@ def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
     }
     if not active:
         cause = "none of its bodies is moved by the solver there: they follow keyframes, or stand still"
-        return cause, "switch it off there, or change the motion of its ends"
+        return cause, "disable it there, or change the motion of its ends"
     others = (
         other
         for other, broken in zip(spec.joints, frame.broken, strict=True)

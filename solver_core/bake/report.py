@@ -42,10 +42,10 @@ __all__ = [
     "worst_pair",
 ]
 
-# Of the layout of the report; goes up when a field changes its name or its meaning.
+# Version of the layout of the report; it increases when a field changes its name or meaning.
 VERSION = 2
 
-# Of the smaller body's half extent: an overlap that is seen.
+# Visible overlap, relative to the smaller body's half extent.
 VISIBLE_OVERLAP = 0.01
 
 RESIDUALS = ("relative_error", "cone", "complementarity", "dissipation", "natural_map")
@@ -189,7 +189,7 @@ def worst_pair(statistics: FrameStatistics) -> list[int]:
     """Return the indices of the bodies at the worst contact of the step with the largest residuals."""
     if not len(statistics.status):
         return []
-    # a nan is the largest there is
+    # NaN counts as the largest value.
     step = int(np.argmax(np.max([getattr(statistics, name) for name in RESIDUALS], axis=0)))
     return [int(body) for body in statistics.worst_pair[step] if body >= 0]
 
@@ -197,13 +197,13 @@ def worst_pair(statistics: FrameStatistics) -> list[int]:
 def deepest_overlap(frame: Frame, spec: SceneSpec) -> dict[str, Any]:
     """Return the deepest overlap of a frame's steps, relative to the size of the smaller body.
 
-    deepest_overlap: m. overlap_ratio: in half sizes of that body. deepest_pair: the names of both bodies, empty without an
+    deepest_overlap: m. overlap_ratio: in half extents of that body. deepest_pair: the names of both bodies, empty without an
     overlap.
     """
     statistics = frame.statistics
     if not len(statistics.overlap_ratio):
         return {"deepest_overlap": 0.0, "overlap_ratio": 0.0, "deepest_pair": []}
-    # a nan is the largest there is
+    # NaN counts as the largest value.
     step = int(np.argmax(statistics.overlap_ratio))
     return {
         "deepest_overlap": number_or_null(statistics.deepest_overlap[step]),
@@ -231,7 +231,7 @@ def overlap_warnings(frame: Frame, spec: SceneSpec, known: Collection[tuple[str,
             continue
         warned.add((a, b))
         depth, ratio = float(statistics.deepest_overlap[step]), float(statistics.overlap_ratio[step])
-        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half size"
+        share = f"{figure(100.0 * ratio, 2)} % of the smaller one's half extent"
         message = f"{a} and {b} overlap by {distance(depth)} at frame {frame.frame}, {share}: they are pushed apart slowly; "
         yield SceneWarning((a, b), "overlap", message + "more substeps help")
 

@@ -20,7 +20,7 @@ __all__ = ["interpolated", "keys_within", "sharp_turns"]
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
-# Of samples (k,), numbered motion by motion, and what would stand for them (k, channels): how far off, in tolerances (k,).
+# Takes samples (k,), numbered by motion, and their replacements (k, channels). Returns the deviations in tolerances (k,).
 Deviation = Callable[[Indices, Array], Array]
 
 
@@ -64,7 +64,7 @@ def split(times: Array, values: Array, deviation: Deviation, keys: Flags) -> Non
         errors = deviation(todo, lines(times, values, todo, line, right[todo]))
         first = np.flatnonzero(np.diff(line, prepend=-1))
         worst = np.maximum.reduceat(errors, first)
-        # negated, so that what is not a number is off
+        # negated, so that NaN counts as a deviation
         off = ~(worst <= 1.0)
         length = np.diff(first, append=todo.size)
         is_off = np.repeat(off, length)
@@ -75,14 +75,14 @@ def split(times: Array, values: Array, deviation: Deviation, keys: Flags) -> Non
 
 
 def prune(times: Array, values: Array, deviation: Deviation, keys: Flags, required: Flags) -> None:
-    """Take keys away that are not required, until none can be left out alone."""
+    """Remove keys that are not required, until no single key can be removed."""
     flat, required = keys.reshape(-1), required.reshape(-1)
-    # A key is looked at again only when a neighbour of it went.
+    # A key is checked again only after the removal of a neighbor.
     todo = flat & ~required
     while todo.any():
         found = np.flatnonzero(flat)
         rank = np.flatnonzero(todo[found])
-        # No two neighbours at once: what one leaves out, the other relies on.
+        # Never two neighbors at once, because each removal relies on the neighbors.
         chosen = found[rank[alternate(rank)]]
         todo[chosen] = False
         position = np.searchsorted(found, chosen)
@@ -112,7 +112,7 @@ def neighbours(keys: Flags) -> tuple[Indices, Indices]:
     left = np.maximum.accumulate(np.where(flat, every, 0))
     at_or_after = np.minimum.accumulate(np.where(flat, every, flat.size - 1)[::-1])[::-1]
     right = np.append(at_or_after[1:], flat.size - 1)
-    # the last sample of a motion has nothing after it
+    # The last sample of a motion has no successor.
     last = np.arange(1, len(keys) + 1) * keys.shape[1] - 1
     right[last] = last
     return left, right

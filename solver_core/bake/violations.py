@@ -24,7 +24,7 @@ __all__ = [
     "violation_words",
 ]
 
-# The field that warnings of violations are about.
+# The field of warnings about violations.
 FIELD = "contact_law"
 
 NAMES_OF_VIOLATIONS = {

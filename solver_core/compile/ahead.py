@@ -46,11 +46,11 @@ __all__ = [
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 CLONE = Path(__file__).resolve().parents[2]
 BUILT = CLONE / "build" / "numba"
-# the package of a wheel that holds such a folder and nothing else, for this Python and platform
+# Package of a wheel that contains only such a folder, for this Python version and platform.
 WHEEL = "stiction_kernels"
 MADE_FOR = "compiled.json"
 PACKED = ".tar.xz"
-# files of numba
+# files written by numba
 INDEX, CODE = ".nbi", ".nbc"
 
 
@@ -95,7 +95,7 @@ def made_for() -> dict[str, str]:
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
-        # of numpy it is the rules of types that numba asks for
+        # numba uses only numpy's typing rules
         "numpy": ".".join(np.__version__.split(".")[:2]),
         "system": llvm.get_process_triple(),
         "processor": str(vars(config).get("CPU_NAME") or llvm.get_host_cpu_name()),
@@ -148,10 +148,10 @@ def files_of(kernel: str, ahead: Path, folder: str) -> list[tuple[str, bytes]]:
     if not packed.is_file():
         return []
     found = []
-    # in one go: to go back in it is to unpack it again
+    # Read the archive once from start to end, because a step back would unpack it again.
     with tarfile.open(packed) as archive:
         for member in archive:
-            # whatever folder it claims to be in; Python 3.11 has the filters of `extractall` from its fourth release on only
+            # Ignore any folder in the name. The filters of `extractall` need Python 3.11.4.
             name = Path(member.name).name
             content = archive.extractfile(member) if is_of(kernel, name) else None
             if content is not None:
@@ -176,7 +176,7 @@ def bring(folder: Path, kernel: str) -> None:
         if ahead / folder.name == folder or misfit(ahead):
             continue
         files = files_of(kernel, ahead, folder.name)
-        # numba looks for nothing that the index does not name, so that comes last
+        # Last, because numba looks only for files that the index names.
         for name, content in sorted(files, key=lambda file: file[0].endswith(INDEX)):
             put(folder / name, content)
         if files:

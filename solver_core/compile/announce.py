@@ -21,19 +21,19 @@ __all__ = ["Announcer", "announcer"]
 QUIET_SECONDS = 2.0
 SECONDS_BETWEEN_SENTENCES = 10.0
 SECONDS_BETWEEN_GLANCES = 0.1
-IDLE_SECONDS = 2.0  # without a kernel in work
+IDLE_SECONDS = 2.0  # time without compilation after which the watch ends
 COMPILE_EVENT = "numba:compile"
 
 
 class Announcer(event.Listener):
-    """Counts the kernels that this process compiles, and writes a line after two seconds and then every ten.
+    """Counts the kernels that this process compiles. Writes a line after two seconds and then every ten seconds.
 
-    is_quiet: whether it writes nothing, where the process reports its progress in another way.
+    is_quiet: True if the process reports its progress in another way; then nothing is written.
     """
 
     def __init__(self) -> None:
         self.is_quiet = False
-        # numba holds its compiler's lock while it calls `on_start` and `on_end`
+        # No lock is needed: numba holds its compiler lock while it calls `on_start` and `on_end`.
         self._depth, self._count, self._is_watched = 0, 0, False
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002, numba's
@@ -49,7 +49,7 @@ class Announcer(event.Listener):
         self._count += 1
 
     def _watch(self) -> None:
-        """Write lines until no kernel has been in work for some time."""
+        """Write lines until no kernel has been compiled for some time."""
         begin = busy = time.monotonic()
         next_line = begin + QUIET_SECONDS
         while (now := time.monotonic()) - busy < IDLE_SECONDS:

@@ -18,10 +18,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder_of_kernels() -> Path:
-    """The folder that this process keeps its kernels below.
+    """Return the base folder of this process's compiled kernels.
 
-    This is the named folder (`ahead.named_folder`). It is the user's cache folder where no folder is named, where the named one
-    cannot be written to, and where others could have written to it (`trust.py`).
+    This is the named folder (`ahead.named_folder`). It is the user's cache folder if no folder is named, if the named one is
+    not writable, or if other users could have written to it (`trust.py`).
     """
     named = named_folder()
     if named is not None and doubt(named) is None and can_be_written(named):
@@ -30,7 +30,8 @@ def folder_of_kernels() -> Path:
 
 
 def kernel_folder(base: Path, source: Path) -> Path:
-    """The folder below `base` for the kernels of a source file of this package: `solvers.criteria` for solvers/criteria.py."""
+    """Return the folder below `base` for the kernels of a source file of this package, such as `solvers.criteria` for
+    solvers/criteria.py."""
     return base / ".".join(source.relative_to(PACKAGE).with_suffix("").parts)
 
 

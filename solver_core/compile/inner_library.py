@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a kernel that only other kernels call is compiled: as far as these need it.
+"""Compilation of kernels that only other kernels call ("inner kernels").
 
-numba optimises a kernel together with all that it calls and makes machine code of it, although its callers link in its LLVM
-code, optimise that once more as a part of themselves, and make machine code of it again: each level of calls pays for all
-levels below. An inner kernel stops at the LLVM code that callers link in. It is optimised within each kernel that Python calls.
+By default, numba optimizes each kernel together with everything it calls, and generates machine code for it. The callers then
+link in its LLVM code, optimize it again as part of themselves, and generate machine code again. Each level of calls therefore
+pays for all levels below. Compilation of an inner kernel stops at the LLVM code that callers link in. It is optimized within
+each kernel that Python calls.
 
-numba writes the addresses of kernels' environments into the machine code of those it makes, or loads from the cache. So an
-inner kernel's machine code, in memory as in the cache, is that of a module which holds nothing but the environments' places.
+numba writes the addresses of kernels' environments into the machine code of kernels that it compiles or loads from the cache.
+The machine code of an inner kernel, in memory and in the cache, is therefore that of a module that contains only these
+environment pointers.
 """
 
 from __future__ import annotations
@@ -17,22 +19,22 @@ from numba.core.compiler import Compiler
 
 __all__ = ["InnerCompiler"]
 
-# of the names of environments' places, as numba mangles them
+# prefix of the mangled names of environment pointers in numba
 ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class InnerLibrary(JITCodeLibrary):
-    """The code of one inner kernel and of all that it calls, to be linked into its callers."""
+    """The code of an inner kernel and of everything it calls, for linking into its callers."""
 
     def _optimize_final_module(self) -> None:
-        """Its callers will."""
+        """Do nothing, because the callers optimize this code."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         whole = self._final_module
         for function in whole.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                # several callers of one may come together in one module
+                # A module may contain several callers of one kernel.
                 function.linkage = "linkonce_odr"
         self._shared_module = whole
         environments = [variable.name for variable in whole.global_variables if variable.name.startswith(ENVIRONMENT)]
@@ -42,7 +44,7 @@ class InnerLibrary(JITCodeLibrary):
 
 
 class InnerCompiler(Compiler):
-    """numba's compiler, with an `InnerLibrary` to put the code into. To be given as `pipeline_class`."""
+    """The compiler of numba with an `InnerLibrary` for the code, for use as `pipeline_class`."""
 
     def define_pipelines(self):
         library = InnerLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kinds of kernel, functions that numba compiles; there are four, by who calls them and whether they make arrays.
+"""The kinds of kernels (functions that numba compiles). They differ in their callers and in whether they allocate arrays.
 
-kernel: called by Python. Where other kernels call it as well, they have it as an inner kernel: its machine code is made only if
-Python calls it. `kernel_part` is a part of a kernel, of any kind, written as
-a function to be read: it is compiled within its only caller, which must be of the kind that it would be, and not twice.
+kernel: called from Python. If other kernels call it too, they get it as an inner kernel, and its machine code is generated only
+    if
+Python calls it.
 
-inner_kernel: called by other kernels only, which saves making machine code of it that nobody calls (`inner_library.py`).
+kernel_part: a part of a kernel of any kind, written as a function for readability. It is compiled only within its only caller,
+    which must be of the kind that the part would have.
 
-leaf_kernel: an inner kernel that makes no array and hands none on that its callers do not hold. numba counts the references
-to every array that a kernel is given, one atomic operation for each array of each call, which was most of the time; here it
-does not. So a leaf kernel must not allocate, and what it returns must be scalars, or views that only leaf kernels use.
+inner_kernel: called only by other kernels. This avoids generating machine code that nobody calls (`inner_library.py`).
 
-inlined_kernel: a small leaf kernel, or a hot one, that becomes part of its callers: the arrays of a work space go by value,
-seven words and more each, which can take longer than what the kernel does with them.
+leaf_kernel: an inner kernel that allocates no arrays and returns none. numba counts the references to every array argument,
+    with an atomic operation for each array of each call, which took most of the time. A leaf kernel does not count them. Its
+    results must therefore be scalars, or views that only leaf kernels use.
 
-All are compiled with the same options, for numba compiles what it has itself, as np.empty, once more for each other set of
-them. Division by zero gives inf or nan, as in numpy.
+inlined_kernel: a small or frequently called leaf kernel that becomes part of its callers. The arrays of a workspace are passed
+    by value, with seven or more words each, and that can take longer than the kernel itself.
 
-All are compiled for the types of their arguments, not for literals in calls (`for_any_value`).
+All kinds share one set of options, because numba recompiles its own functions, such as np.empty, for each distinct set.
+Division by zero gives inf or nan, as in numpy.
 
-This, inner and leaf kernels lean on numba's insides, which were tried with the versions in `TESTED` and may be others in the
-next. With another numba, or STICTION_PLAIN_KERNELS=1 in the environment, all kernels are compiled as numba does by itself, and
-a warning says so: the results are the same, compiling and steps take longer.
+All are compiled for the types of their arguments, not for literal values in calls (`for_any_value`).
 
-Whoever imports a kernel comes by here first, so this is where they are told where they are kept (`kernel_cache.py`).
+These features, and inner and leaf kernels, depend on numba's internals. They were tested with the versions in `TESTED`, and
+other versions may differ. With another version, or with STICTION_PLAIN_KERNELS=1 in the environment, numba compiles all kernels
+in its ordinary way, and a warning is given. The results are the same, but compilation and steps take longer.
+
+Every module with kernels imports this one first. This module therefore also tells kernels where they are cached
+(`kernel_cache.py`).
 """
 
 from __future__ import annotations
@@ -44,14 +48,14 @@ from .processor import use_level
 
 __all__ = ["FALSE", "TRUE", "inlined_kernel", "inner_kernel", "kernel", "kernel_part", "leaf_kernel"]
 
-# numpy's, as arguments of kernels: with a numba that is not tested, a Python literal triggers its own specialisation.
+# numpy booleans for arguments of kernels: with an untested numba, a Python literal would create its own specialization.
 TRUE, FALSE = np.bool_(True), np.bool_(False)
 
-# The versions of numba, from the first to before the second, whose insides the inner kernels lean on; also in pyproject.toml.
+# The tested range of numba versions, without the upper bound; also in pyproject.toml.
 TESTED = (0, 68), (0, 69)
 
-# An option that is not set, a kernel takes over from the one that it is first compiled for. `forceinline` has to be: of inlined
-# kernels, the whole narrow phase took it over. No kernel is handed to code of others as a C function.
+# A kernel inherits each option that is not set from the kernel for which it is first compiled. `forceinline` must therefore be
+# set; otherwise the whole narrow phase inherited it from inlined kernels. No kernel is used as a C function.
 OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "forceinline": False,
@@ -61,13 +65,13 @@ OPTIONS: dict[str, Any] = {
 
 
 def is_tested(version: str) -> bool:
-    """Whether the insides of this version of numba are those that inner and leaf kernels lean on."""
+    """Return True if inner and leaf kernels were tested with this version of numba."""
     first, beyond = TESTED
     return first <= tuple(int(part) for part in version.split(".")[:2]) < beyond
 
 
 def inner_options() -> dict[str, Any]:
-    """What makes a kernel one that only kernels call; none for a numba whose insides may be others, which is warned of."""
+    """Return the options that make a kernel an inner kernel. With an untested numba, return none and warn."""
     if os.environ.get("STICTION_PLAIN_KERNELS") == "1":
         why = "because of STICTION_PLAIN_KERNELS"
     elif not is_tested(numba.__version__):
@@ -86,8 +90,11 @@ INLINED_OPTIONS: dict[str, Any] = LEAF_OPTIONS | {"forceinline": True}
 
 
 def for_any_value(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A decorator of kernels that are compiled for types alone: f(x, 0) and f(x, 1) in another kernel call the same one, where
-    numba would compile one for the literal 0 and one for 1. LLVM still sees the values where it writes one into its caller."""
+    """Decorate a kernel to be compiled for argument types only.
+
+    Without it, numba would compile f(x, 0) and f(x, 1) in another kernel twice, for the literals 0 and 1. LLVM still sees the
+    values if it inlines the kernel.
+    """
 
     def decorated(function: Any) -> Any:
         compiled = decorate(function)
@@ -104,11 +111,12 @@ def for_any_value(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def kept(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A decorator of kernels that are kept from one process to the next (`kernel_cache.py`).
+    """Decorate a kernel to be stored from one process to the next (`kernel_cache.py`).
 
-    The kernel has the function that keeps it, for `kernel_lock.py`. A process can have several copies of this package, such as
-    an extension that was reloaded, and each copy keeps its own kernels. numba's own cache, by its option `cache`, knows neither
-    the kernels that a kernel calls nor an inner kernel from the kernel of the same name: it would load the one for the other.
+    The decorated kernel keeps a reference to the function that stores it, for `kernel_lock.py`. A process can have several
+    copies of this package, such as a reloaded extension, and each copy stores its own kernels. numba's own cache (its option
+    `cache`) does not track the kernels that a kernel calls. It also cannot distinguish an inner kernel from the kernel of the
+    same name, and would load one for the other.
     """
 
     def decorated(function: Any) -> Any:
@@ -120,10 +128,10 @@ def kept(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def with_inner(decorate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A decorator of kernels that other kernels call as inner kernels.
+    """Decorate a kernel so that other kernels call it as an inner kernel.
 
-    numba makes machine code of everything that a kernel calls as a kernel, and makes it again within the caller: the cascade of
-    solvers was compiled three times, within a step's islands, within one island, and by itself.
+    numba would generate machine code for every called kernel, and again within each caller. The solvers were then compiled
+    three times: within the islands of a step, within one island, and separately.
     """
 
     def decorated(function: Any) -> Any:

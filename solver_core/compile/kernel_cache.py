@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where compiled kernels are kept from one run to the next, and under which key.
+"""The cache of compiled kernels, and its keys.
 
-numba compiles a kernel again when its own file has changed in any way, but not when a kernel that it calls, in another file,
-has. Here the files of a kernel are named after a digest of what its machine code is made of (`kernel_key.py`). So no stale
-kernel is found, and a change recompiles only the kernels that contain it. Kernels of several versions of the sources are side
-by side in one folder for each source file.
+numba recompiles a kernel after any change of its own file, but not after a change of a called kernel in another file. Here the
+cache files of a kernel are named after a digest of everything that determines its machine code (`kernel_key.py`). So a stale
+kernel is never found, and a change recompiles only the kernels that contain it. Kernels of several source versions can share a
+folder. There is one folder for each source file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .trust import written_by_us_alone
 
 __all__ = ["KernelCache", "KernelResults", "keep_under_key", "name_with_key", "python_tag", "survive_lost_types"]
 
-# The stamp in numba's index files. A file's name has the key, so this changes only with what an index holds.
+# The stamp in numba's index files. File names contain the key, so this changes only with the layout of an index.
 STAMP = "stiction-1"
 
 
 class KernelLocator:
-    """Tells numba where the kernels of a file of this package are kept."""
+    """Tells numba where the kernels of a file of this package are stored."""
 
     def __init__(self, folder: Path, py_file: str):
-        # numba names the file by this attribute when it warns that a kernel cannot be cached
+        # numba uses this attribute in its warning about a kernel that cannot be cached.
         self._folder, self._py_file = folder, py_file
 
     def get_cache_path(self) -> str:
@@ -46,7 +46,7 @@ class KernelLocator:
 
 
 class KernelResults(CompileResultCacheImpl):
-    """What numba keeps of a compiled kernel of this package. `KernelCache` names the files."""
+    """The part of a compiled kernel of this package that numba stores. `KernelCache` names the files."""
 
     def __init__(self, py_func: Any):
         py_file = py_func.__code__.co_filename
@@ -57,7 +57,7 @@ class KernelResults(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one kernel of this package, with files named after the kernel's key."""
+    """numba's cache for one kernel of this package, with files named after the kernel's key."""
 
     _impl_class = KernelResults
 
@@ -68,26 +68,26 @@ class KernelCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(cache_path=self._cache_path, filename_base=base, source_stamp=STAMP)
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        """numba's key of one specialization, and the fields of the named tuples among its arguments."""
+        """Return numba's key of a specialization, and the fields of the named tuples among its arguments."""
         return (*super()._index_key(sig, codegen), fields_of(sig))
 
 
 def name_with_key(dispatcher: Any) -> str:
-    """A kernel's name and key, as they are part of the names of its files. Raises UnknownConstant."""
+    """Return a kernel's name and key as they occur in file names. Raises UnknownConstant."""
     return f"{dispatcher.py_func.__qualname__}-{kernel_key(dispatcher)}"
 
 
 def python_tag() -> str:
-    """The part of the names of files that says for which Python they are."""
+    """Return the part of the file names that identifies the Python version."""
     return f"py{sys.version_info.major}{sys.version_info.minor}"
 
 
 def keep_under_key(dispatcher: Any) -> KernelCache | None:
-    """Have a kernel of this package kept under its key; returns None for a kernel that is not kept.
+    """Store a kernel of this package under its key. Return its cache, or None for a kernel that is not stored.
 
-    The key needs everything that a kernel calls, so it is made at the first call and not where the kernel is defined. Until
-    then numba keeps nothing of the kernel. A kernel with a constant that no key can be made of is compiled in each process,
-    with a warning; so is a kernel in a file outside this package, without one.
+    The key covers everything that a kernel calls, so it is computed at the first call and not at the definition. Until then,
+    numba stores nothing for the kernel. A kernel with a constant without a key is compiled in each process, with a warning. A
+    kernel in a file outside this package is also compiled in each process, without a warning.
     """
     if isinstance(dispatcher._cache, KernelCache):
         return dispatcher._cache
@@ -103,10 +103,10 @@ def keep_under_key(dispatcher: Any) -> KernelCache | None:
 
 
 def survive_lost_types() -> None:
-    """Have numba take an index that names types which are gone for an empty one; a second call does nothing.
+    """Make numba treat an index with missing types as empty. A second call has no effect.
 
-    The index of a kernel holds the types of its arguments. A named tuple among them may have been renamed since, in a file that
-    the kernel's file does not import.
+    The index of a kernel contains the types of its arguments. A named tuple among them may have been renamed in a file that the
+    kernel's file does not import.
     """
     load = IndexDataCacheFile._load_index
     if hasattr(load, "__wrapped__"):
@@ -124,9 +124,9 @@ def survive_lost_types() -> None:
 
 @cache
 def _folder_below(base: Path, py_file: str) -> Path | None:
-    """The folder for the kernels of a file; None for files of others, and where nothing can be written.
+    """Return the folder for the kernels of a file, or None for files outside this package or if no folder is writable.
 
-    It is found once for each file: a bake compiles hundreds of kernels, and to resolve a path takes a dozen system calls.
+    The result is cached for each file: a bake compiles hundreds of kernels, and resolving a path takes a dozen system calls.
     """
     source = Path(py_file).resolve()
     if not source.is_relative_to(PACKAGE):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key of a compiled kernel: a digest of everything that its machine code is made of, and of nothing else.
+"""The key of a compiled kernel: a digest of everything that determines its machine code, and of nothing else.
 
-When numba compiles a kernel it freezes the values of the globals that the kernel names, and the kernels that it calls. The key
-is made from the same objects: the bytecode and the constants of the kernel, the values of its globals, its defaults and its
-compile options, and the same of every kernel that it reaches. Docstrings, comments, annotations, line numbers and file paths
-are not part of it. Neither is Python code in the same files that no kernel reaches.
+When numba compiles a kernel, it freezes the values of the globals that the kernel names and the kernels that it calls. The key
+is computed from the same objects: the bytecode and constants of the kernel, the values of its globals, its defaults and its
+compile options, and the same for every kernel that it reaches. Docstrings, comments, annotations, line numbers and file paths
+are not part of it, nor is Python code in the same files that no kernel reaches.
 
-A kernel that receives a named tuple reads its fields by their position, and may not name the class. So the fields of named
-tuples in the types of the arguments are a second key, of each specialization (`fields_of`).
+A kernel that receives a named tuple reads its fields by position and may not name the class. The fields of the named tuples
+among the argument types are therefore a second key, for each specialization (`fields_of`).
 
-A message of an exception that a kernel raises is a constant of its machine code, hence part of the key. The kernels of this
-package raise nothing, so no message of the package is compiled. The line number that numba stores with a `raise` is not part
-of the key.
+The message of an exception that a kernel raises is a constant of its machine code and hence part of the key. The kernels of
+this package raise nothing, so no message of the package is compiled. The line number that numba stores with a `raise` is not
+part of the key.
 
 Globals of kernels must not change after the first call, which numba requires as well.
 """
@@ -32,24 +32,24 @@ from typing import Any
 
 __all__ = ["UnknownConstant", "fields_of", "kernel_key", "reached_functions"]
 
-KEY_DIGITS = 20  # hexadecimal, of a key
-# The files that decide how kernels are compiled, beside the options of each kernel.
+KEY_DIGITS = 20  # hexadecimal digits of a key
+# The files that determine how kernels are compiled, in addition to the options of each kernel.
 COMPILER_FILES = ("kernel.py", "inner_library.py", "processor.py")
-# Settings of numba that change machine code, and that numba leaves out of its own keys.
+# Settings of numba that change machine code but are not in numba's own keys.
 NUMBA_SETTINGS = ("OPT", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 PLAIN_CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
 
 
 class UnknownConstant(Exception):
-    """A kernel names an object that no key can be made from. The message says which."""
+    """A kernel names an object that has no key. The message names the object."""
 
 
 def kernel_key(dispatcher: Any) -> str:
-    """The key of a kernel: `KEY_DIGITS` hexadecimal digits.
+    """Return the key of a kernel: `KEY_DIGITS` hexadecimal digits.
 
-    Parameters: `dispatcher` is what numba makes of a decorated function.
+    dispatcher: the result of numba's decorator.
 
-    Raises UnknownConstant when the kernel, or one that it reaches, names an object of an unknown kind.
+    Raises UnknownConstant if the kernel, or one that it reaches, names an object of an unknown kind.
     """
     parts = sorted(_own_digest(reached) for reached in reached_functions(dispatcher))
     digest = hashlib.blake2b(how_kernels_are_compiled(), digest_size=KEY_DIGITS // 2)
@@ -60,7 +60,7 @@ def kernel_key(dispatcher: Any) -> str:
 
 
 def reached_functions(dispatcher: Any) -> set[Any]:
-    """The kernel and all kernels that it calls, directly or not."""
+    """Return the kernel and all kernels that it calls, directly or indirectly."""
     found, left = {dispatcher}, [dispatcher]
     while left:
         new = _callees(left.pop()) - found
@@ -70,11 +70,11 @@ def reached_functions(dispatcher: Any) -> set[Any]:
 
 
 def fields_of(kind: Any) -> tuple[Any, ...]:
-    """The class and the field names of each named tuple in a numba type, or in a tuple of types; nested ones too.
+    """Return the class and the field names of each named tuple in a numba type or in a tuple of types, including nested ones.
 
-    Parameters: `kind` is a type of numba, a signature, or a tuple of types.
+    kind: a type of numba, a signature, or a tuple of types.
 
-    Raises UnknownConstant for a kernel among the arguments, whose code the key does not have.
+    Raises UnknownConstant for a kernel among the arguments, because the key does not cover its code.
     """
     from numba.core import types
     from numba.core.typing.templates import Signature
@@ -87,7 +87,7 @@ def fields_of(kind: Any) -> tuple[Any, ...]:
         raise UnknownConstant(f"the kernel {kind.dispatcher.py_func.__qualname__} is passed as an argument")
     if isinstance(kind, types.Optional):
         return fields_of(kind.type)
-    # numba's stubs do not know what a tuple has
+    # numba's type stubs lack the attributes of tuples.
     some: Any = kind
     nested = fields_of(tuple(some.types)) if isinstance(kind, types.BaseTuple) else ()
     if isinstance(kind, types.BaseNamedTuple):
@@ -97,7 +97,7 @@ def fields_of(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def how_kernels_are_compiled() -> bytes:
-    """A digest of what all kernels have in common: the code of the compiler's files, versions, and settings of numba."""
+    """Return a digest of the inputs common to all kernels: the code of the compiler's files, versions, and numba's settings."""
     import llvmlite
     import numba
     import numpy as np
@@ -114,9 +114,9 @@ def how_kernels_are_compiled() -> bytes:
 
 
 def _statements(source: str) -> str:
-    """The statements of a file without docstrings, comments and line numbers.
+    """Return the statements of a file without docstrings, comments and line numbers.
 
-    The bytecode of a class has the number of its first line, from Python 3.13 on.
+    From Python 3.13 on, the bytecode of a class contains the number of its first line.
     """
     tree = ast.parse(source)
     for node in ast.walk(tree):
@@ -127,7 +127,7 @@ def _statements(source: str) -> str:
 
 @cache
 def _own_digest(dispatcher: Any) -> bytes:
-    """A digest of one function: its code, defaults, closure, options, and the values that it names."""
+    """Return a digest of one function: its code, defaults, closure, options, and the values that it names."""
     function = _function_of(dispatcher)
     lines = [_reference(dispatcher), repr(_options_of(dispatcher))]
     lines += _code_lines(function.__code__, function.__doc__)
@@ -139,13 +139,13 @@ def _own_digest(dispatcher: Any) -> bytes:
 
 @cache
 def _callees(dispatcher: Any) -> frozenset[Any]:
-    """The kernels that a function names, each as a kernel calls it."""
+    """Yield the kernels that a function names, in the form in which kernels call them."""
     values = [value for _, value in _named_values(_function_of(dispatcher))]
     return frozenset(_called(one) for value in values for one in _kernels_in(value))
 
 
 def _kernels_in(value: Any) -> Iterator[Any]:
-    """The kernels in a value: itself, or the elements of a tuple."""
+    """Yield the kernels in a value: the value itself, or the elements of a tuple."""
     if _is_kernel(value):
         yield value
     elif isinstance(value, tuple):
@@ -160,7 +160,7 @@ def _is_kernel(value: Any) -> bool:
 
 
 def _called(dispatcher: Any) -> Any:
-    """What is compiled when a kernel calls this one (`kernel.py`)."""
+    """Return the object that is compiled when a kernel calls this one (`kernel.py`)."""
     return getattr(dispatcher, "for_kernels", dispatcher)
 
 
@@ -169,7 +169,7 @@ def _function_of(dispatcher: Any) -> FunctionType:
 
 
 def _options_of(dispatcher: Any) -> list[tuple[str, str]]:
-    """The compile options of a kernel."""
+    """Return the compile options of a kernel."""
     compiler = dispatcher._compiler.pipeline_class
     options = {"pipeline_class": f"{compiler.__module__}.{compiler.__qualname__}", "locals": repr(dispatcher.locals)}
     options |= {name: repr(value) for name, value in dispatcher.targetoptions.items()}
@@ -177,16 +177,16 @@ def _options_of(dispatcher: Any) -> list[tuple[str, str]]:
 
 
 def _reference(dispatcher: Any) -> str:
-    """A kernel's name, and a digest of its code without what it names, so that two of one name are told apart."""
+    """Return a kernel's name and a digest of its own code, which distinguishes kernels of the same name."""
     function = _function_of(dispatcher)
     code = hashlib.blake2b("\n".join(_code_lines(function.__code__, function.__doc__)).encode(), digest_size=KEY_DIGITS // 2)
     return f"{_name_of(function)} {code.hexdigest()}"
 
 
 def _named_values(function: FunctionType) -> list[tuple[str, Any]]:
-    """The names in a function that may be globals, or are in its closure, and their values.
+    """Return the names in a function that may be globals or are in its closure, and their values.
 
-    A name of an attribute that is a global as well is counted, which costs nothing but a dependency too many.
+    An attribute name that is also a global is included. This costs only an unnecessary dependency.
     """
     known = function.__globals__
     values = [(name, known[name]) for name in sorted(_names_in(function.__code__)) if name in known]
@@ -195,12 +195,12 @@ def _named_values(function: FunctionType) -> list[tuple[str, Any]]:
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """The names in a function and in the functions within it."""
+    """Return the names in a function and in its nested functions."""
     return set(code.co_names).union(*(_names_in(one) for one in code.co_consts if isinstance(one, CodeType)))
 
 
 def _code_lines(code: CodeType, docstring: str | None) -> list[str]:
-    """Everything in a code object that decides what it does, as lines of text."""
+    """Yield lines of text that describe everything relevant in a code object."""
     constants = list(code.co_consts)
     if docstring is not None and constants and constants[0] == docstring:
         constants[0] = None
@@ -213,7 +213,7 @@ def _code_lines(code: CodeType, docstring: str | None) -> list[str]:
 
 
 def _described(value: Any) -> str:
-    """A text that is different for different constants.
+    """Return a text that is different for different constants.
 
     Raises UnknownConstant for an object of an unknown kind.
     """
@@ -242,7 +242,8 @@ def _described(value: Any) -> str:
 
 
 def _described_class(value: type) -> str:
-    """A class by its name; an enumeration with its members, a named tuple with its fields and their defaults."""
+    """Describe a class by its name, an enumeration also by its members, and a named tuple also by its fields and their
+    defaults."""
     if issubclass(value, enum.Enum):
         members = [(name, _described(member.value)) for name, member in value.__members__.items()]
         return f"{_name_of(value)} {members!r}"
@@ -256,7 +257,7 @@ def _described_class(value: type) -> str:
 
 
 def _described_foreign(value: Any) -> str:
-    """What belongs to Python, numpy or numba, by its name: their versions are part of every key."""
+    """Describe an object of Python, numpy or numba by its name. Their versions are part of every key."""
     import numpy as np
     from numba.core.types import Type
 
@@ -270,7 +271,8 @@ def _described_foreign(value: Any) -> str:
 
 
 def _is_ours(module: str) -> bool:
-    """Whether a module may be edited between two runs: it is none of Python, numpy, numba, llvmlite and scipy."""
+    """Return True if a module may be edited between two runs, that is, if it does not belong to Python, numpy, numba, llvmlite
+    or scipy."""
     root = module.partition(".")[0]
     return root not in ("numpy", "numba", "llvmlite", "scipy", builtins.__name__) and root not in sys.stdlib_module_names
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kernel is compiled, or taken from those compiled ahead, by one process at a time: others that want it wait, and load it.
+"""A lock, so that only one process at a time compiles a kernel or copies a precompiled one. Others wait, and then load it.
 
-Two bakes that start at once, or the tests in several processes, would compile everything twice. And numba's own index of a
-kernel's specializations is read, added to and written back without a lock: two processes that compile the same kernel for
-different types may leave one's name with the other's code.
+Without it, two bakes that start at once, or tests in several processes, would compile everything twice. In addition, numba
+reads, extends and writes its index of a kernel's specializations without a lock. Two processes that compile the same kernel for
+different types could store one specialization's code under the other's name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .trust import written_by_us_alone
 
 __all__ = ["compile_in_turn"]
 
-# Longer than any kernel takes with all that it calls. Who holds a lock for longer was suspended, and is not waited for.
+# Longer than the compilation of any kernel. A process that holds a lock for longer was suspended.
 SECONDS_FOR_KERNEL = 600.0
 
 
@@ -46,7 +46,7 @@ def compile_in_turn() -> None:
     @wraps(compile_alone)
     def compile_with_lock(dispatcher: Any, signature: Any) -> Any:
         function = dispatcher.py_func
-        # what the settings of ours are is seen by whatever another thread compiles; numba's functions are compiled in ours
+        # Other threads see the settings of this package while it compiles. numba's own functions are compiled with them.
         with global_compiler_lock:
             keep_under_key = getattr(dispatcher, "keep_under_key", None)
             if not held and keep_under_key is None:
@@ -65,10 +65,10 @@ def compile_in_turn() -> None:
 
 
 def use_shortcuts(dispatcher: Any) -> None:
-    """Take the shortcuts through numba's code, unless kernels are compiled plainly: then none is an inner kernel, and none has
-    one (`kernel.py`)."""
+    """Take the shortcuts through numba's code, unless kernels are compiled plainly, in which case there are no inner kernels
+    (`kernel.py`)."""
     if hasattr(dispatcher, "for_kernels") or dispatcher._compiler.pipeline_class.__name__ == "InnerCompiler":
-        # registering the add-on loads no compiler
+        # Imported here because registering the add-on must not load the compiler.
         from .shortcuts import take_shortcuts
 
         take_shortcuts()
@@ -76,8 +76,8 @@ def use_shortcuts(dispatcher: Any) -> None:
 
 @contextmanager
 def collecting_less() -> Iterator[None]:
-    """Have Python's collector of garbage look less often: what compiling makes, millions of objects, mostly stays, and to look
-    through it took a tenth of the time."""
+    """Make Python's garbage collector run less often. Compilation creates millions of long-lived objects, and scanning them
+    took a tenth of the time."""
     before = gc.get_threshold()
     gc.set_threshold(10_000, 20, 50)
     try:
@@ -88,10 +88,10 @@ def collecting_less() -> Iterator[None]:
 
 @contextmanager
 def in_turn(path: Path, held: set[Path]) -> Iterator[None]:
-    """Hold the lock of `path`, unless this process does already."""
+    """Hold the lock of `path`, unless this process holds it already."""
     lock = None
     if path not in held:
-        # one that was suspended costs compiling twice, and nothing else
+        # If the other process was suspended, the kernel is compiled twice, which does no harm.
         with suppress(LockHeld):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock.acquire(path, patience=SECONDS_FOR_KERNEL)

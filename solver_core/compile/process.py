@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A process that compiles kernels into a folder, started and ended."""
+"""A separate process that compiles kernels into a folder."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from pathlib import Path
 
 __all__ = ["start"]
 
-# the folder in which this package is found by the name that its kernels go by
+# The folder from which this package can be imported under the name in its kernels' keys.
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def start(folder: Path, *arguments: str, stdout: int = subprocess.DEVNULL, stderr: int | None = None) -> subprocess.Popen[str]:
-    """A running `python -m solver_core.compile_all FOLDER ARGUMENTS`; it ends soon after its standard input, a pipe, does: when
-    that is closed, and when this process ends in whatever way."""
+    """Start `python -m solver_core.compile_all FOLDER ARGUMENTS`.
+
+    The process ends soon after the end of its standard input, a pipe: when the pipe is closed, or when this process ends for
+    any reason.
+    """
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-s", "-P", "-m", "solver_core.compile_all", str(folder), *arguments, "--parent-pipe"],

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 
 __all__ = ["WITHOUT_VECTORS", "has_vectors", "level_of", "use_level", "vectors_of"]
 
-# x86-64-v2 and x86-64-v3 of the System V psABI, in LLVM's words
+# x86-64-v2 and x86-64-v3 of the System V psABI, as LLVM names them.
 V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
-# parts of the package whose kernels hand on three numbers at a time: vectors of those are put together and taken apart more
-# often than used, and contacts of meshes took five times as long
+# Subpackages whose kernels pass three numbers at a time. Packing and unpacking vectors of these takes longer than it saves, and
+# contacts of meshes took five times as long.
 WITHOUT_VECTORS = ("collision", "look_ahead")
 LEVELS = (("x86-64-v3", V3), ("x86-64-v2", V2))
 
@@ -33,12 +33,12 @@ def level_of(machine: str, name: str, features: Mapping[str, bool]) -> str | Non
     """
     if machine.lower() in ("x86_64", "amd64"):
         return next((level for level, needed in LEVELS if all(features.get(need) for need in needed)), None)
-    # the first of Apple's own; all later ones run what it runs
+    # Apple's first own processor; all later ones can run its code.
     return "apple-m1" if machine == "arm64" and name.startswith("apple-") else None
 
 
 def use_level() -> None:
-    """Let numba compile for this processor's level, unless NUMBA_CPU_NAME is set."""
+    """Make numba compile for this processor level, unless NUMBA_CPU_NAME is set."""
     from llvmlite import binding as llvm
     from numba.core import config
 
@@ -46,7 +46,7 @@ def use_level() -> None:
         return
     level = level_of(platform.machine(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features())
     if level is not None:
-        # numba makes its settings at run time
+        # numba creates its settings at run time.
         setattr(config, "CPU_NAME", level)  # noqa: B010
         setattr(config, "CPU_FEATURES", "")  # noqa: B010
 
@@ -58,14 +58,14 @@ def has_vectors(module: str) -> bool:
 
 @contextmanager
 def vectors_of(module: str) -> Iterator[None]:
-    """Have numba compile what is compiled in here as the kernels of a module are, unless NUMBA_SLP_VECTORIZE says how."""
+    """Compile the kernels within this context with the vectorization of a module, unless NUMBA_SLP_VECTORIZE is set."""
     from numba.core import config
 
     if "NUMBA_SLP_VECTORIZE" in os.environ:
         yield
         return
     before = vars(config)["SLP_VECTORIZE"]
-    # numba makes its settings at run time
+    # numba creates its settings at run time.
     setattr(config, "SLP_VECTORIZE", int(has_vectors(module)))  # noqa: B010
     try:
         yield

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shortcuts through numba's search for the types of calls.
 
-Each shortcut gives the answer that numba gives, so kernels and their keys stay what they are. A profile of the first `sc.solve`
-found two places that a ninth of its time goes to:
+Each shortcut gives the same result as numba, so kernels and their keys do not change. In a profile of the first `sc.solve`, two
+searches took a ninth of the time:
 
-- the type of a call is found by trying all implementations of the function in turn. The calls `a + b` and `a[i]` of the same
-  types stand thousands of times in the kernels, and each is asked again when it is lowered. The answer is now kept;
-- each of these trials compares the compile options, twenty numbers that were all collected for each comparison.
+- numba finds the type of a call by trying all implementations of the function in turn. The calls `a + b` and `a[i]` with the
+  same
+  types occur thousands of times in the kernels, and each is searched again during lowering. The result is now cached;
+- each of these trials compares the compile options, twenty numbers that were collected again for each comparison.
 
-The shortcuts lean on numba's insides, so `kernel_lock.py` takes them only with the versions of numba that were tested.
+The shortcuts depend on numba's internals, so `kernel_lock.py` uses them only with the tested versions of numba.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ __all__ = ["take_shortcuts"]
 
 
 def take_shortcuts() -> None:
-    """Have numba, in this process, find types of calls and compare options by the shortcuts; a second call does nothing."""
+    """Make numba use the shortcuts in this process. A second call has no effect."""
     if hasattr(BaseFunction.get_call_type, "__wrapped__"):
         return
-    # numba has no hooks for these
+    # numba has no public hooks for these.
     replaced: tuple[tuple[Any, str, Any], ...] = (
         (BaseFunction, "get_call_type", kept_call_types(BaseFunction.get_call_type)),
         (TargetConfig, "__eq__", same_options),
@@ -37,8 +38,8 @@ def take_shortcuts() -> None:
 
 
 class CallType(NamedTuple):
-    """The answer to a search: the types of the call and numba's key of the implementation. The function and the context are
-    kept with it, so that no other object has the address of one of them."""
+    """The result of a search: the types of the call and numba's key of the implementation. The function and the context are
+    stored with it, so that no other object gets the address of one of them."""
 
     signature: Any
     implementation: Any
@@ -47,10 +48,10 @@ class CallType(NamedTuple):
 
 
 def kept_call_types(get_call_type: Any) -> Any:
-    """numba's search for the type of a call, which keeps what it finds.
+    """Return numba's search for the type of a call, with a cache of its results.
 
-    The answer depends on the types of the arguments and on the compile options of the implementation. A type that is not known
-    whole, such as that of an empty list, is searched for anew each time.
+    The result depends on the types of the arguments and on the compile options of the implementation. An incomplete type, such
+    as that of an empty list, is searched each time.
     """
     kept: dict[Any, CallType] = {}
 
@@ -60,7 +61,7 @@ def kept_call_types(get_call_type: Any) -> Any:
         call = id(function), id(context), tuple(args), tuple(kws.items())
         found = kept.get((call, options))
         if found is not None:
-            # other options may have left another implementation for the same types
+            # Other options may have selected another implementation for the same types.
             function._impl_keys[found.signature.args] = found.implementation
             return found.signature
         signature = get_call_type(function, context, args, kws)
@@ -73,7 +74,7 @@ def kept_call_types(get_call_type: Any) -> Any:
 
 
 def same_options(options: Any, other: Any) -> bool:
-    """Whether two sets of compile options have the same values, given or by default."""
+    """Return True if two sets of compile options have the same values, explicit or by default."""
     if not isinstance(other, TargetConfig):
         return NotImplemented
     if type(options) is type(other) and options._values == other._values:
@@ -82,6 +83,6 @@ def same_options(options: Any, other: Any) -> bool:
 
 
 def hash_of_options(options: Any) -> int:
-    """A hash of the names of the switches that are on and by default off: equal options have the same."""
+    """Return a hash of the names of the flags that are on although their default is off. Equal options have equal hashes."""
     known = options.options
     return hash(frozenset(name for name, value in options._values.items() if value is True and not known[name].default))

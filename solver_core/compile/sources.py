@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The source files that a file of this package imports, found by their text, and a digest of them. Loads no numba."""
+"""The source files that a file of this package imports, found in its text, and a digest of them. Does not load numba."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .folders import PACKAGE
 
 __all__ = ["imported_sources", "sources_digest"]
 
-# a parser takes a second for all files, at the start of each process
+# A regular expression, because parsing all files takes a second at the start of each process.
 RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 def sources_digest(files: Iterable[Path]) -> str:
-    """A digest of the names and texts of some files of this package."""
+    """Return a digest of the names and texts of some files of this package."""
     digest = hashlib.blake2b(digest_size=10)
     for source in sorted(files):
         text = source.relative_to(PACKAGE).as_posix().encode() + b"\0" + source.read_bytes()
@@ -27,7 +27,7 @@ def sources_digest(files: Iterable[Path]) -> str:
 
 
 def imported_sources(source: Path) -> set[Path]:
-    """The source file and all files of this package that it imports, directly or not."""
+    """Return the source file and all files of this package that it imports, directly or indirectly."""
     found, left = {source}, [source]
     while left:
         new = _imports(left.pop()) - found
@@ -38,11 +38,11 @@ def imported_sources(source: Path) -> set[Path]:
 
 @cache
 def _imports(source: Path) -> frozenset[Path]:
-    """The files of this package that a file names in its relative imports."""
+    """Yield the files of this package that a file names in its relative imports."""
     files = set()
     for dots, module, names in RELATIVE_IMPORT.findall(source.read_text(encoding="utf-8")):
         folder = source.parents[len(dots) - 1].joinpath(*filter(None, module.split(".")))
-        # what is imported from a folder may be a file in it, from a file only what it holds
+        # A name imported from a folder may be a file in it; a name imported from a file is not.
         places = [folder, *(folder / name for name in re.findall(r"\w+", names))]
         files |= {place.with_suffix(".py") for place in places} | {folder / "__init__.py"}
     return frozenset(file for file in files if file.is_relative_to(PACKAGE) and file.is_file())

@@ -22,11 +22,11 @@ from .trust import written_by_us_alone
 
 __all__ = ["KeyList", "Stock", "read_keys", "sources_of_all", "write_keys"]
 
-# Kernels that are compiled by themselves; numba keeps an index for each.
+# Decorators of kernels that are compiled separately, for which numba stores an index each.
 KERNEL = re.compile(rb"^@(?:kernel|inner_kernel|leaf_kernel|inlined_kernel)$", re.MULTILINE)
 ALL_KERNELS = Path(__file__).parents[1] / "compile_all" / "rehearsal.py"
 
-# Folder, then the names and keys of its kernels: "called" those that Python calls, "inner" those that kernels call.
+# By folder, the names and keys of its kernels: "called" by Python, "inner" for calls from kernels.
 KeyList = dict[str, dict[str, list[str]]]
 
 
@@ -57,7 +57,7 @@ def read_keys(folder: Path) -> KeyList | None:
 
 
 class Stock:
-    """The kernels in a folder, of all that a bake may call; the sources are looked at when it is first asked."""
+    """The kernels in a folder, and all that a bake may call. The sources are read at the first access."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -65,24 +65,24 @@ class Stock:
 
     @cached_property
     def _kernels(self) -> dict[Path, int]:
-        """How many kernels there are to be in each folder of a source file."""
+        """Return the expected number of kernels in the folder of each source file."""
         counts = {source: len(KERNEL.findall(source.read_bytes())) for source in imported_sources(ALL_KERNELS)}
         return {kernel_folder(self._folder, source): count for source, count in counts.items() if count}
 
     @property
     def whole(self) -> int:
-        """How many the sources define; a few of them are called by no bake."""
+        """Return the number of kernels in the sources; no bake calls all of them."""
         return sum(self._kernels.values())
 
     @property
     def there(self) -> int:
-        """How many are there now; one that is compiled twice, for Python and for kernels, counts once."""
+        """Return the number of existing kernels. A kernel compiled both for Python and for other kernels counts once."""
         if self._keys is None:
             self._keys = read_keys(self._folder)
         return sum(self._count(folder, most) for folder, most in self._kernels.items())
 
     def _count(self, folder: Path, most: int) -> int:
-        """How many kernels one folder has."""
+        """Return the number of kernels in one folder."""
         found: Iterable[str] = (file.name.split(".")[1] for file in folder.glob(f"*{INDEX}"))
         if self._keys is not None:
             lists = self._keys.get(folder.name, {}).values()

@@ -29,7 +29,7 @@ def doubt(folder: Path) -> str | None:
     place = folder.resolve()
     there = next(one for one in (place, *place.parents) if one.exists())
     above = (*there.parents, *([] if there == place else [there]))
-    # of a folder as /tmp is, nobody takes away or replaces what is another's
+    # In a folder with the sticky bit, such as /tmp, users cannot remove or replace files of others.
     whys = (who_else(str(one), is_shared_well=bool(one.stat().st_mode & stat.S_ISVTX)) for one in above)
     inside = map(who_else, all_in(place)) if there == place else ()
     why = next(filter(None, (*whys, *inside)), None)
@@ -55,7 +55,7 @@ def who_else(path: str, *, is_shared_well: bool = False) -> str:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
-        return ""  # the lock of another process that compiles
+        return ""  # the lock file of another compiling process
     if stat.S_ISLNK(found.st_mode):
         return f"{path} is a link, which may lead anywhere"
     if found.st_uid not in trusted():

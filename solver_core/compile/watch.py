@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells how many kernels are compiled while a process compiles, and has a second process help.
+"""Progress reports while a process compiles kernels, and a second process that helps.
 
-The count is that of the kernels on disk, whichever process compiled them: while this one waits for a kernel that another one
-compiles, the count goes on. A thread takes it on a timer, since a kernel may take a minute.
+The count is the number of kernels on disk, whichever process compiled them. While this process waits for a kernel that another
+one compiles, the count still grows. A thread updates it on a timer, because one kernel may take a minute.
 
-A bake compiles its kernels in the order in which it calls them. The second process begins with what solves contacts, and goes
-on to what the bake may call later, as for the first step that is missed: kernels that it has put into the cache are loaded from
-there.
+A bake compiles its kernels in the order of their first calls. The second process starts with the contact solvers and continues
+with kernels that the bake may call later, such as for the first unconverged step. The bake then loads these kernels from the
+cache.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ from .stock import Stock
 __all__ = ["Compiling", "Count", "Watch"]
 
 SECONDS_BETWEEN_REPORTS = 1.0
-FEW_KERNELS = 10  # kernels: the pace of fewer says nothing, for some take a minute and most a moment
+FEW_KERNELS = 10  # kernels; the pace of fewer is not representative, because some take a minute and most take a moment
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
 
 
 @dataclass(frozen=True)
 class Count:
-    """Kernels on disk. No named tuple, for a new one of those has all kernels compiled anew (`kernel_cache.argument_types`).
+    """The number of kernels on disk.
 
-    kernels: how many came since the watch began. there: how many there are. whole: how many the sources define, more than one
-    bake calls. left: s that the others would take at the pace so far, None before ten were compiled.
+    kernels: compiled since the watch began.
+    there: number of existing kernels.
+    whole: number of kernels in the sources, more than one bake calls.
+    left: time for the remaining kernels at the present pace [s], or None before ten kernels.
     """
 
     kernels: int
@@ -48,7 +50,7 @@ class Count:
 
 
 class Compiling(event.Listener, AbstractContextManager):
-    """While it is entered, knows whether this process compiles a kernel, in any of its threads."""
+    """Context in which `now` tells whether this process compiles a kernel in any thread."""
 
     def __init__(self) -> None:
         self._compiles = 0
@@ -62,26 +64,26 @@ class Compiling(event.Listener, AbstractContextManager):
 
     @property
     def now(self) -> bool:
-        """Whether a kernel is being compiled."""
+        """Return True while a kernel is being compiled."""
         return self._compiles > 0
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002, numba's
-        """A kernel begins to be compiled."""
+        """Handle the start of a compilation."""
         self._compiles += 1
 
     def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
-        """A kernel is there."""
+        """Handle the end of a compilation."""
         self._compiles -= 1
 
 
 class Watch(event.Listener, AbstractContextManager):
-    """While it is entered, tells the count about once a second as long as this process compiles kernels or waits for them."""
+    """Context that reports the count about once per second while this process compiles kernels or waits for them."""
 
     def __init__(self, folder: Path, tell: Callable[[Count], bool]):
-        """Watch a folder of kernels. tell: is called on another thread, and returns False to be called no more."""
+        """Watch a folder of kernels. tell: called on another thread with the count; returns False to end the reports."""
         self._folder, self._tell = folder, tell
         self._stock = Stock(folder)
-        # how many times the compiler's lock is held or waited for; numba takes it for each kernel, also to load one
+        # Number of threads that hold the compiler lock or wait for it. numba takes it to compile or load a kernel.
         self._depth, self._compiles, self._has_compiled = 0, 0, False
         self._is_over = threading.Event()
         self._helper: subprocess.Popen | None = None
@@ -97,11 +99,11 @@ class Watch(event.Listener, AbstractContextManager):
         for registered in (COMPILE, LOCK):
             event.unregister(registered, self)
         if self._helper is not None and self._helper.stdin is not None:
-            # it ends when its standard input does; what it has compiled stays
+            # It ends at the end of its standard input. Its compiled kernels remain.
             self._helper.stdin.close()
 
     def on_start(self, event: event.Event) -> None:
-        """A kernel begins to be looked for or compiled; with the first one that is compiled the second process begins."""
+        """Handle the start of a search or compilation. The first compilation starts the second process."""
         if event.kind == LOCK:
             self._depth += 1
             return
@@ -112,14 +114,14 @@ class Watch(event.Listener, AbstractContextManager):
                 self._helper = start(self._folder, "--processes", "1", "--background", stderr=subprocess.DEVNULL)
 
     def on_end(self, event: event.Event) -> None:
-        """A kernel is there."""
+        """Handle the end of a search or compilation."""
         if event.kind == LOCK:
             self._depth -= 1
         else:
             self._compiles -= 1
 
     def _count(self) -> None:
-        """Tell the count, again and again."""
+        """Report the count repeatedly."""
         begin, first = time.monotonic(), None
         while not self._is_over.wait(SECONDS_BETWEEN_REPORTS):
             if self._depth == 0:
@@ -128,7 +130,7 @@ class Watch(event.Listener, AbstractContextManager):
             if first is None:
                 begin, first = time.monotonic(), there
             made, elapsed = there - first, time.monotonic() - begin
-            # where nothing comes, it may be a kernel that is loaded
+            # If the count does not grow, a kernel may be loading.
             if made > 0 or self._compiles > 0:
                 left = (whole - there) * elapsed / made if made >= FEW_KERNELS else None
                 if not self._tell(Count(made, there, whole, left)):

@@ -21,7 +21,7 @@ LONGEST_WORDS = 200
 @dataclass(frozen=True)
 class Look:
     """Polygons that show a body: points (n, 3) m in the body frame, how many corners each face has (f,), and the numbers of
-    their points, face by face. colour: (3,) linear, of all."""
+    their points, face by face. color: (3,) linear, of all."""
 
     points: Array
     counts: NDArray[np.int32]

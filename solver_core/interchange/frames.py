@@ -30,7 +30,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Axes = tuple[AxisSpec, AxisSpec, AxisSpec]
 
-# m and rad: what single precision makes of places of some metres
+# m and rad: what single precision makes of places of some meters
 FRAME_ROUNDING = 1e-5
 # A motor holds its speed with all of its force: the drive that stands for it has it where it is slow by that share.
 MOTOR_SLACK = 1e-3
@@ -135,7 +135,7 @@ def counted(axis: AxisSpec, start: float) -> AxisSpec:
 
 
 def motored(found: Found, path: str, name: str, axis: AxisSpec, damping: float, speed: float, strongest: float) -> AxisSpec:
-    """An axis with a motor for a drive that only damps, towards a speed; what a motor does otherwise is added to `found`."""
+    """An axis with a motor for a drive that only damps, toward a speed; what a motor does otherwise is added to `found`."""
     whole = damping * abs(speed)
     if strongest > MOTOR_SHARE * whole:
         found.odd(

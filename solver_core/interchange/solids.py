@@ -46,7 +46,7 @@ class Named(Enum):
 class Solid:
     """One shape. position (3,) m and rotation (3, 3) place its own axes, about its middle, z its axis, in those of its frame.
 
-    size: (3,) m, edges of a box. radius, height: m; the height of a capsule is that between the centres of its ends. points
+    size: (3,) m, edges of a box. radius, height: m; the height of a capsule is that between the centers of its ends. points
     and triangles are those of a hull or a mesh, in its frame; margin is m around them.
     """
 

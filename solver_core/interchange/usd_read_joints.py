@@ -102,7 +102,7 @@ def axes_of(opened: Opened, prim: Usd.Prim) -> list[AxisSpec] | None:
     if kind == "PhysicsSphericalJoint":
         axes = [LOCKED] * 3 + [FREE_AXIS] * 3
         cones = [opened.number(prim, prim.GetAttribute(f"physics:coneAngle{n}Limit"), -1.0) for n in (0, 1)]
-        # from its axis towards the next one is about the one after that
+        # from its axis toward the next one is about the one after that
         for angle, about in zip(cones, ((along + 2) % 3, (along + 1) % 3), strict=True):
             if angle >= 0.0:
                 axes[3 + about] = AxisSpec(-angle / DEGREES, angle / DEGREES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stage that is read: opened whole, in metres and kilograms with Z up, at its first frame."""
+"""A stage that is read: opened whole, in meters and kilograms with Z up, at its first frame."""
 
 from __future__ import annotations
 

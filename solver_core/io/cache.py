@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frame cache: what a worker appends to while it bakes (`cache_writer`), and what playback reads while it grows.
+"""The frame cache. A worker appends to it while it bakes (`cache_writer`), and playback reads it while it grows.
 
-What is in it, `records` says; they are only ever appended. A writer holds a lock (a file beside the cache) for as long as it is
-open. Readers need none, hold no memory map, and keep the file open only while they read, so all of this works on Windows too,
-where open files cannot be removed.
+`records` describes its content. Records are only ever appended. A writer holds a lock (a file beside the cache) while the cache
+is open. Readers need no lock, use no memory map, and keep the file open only while they read. This also works on Windows, where
+open files cannot be removed.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ __all__ = [
 Content = TypeVar("Content")
 
 
-COARSEST_TIME = 2_000_000_000  # ns, of times of change: FAT's
+COARSEST_TIME = 2_000_000_000  # ns; resolution of modification times on FAT
 
 
 def settled_state(file: BinaryIO) -> tuple[int, ...] | None:
-    """What changes whenever a file is written to; None as long as another write could have the same time of change."""
+    """Return a value that changes with every write to a file, or None if another write could still have the same time of
+    change."""
     found = os.fstat(file.fileno())
     if time.time_ns() - found.st_mtime_ns < COARSEST_TIME:
         return None
@@ -66,11 +67,14 @@ def settled_state(file: BinaryIO) -> tuple[int, ...] | None:
 
 
 class FrameCacheReader:
-    """Reads any frame of a cache, also of one that still grows: `refresh` finds what was appended since.
+    """Reads any frame of a cache, even while the cache grows; `refresh` finds new frames.
 
-    digest: of the bake that it has to be, None for any. info: the head. damage: what is wrong behind the last
-    frame found, None when the file ends cleanly or in the record that is being written. Raises CacheError when the file is no
-    cache, its head is damaged or it was baked from another snapshot, and OSError.
+    digest: required digest of the bake, or None for any.
+    info: the head of the cache.
+    damage: description of the damage after the last good frame; None if the file ends properly or within the record that is
+        being written.
+
+    Raises OSError, and CacheError if the file is not a cache, its head is damaged, or it was baked from another snapshot.
     """
 
     def __init__(self, path: str | os.PathLike[str], digest: str | None = None):
@@ -81,7 +85,7 @@ class FrameCacheReader:
 
     @classmethod
     def of_snapshot(cls, path: str | os.PathLike[str], spec: SceneSpec, digest: str) -> Self:
-        """The reader of a cache that was baked from the snapshot of this scene with this digest, after other bakes or alone."""
+        """Return the reader of a cache baked from the snapshot with this digest, alone or after frames of other bakes."""
         reader = cls(path)
         refuse_other_scene(reader.path, reader.info, spec)
         reader.digest = cache_digest(digest, reader.info.earlier)
@@ -89,7 +93,7 @@ class FrameCacheReader:
         return reader
 
     def refresh(self, *, anew: bool = False) -> range:
-        """Look for new records, from the beginning when `anew` or when the cache was restarted; returns `frames`."""
+        """Look for new records, from the start if `anew` or if the cache was restarted. Returns `frames`."""
         with open_file(self.path) as file:
             state = settled_state(file)
             if anew or state is None or state != self._state:
@@ -124,7 +128,7 @@ class FrameCacheReader:
             self.damage = error
 
     def _is_continued(self, file: BinaryIO) -> bool:
-        """Whether all that was found is there still: the same bake may have been started anew, with contacts or without."""
+        """Return True if all known records are still there. The same bake may have been restarted, with or without contacts."""
         if not self._places:
             return file.seek(0, os.SEEK_END) >= self._end
         try:
@@ -139,11 +143,11 @@ class FrameCacheReader:
 
     @property
     def has_contacts(self) -> bool:
-        """Whether the contacts of any frame were kept."""
+        """True if the contacts of any frame were stored."""
         return any(CONTACTS in record.between for record in self._places)
 
     def read(self, frame: int) -> Frame:
-        """The frame of that number, without its contacts; raises CacheError when there is none or it is damaged."""
+        """Return a frame without its contacts. Raises CacheError if it does not exist or is damaged."""
         sizes = len(self.info.bodies), len(self.info.joints)
         found = self._decoded(frame, self._record(frame).frame, lambda chunk: decode_frame(chunk, *sizes))
         rows = self.modal_rows() if len(found.modal) else {}
@@ -152,13 +156,14 @@ class FrameCacheReader:
         return found
 
     def contacts(self, frame: int) -> FrameContacts | None:
-        """The contacts of the frame of that number, None when they were not kept; raises CacheError as `read` does."""
+        """Return the contacts of a frame, or None if they were not stored. Raises CacheError, see `read`."""
         place = self._record(frame).between.get(CONTACTS)
         bodies = len(self.info.bodies)
         return None if place is None else self._decoded(frame, place, lambda chunk: contacts_from(chunk.arrays, bodies))
 
     def modes(self) -> SceneModes:
-        """What `modal` of the frames counts; read once, raises CacheError as `read` does."""
+        """Return the modes to which the `modal` coordinates of the frames belong. They are read once. Raises CacheError, see
+        `read`."""
         if self._modes is None:
             first, bodies = self.info.frame_start, len(self.info.bodies)
             place = self._record(first).between.get(MODES)
@@ -169,7 +174,7 @@ class FrameCacheReader:
         return self._modes
 
     def modal_rows(self) -> dict[int, slice]:
-        """By the index of each body that bends, its rows in `modal`."""
+        """The rows in `modal` of each flexible body, by body index."""
         return self.modes().rows
 
     def _record(self, frame: int) -> Record:
@@ -194,14 +199,14 @@ class FrameCacheReader:
 
 
 def cache_has_begun(path: str | os.PathLike[str]) -> bool:
-    """Whether there is anything to resume at `path`: not when no file is there, or one that ends inside the head."""
+    """Return True if a bake at `path` can be resumed: the file exists and does not end inside the head."""
     try:
         with open_file(path) as file:
             return locate_chunk(file, 0) is not None
     except (FileNotFoundError, TruncatedError):
         return False
     except ContainerError:
-        # Something is there, and it is not a cache: `resume` says so.
+        # The file is not a cache, which `resume` reports.
         return True
 
 

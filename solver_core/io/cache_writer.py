@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writing a frame cache: frames and checkpoints are appended, by one process at a time."""
+"""Writer of frame caches: one process at a time appends frames and checkpoints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .snapshot import snapshot_digest
 __all__ = ["CacheHeld", "FrameCacheWriter", "LastFrame"]
 
 OTHER_FILE = "{}: exists and is not a frame cache; choose another file, this one is left as it is"
-# Of work that a bake which was killed does again at most, but for one frame.
+# s; bound on the work, apart from one frame, that is repeated after a bake is killed.
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
@@ -51,8 +51,11 @@ class CacheHeld(CacheError):
 
 @dataclass(frozen=True)
 class LastFrame:
-    """Where a bake can go on: the last good frame's number, and the newest checkpoint, None when there is none yet; and where
-    the first frames are of other bakes, `seam`, what the last of those hands over."""
+    """The point at which a bake can continue.
+
+    It contains the number of the last good frame, and the newest checkpoint, or None. If the first frames are from other bakes,
+    `seam` is the state after the last of them.
+    """
 
     frame: int
     checkpoint: Checkpoint | None
@@ -60,12 +63,14 @@ class LastFrame:
 
 
 class FrameCacheWriter:
-    """Appends frames to a cache; made by `create` or `resume`, closed by `close` or at the end of a `with` block.
+    """Appends frames to a cache. It is created by `create` or `resume`, and closed by `close` or at the end of a `with` block.
 
-    Nobody else can open the cache for writing meanwhile. last: what the cache already ended with when it was opened, None when
-    it had no frames. seconds_between_checkpoints: so much work at most, and one frame, has to be done again after the process
-    was killed. is_locked: False on a file system without locks, where only the user can see to that. modes: of the bodies that
-    bend, to be there before the first frame is.
+    No other process can open the cache for writing in the meantime.
+
+    last: end of the cache when it was opened; None if it had no frames.
+    seconds_between_checkpoints: bound on the work, apart from one frame, that is repeated after the process is killed [s].
+    is_locked: False on a file system without locks, where the user must ensure that there is only one writer.
+    modes: modes of the flexible bodies, to be set before the first frame.
     """
 
     def __init__(self, file: BinaryIO, lock: FileLock, info: CacheInfo, last: LastFrame | None, begins: Sequence[int] = ()):
@@ -76,7 +81,7 @@ class FrameCacheWriter:
         self.seconds_between_checkpoints = SECONDS_BETWEEN_CHECKPOINTS
         self._file = file
         self._lock = lock
-        self._begins = list(begins)  # of the records
+        self._begins = list(begins)  # offsets of the records
         self._kept_at = time.monotonic()
         self._waiting: Checkpoint | None = None
 
@@ -111,7 +116,7 @@ class FrameCacheWriter:
             earlier=earlier,
             speeds=() if spec.speed_path is None else tuple(float(speed) for speed in spec.speed_path),
         )
-        # Emptied in place, for a reader may have it open, and Windows would then refuse to replace it.
+        # Emptied in place, because on Windows a file that a reader has open cannot be replaced.
         with locked(path, os.O_CREAT, patience) as (file, lock):
             if begins_otherwise(file, HEAD):
                 raise CacheError(OTHER_FILE.format(path))
@@ -144,7 +149,7 @@ class FrameCacheWriter:
 
     @property
     def last_frame(self) -> int | None:
-        """Number of the last frame in the cache, None when it has none."""
+        """Number of the last frame in the cache, or None."""
         return self._next - 1 if self._begins else None
 
     @property
@@ -153,7 +158,7 @@ class FrameCacheWriter:
 
     @property
     def size(self) -> int:
-        """Of the cache so far, in bytes."""
+        """Current size of the cache in bytes."""
         return self._file.tell()
 
     def check(self) -> None:
@@ -187,7 +192,7 @@ class FrameCacheWriter:
         self._waiting = None
 
     def remember(self, frame: int, checkpoint: Mapping[str, NDArray[Any]]) -> None:
-        """Have the checkpoint of a frame that is there already; that of the last one can then be kept."""
+        """Remember the checkpoint of an existing frame, so that the one of the last frame can be stored."""
         if frame == self.last_frame:
             self._waiting = Checkpoint(frame, dict(checkpoint))
 
@@ -202,7 +207,7 @@ class FrameCacheWriter:
         self._waiting, self._kept_at = None, time.monotonic()
 
     def cut(self, frame: int) -> None:
-        """Take away the frames from this one on; raises CacheLost and OSError."""
+        """Remove the frames from this one on. Raises CacheLost and OSError."""
         self.check()
         begin = self._begins[frame - self.info.frame_start]
         self._file.truncate(begin)
@@ -223,7 +228,7 @@ class FrameCacheWriter:
 
 
 def last_frame(record: SoundRecord, before: LastFrame | None, info: CacheInfo) -> LastFrame:
-    """Where a bake can go on after a record, and those `before` it."""
+    """Return the point at which a bake can continue after a record, given the point `before` it."""
     checkpoint = before.checkpoint if record.checkpoint is None and before is not None else record.checkpoint
     is_seam = bool(info.earlier) and record.number == info.earlier[-1].last_frame
     seam = record.seam if is_seam else None if before is None else before.seam
@@ -232,8 +237,11 @@ def last_frame(record: SoundRecord, before: LastFrame | None, info: CacheInfo) -
 
 @contextmanager
 def locked(path: str | os.PathLike[str], flags: int, patience: float) -> Iterator[tuple[BinaryIO, FileLock]]:
-    """The cache opened for writing, as it is and with these flags of os.open, once nobody else writes to it; both stay open
-    unless the block raises. Raises PathRefused for a link, which is not followed."""
+    """Context with the cache opened for writing, with these flags of os.open, once no other process writes to it. If the block
+    succeeds, the file and the lock stay open.
+
+    Raises PathRefused for a link, which is not followed.
+    """
     try:
         lock = FileLock.acquire(path, patience)
     except LockHeld as holder:
@@ -241,7 +249,7 @@ def locked(path: str | os.PathLike[str], flags: int, patience: float) -> Iterato
             f"{path}: another bake is writing to this cache: {holder}; wait until it has ended, or choose another cache folder"
         ) from None
     try:
-        # Unbuffered, so that what is written is the operating system's, which keeps it when this process is killed.
+        # Unbuffered, so that written data survives if this process is killed.
         file = open(path, "r+b", buffering=0, opener=lambda name, how: open_plain(name, how | flags))  # noqa: SIM115 (stays open)
         try:
             yield file, lock

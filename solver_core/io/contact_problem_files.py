@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of contact problems: npz of Stiction, HDF5 of FCLIB, text of Siconos, recognised by their first bytes."""
+"""Files of contact problems: npz of Stiction, HDF5 of FCLIB and text of Siconos, recognized by their first bytes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ ENDINGS = {".npz": NPZ, ".hdf5": HDF5, ".h5": HDF5}
 
 
 def read_problem(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in a file of any of the three formats. Raises ProblemFileError with what is wrong and what to do, and
-    OSError where the file cannot be opened."""
+    """Return the problem in a file of any of the three formats.
+
+    Raises ProblemFileError with the error and the remedy, and OSError if the file cannot be opened.
+    """
     with open(path, "rb") as file:
         head = file.read(len(SIGNATURE))
     if not head:

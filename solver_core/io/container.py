@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-r"""Checksummed chunks: the one binary format that snapshots and frame caches are made of.
+r"""Checksummed chunks, the binary format of snapshots and frame caches.
 
-A file is a row of chunks, all numbers little-endian:
+A file is a sequence of chunks. All numbers are little-endian:
 
     prefix (48 bytes)
-        magic           8   b"\x93STICT\r\n": not text, and damaged by whoever translates line ends
+        magic           8   b"\x93STICT\r\n": not text, and damaged by a conversion of line ends
         version         4   of this format
-        kind            4   four ASCII letters, what the chunk is for
+        kind            4   four ASCII letters, the kind of the chunk
         header length   4
         data length     8
         content check  16   blake2b of header and data
         prefix check    4   crc32 of the 44 bytes before it
     header              UTF-8 JSON {"fields": {...}, "arrays": {name: {"dtype", "shape", "offset"}}}
-    data                the arrays, each C-contiguous from its offset on, which is a multiple of 8
+    data                the arrays, each C-contiguous at its offset, a multiple of 8
 
-The content is guarded by blake2b: it runs about as fast as crc32, and at 128 bits no damage goes unseen, however many chunks a
-farm writes; the same function names snapshots. The prefix has a check of its own so that a reader can step over a chunk without
-reading it and still trust its length. Nothing is ever unpickled: arrays hold plain numbers only.
+The content has a blake2b checksum. It is about as fast as crc32, and with 128 bits it detects all damage in practice. The same
+function names snapshots. The prefix has a separate checksum, so that a reader can skip a chunk without reading it and still
+trust its length. Nothing is ever unpickled: arrays contain only numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FORMAT_VERSION = 1
 MAX_HEADER = 1 << 28
 
 PREFIX = struct.Struct("<8sI4sIQ16s")
-KIND_BYTES = slice(12, 16)  # of a prefix
+KIND_BYTES = slice(12, 16)  # size of a prefix
 PREFIX_CHECK = struct.Struct("<I")
 PREFIX_SIZE = PREFIX.size + PREFIX_CHECK.size
 
@@ -62,7 +62,7 @@ DTYPES = {name: np.dtype(name) for name in ("|b1", "|i1", "|u1", "<i2", "<u2", "
 
 
 class ContainerError(ValueError):
-    """A file cannot be read as chunks: `path`, the byte `offset` of the chunk, and the `reason`."""
+    """A file cannot be read as chunks. `path`, the byte `offset` of the chunk, and the `reason`."""
 
     def __init__(self, path: str, offset: int, reason: str):
         super().__init__(f"{path}: at byte {offset}: {reason}")
@@ -72,12 +72,12 @@ class ContainerError(ValueError):
 
 
 class TruncatedError(ContainerError):
-    """The file ends inside a chunk: it was cut off, or its writer is not done yet."""
+    """The file ends inside a chunk: it was truncated, or its writer has not finished."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Content of one chunk: `fields` as JSON has them, `arrays` writable and in native byte order."""
+    """Content of one chunk: `fields` as in JSON, and writable `arrays` in native byte order."""
 
     kind: str
     fields: dict[str, Any]
@@ -86,7 +86,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class ChunkPlace:
-    """Where one chunk lies in its file; offsets and lengths in bytes."""
+    """Location of a chunk in its file; offsets and lengths in bytes."""
 
     kind: str
     offset: int
@@ -96,20 +96,23 @@ class ChunkPlace:
 
     @property
     def content(self) -> int:
-        """Where the header of the chunk begins in the file."""
+        """Offset of the header."""
         return self.offset + PREFIX_SIZE
 
     @property
     def end(self) -> int:
-        """Where the next chunk begins."""
+        """Offset of the next chunk."""
         return self.content + self.header_length + self.data_length
 
 
 def encode_chunk(kind: str, fields: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The bytes of a chunk, the same for the same content.
+    """Return the bytes of a chunk. Equal content gives equal bytes.
 
-    kind: four ASCII letters. fields: JSON values, floats finite. arrays: any shape, of booleans, integers or floats. Raises
-    ValueError that names the field or array otherwise.
+    kind: four ASCII letters.
+    fields: JSON values with finite floats.
+    arrays: arrays of booleans, integers or floats of any shape.
+
+    Raises ValueError that names the invalid field or array.
     """
     if len(kind) != 4 or not kind.isascii():
         raise ValueError(f"chunk kind {kind!r}: must be four ASCII letters")
@@ -137,15 +140,15 @@ def encode_chunk(kind: str, fields: Mapping[str, Any], arrays: Mapping[str, NDAr
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file opened for reading; raises OSError for what is no file, such as a pipe, which would be waited for."""
+    """Open a file for reading. Raises OSError if it is not a regular file; a pipe, for example, could block."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, "is no file", str(path))
     return open(path, "rb")
 
 
 def is_foreign(path: str | os.PathLike[str], kind: str) -> bool:
-    """Whether something is there that begins neither with a chunk of this kind nor with the first bytes of one, which a process
-    was killed in."""
+    """Return True if the file exists but does not start with a chunk of this kind, or with an incomplete one, left by a killed
+    process."""
     try:
         with open_file(path) as file:
             return begins_otherwise(file, kind)
@@ -154,7 +157,7 @@ def is_foreign(path: str | os.PathLike[str], kind: str) -> bool:
 
 
 def begins_otherwise(file: BinaryIO, kind: str) -> bool:
-    """The same of an open file."""
+    """As `is_foreign`, for an open file."""
     file.seek(0)
     head = file.read(KIND_BYTES.stop)
     return not (MAGIC.startswith(head[: len(MAGIC)]) and kind.encode().startswith(head[KIND_BYTES]))
@@ -198,7 +201,7 @@ def read_chunk(file: BinaryIO, place: ChunkPlace) -> Chunk:
     if hashlib.blake2b(content, digest_size=16).digest() != place.check:
         raise ContainerError(path, place.offset, f"the {place.kind!r} chunk does not match its checksum: damaged")
     data = memoryview(content)[place.header_length :]
-    # The checksum only says that the bytes are those that were written, not that this program wrote them.
+    # A valid checksum does not mean that this program wrote the data.
     try:
         header = json.loads(content[: place.header_length])
         fields = dict(header["fields"])
@@ -210,13 +213,13 @@ def read_chunk(file: BinaryIO, place: ChunkPlace) -> Chunk:
 
 
 def decode_array(name: str, descriptor: Mapping[str, Any], data: memoryview) -> NDArray[Any]:
-    """The array that `descriptor` finds in `data`, as a copy; raises ValueError when it lies outside."""
+    """Return a copy of the array that `descriptor` finds in `data`. Raises ValueError if the array lies outside."""
     dtype, shape, offset = descriptor["dtype"], descriptor["shape"], descriptor["offset"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ValueError(f"array {name!r}: type {dtype!r} is not one that is stored")
     if not all(type(number) is int and number >= 0 for number in (*shape, offset)) or len(shape) > 32:
         raise ValueError(f"array {name!r}: shape {shape!r} at offset {offset!r}")
-    # Python's integers do not overflow: an absurd shape is found here, before anything is allocated for it.
+    # Python integers do not overflow, so an absurd shape is found here, before any allocation.
     count = 1
     for extent in shape:
         count *= extent

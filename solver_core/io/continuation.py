@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which frames of a bake hold for another scene, and a cache that begins with them, or with others and says so.
+"""Reuse of the frames of a bake for a changed scene, and caches that start with frames of other bakes.
 
-A scene that is longer, or whose animated bodies or fields move otherwise from some frame on, has the frames before that in
-common with the bake there was: the same to the last bit, for a simulation knows nothing of what comes. Where a scene differs
-from the start it can go on from any frame of the bake all the same; its cache then names the bake of each frame.
+If a scene only becomes longer, or its animated bodies or fields change only from some frame on, the earlier frames are equal to
+the last bit, because a simulation does not depend on later input. After any other change, a bake can still continue from any
+frame of the old bake. The cache then names the bake of each frame.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = ["continue_from", "earlier_frames", "frames_that_hold"]
 
 Content = tuple[SceneSpec, SolverSettings]
 
-# Motion between the frames i and i + 1 is made of the poses at the frames i - 1 to i + 2; at the end of a path, of fewer.
+# Motion between frames i and i + 1 depends on the poses at frames i - 1 to i + 2, or fewer at the end of a path.
 FRAMES_AHEAD = 2
 
 
 def frames_that_hold(before: Content, now: Content) -> int | None:
-    """The last frame up to which a bake of `now` gives the bits that one of `before` gave; None when they begin otherwise."""
+    """Return the last frame up to which bakes of two scenes are equal bit for bit, or None if they differ from the start."""
     if snapshot_digest(*without_time(before)) != snapshot_digest(*without_time(now)):
         return None
     old, new = before[0], now[0]
@@ -46,18 +46,18 @@ def frames_that_hold(before: Content, now: Content) -> int | None:
         last = min((last, *(new.frame_start + row - FRAMES_AHEAD for row in rows if row is not None)))
     row = first_difference(speeds(old), speeds(new))
     if row is not None:
-        # that of a frame acts on the way to it
+        # The value of a frame acts before that frame.
         last = min(last, new.frame_start + row - 1)
     for a, b in zip((*old.fields, *old.absorbers), (*new.fields, *new.absorbers), strict=True):
         for before_path, now_path in zip(paths_of(a), paths_of(b), strict=True):
             row = first_difference(before_path, now_path)
             if row is not None:
-                # that of a frame acts on the way to it
+                # The value of a frame acts before that frame.
                 last = min(last, new.frame_start + row - 1)
     for path, other in zip(activation_paths(old), activation_paths(new), strict=True):
         row = first_difference(path, other)
         if row is not None:
-            # a zone moves to where it is at a frame on the way to it, and what a value wakes moves after it
+            # A zone moves to its pose at a frame before that frame; bodies that a value wakes move after it.
             last = min(last, new.frame_start + row - 1)
     return last if last >= new.frame_start else None
 
@@ -86,9 +86,9 @@ def continue_from(
 
 
 def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last: int) -> tuple[EarlierFrames, ...]:
-    """What a bake of `now` is to say of its frames up to `last`, taken from the cache of a bake of `before`.
+    """Return the description of the frames up to `last`, taken from the cache of a bake of `before`, for a bake of `now`.
 
-    Raises CacheError, which names what is in the way: the scene has to have the same bodies and joints, which begin alike.
+    Raises CacheError that names the obstacle: both scenes must have the same bodies and joints, with the same initial states.
     """
     if last not in reader.frames:
         there = f"frames {reader.frames[0]} to {reader.frames[-1]}" if reader.frames else "no frames"
@@ -101,7 +101,7 @@ def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last
         raise CacheError("nothing has changed since the bake; resume it, or bake again")
     parts = reader.info.earlier
     kept = tuple(part for part in parts if part.last_frame < last)
-    # the bake that the frame `last` itself is of: a part, or what came after all parts
+    # The bake of frame `last` itself: an earlier segment, or the newest bake.
     cut = parts[len(kept)] if len(kept) < len(parts) else None
     if cut is None:
         return (*kept, EarlierFrames(last, reader.info.digest, found))
@@ -135,17 +135,17 @@ def begins_alike(a: BodySpec, b: BodySpec) -> bool:
 
 
 def bends_alike(a: BodySpec, b: BodySpec) -> bool:
-    """Whether the frames of both are told in the same modes."""
+    """Return True if the flexible bodies of both scenes have the same modes."""
     if a.deformable is None or b.deformable is None:
         return a.deformable is b.deformable
-    # only now, for it loads scipy, which who only looks at frames has no use for
+    # Imported here because it loads scipy, which is not needed to read frames.
     from ..deformable.reduced_body import preparation_digest
 
     return preparation_digest(a) == preparation_digest(b)
 
 
 def without_time(content: Content) -> Content:
-    """A scene but for its last frame, its speed and the motion of its bodies from frame to frame, and what fields are there."""
+    """Return a scene without its last frame, its speed, its force fields and the prescribed motion of its bodies."""
     spec, settings = content
     given = {"path": None, "deformation": None, "spans": None, "teleports": None}
     bodies = tuple(replace(without_surface_paths(body), **given) for body in spec.bodies)
@@ -155,7 +155,7 @@ def without_time(content: Content) -> Content:
 
 
 def activation_paths(spec: SceneSpec) -> list[NDArray[np.float64] | None]:
-    """What of the activations of a scene is given frame by frame, each (frames, ...); None where it is not."""
+    """Return the inputs of the scene's activations that are given per frame, each (frames, ...), or None if there are none."""
     found: list[NDArray[np.float64] | None] = []
     for one in spec.activations:
         found += [one.values, *(zone.transforms for zone in one.zones)]
@@ -163,13 +163,13 @@ def activation_paths(spec: SceneSpec) -> list[NDArray[np.float64] | None]:
 
 
 def without_frames(one: ActivationSpec) -> ActivationSpec:
-    """An activation with no frames of what is given frame by frame."""
+    """Return an activation with empty per-frame inputs."""
     zones = tuple(replace(zone, transforms=zone.transforms[:0]) for zone in one.zones)
     return replace(one, zones=zones, values=None if one.values is None else one.values[:0])
 
 
 def surface_paths(body: BodySpec) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """The velocity and the spin of a body's surface, (frames, 3) each; None where they do not change."""
+    """Return the velocity and the spin of a body's surface, (frames, 3) each, or None if they are constant."""
     if body.surface_motion is None:
         return None, None
     velocity, spin = body.surface_motion.velocity, body.surface_motion.spin
@@ -177,7 +177,7 @@ def surface_paths(body: BodySpec) -> tuple[NDArray[np.float64] | None, NDArray[n
 
 
 def without_surface_paths(body: BodySpec) -> BodySpec:
-    """The body with no frames of the surface motion that changes from frame to frame."""
+    """Return a body with empty per-frame surface motion."""
     if body.surface_motion is None:
         return body
     paths = zip(("velocity", "spin"), surface_paths(body), strict=True)
@@ -187,20 +187,20 @@ def without_surface_paths(body: BodySpec) -> BodySpec:
 
 
 def same_deformation(a: BodySpec, b: BodySpec) -> bool:
-    # How far a mesh deforms is measured over all of its frames.
+    # The deformation of a mesh is measured over all of its frames.
     if a.deformation is None or b.deformation is None:
         return a.deformation is b.deformation
     return np.array_equal(a.deformation, b.deformation)
 
 
 def speeds(spec: SceneSpec) -> NDArray[np.float64]:
-    """(frames,) the speed of the simulation on the way to each frame; that of the first, to which there is none, is 0."""
+    """Return the simulation speed on the way to each frame (frames,); 0 for the first frame."""
     frames = range(spec.frame_end - spec.frame_start + 1)
     return np.array([speed_at(spec, frame) if frame else 0.0 for frame in frames])
 
 
 def first_other_span(a: BodySpec, b: BodySpec) -> int | None:
-    """The first frame, counted from the scene's first, to which one of two active bodies is led by a path and the other not."""
+    """Return the first frame, counted from the scene's first frame, at which only one of two active bodies follows a path."""
     if a.kind is not BodyKind.ACTIVE or (a.spans is None and b.spans is None):
         return None
     led = [{frame for first, last in spans_of(body) for frame in range(first, last + 1)} for body in (a, b)]
@@ -208,12 +208,12 @@ def first_other_span(a: BodySpec, b: BodySpec) -> int | None:
 
 
 def first_other(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
-    """The smallest number that is in one of two tuples alone."""
+    """Return the smallest number that is in only one of two tuples."""
     return min(set(a) ^ set(b), default=None)
 
 
 def first_difference(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> int | None:
-    """The row in which two paths first differ, be it that one has none there."""
+    """Return the first row in which two paths differ; a missing row differs."""
     if a is None or b is None:
         return None
     common = min(len(a), len(b))

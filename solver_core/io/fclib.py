@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems as FCLIB keeps them, in HDF5 (Acary, Bremond, Koziara and Perignon 2014; fclib.h, version 3).
+"""Contact problems in the HDF5 format of FCLIB (Acary, Bremond, Koziara and Perignon 2014; fclib.h, version 3).
 
     /fclib_local    spacedim, W, V, R, vectors/q, vectors/mu, vectors/s, info/title, info/description, info/math_info
     /fclib_global   spacedim, M, H, G, vectors/f, vectors/w, vectors/mu, vectors/b, info/...
     /guesses        number_of_guesses, 1, 2, ... each with v, u, r, l
     /solution       v, u, r, l
 
-A matrix is a group of m, n, nzmax, nz, p, i, x as of CSparse: nz is -1 for compressed columns, -2 for compressed rows, else the
-number of triplets, i being their rows and p their columns. h5py is asked for when a file is read or written, and not before.
+A matrix is a group of m, n, nzmax, nz, p, i, x as in CSparse: nz is -1 for compressed columns, -2 for compressed rows, and
+otherwise the number of triplets, with rows i and columns p. h5py is imported only when a file is read or written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["SIGNATURE", "h5py_or_why_not", "is_fclib", "read_fclib", "with_solut
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LOCAL, GLOBAL, SOLUTION, GUESSES = "fclib_local", "fclib_global", "solution", "guesses"
 TRIPLET, COMPRESSED_COLUMNS, COMPRESSED_ROWS = 0, -1, -2
-MOST_PACKED = 1100  # times smaller than in memory: what compression of the library can do at most
+MOST_PACKED = 1100  # largest compression ratio of the library
 MOST_GUESSES = 1000
 MOST_UNWRITTEN = 1 << 24  # bytes
 TEXTS = ("title", "description", "math_info")
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 def h5py_or_why_not(path: str | os.PathLike[str]) -> Any:
-    """The module h5py; ProblemFileError with what to do where it is not installed."""
+    """Return the module h5py. Raises ProblemFileError with the remedy if it is not installed."""
     try:
         import h5py
     except ImportError:
@@ -50,7 +50,7 @@ def h5py_or_why_not(path: str | os.PathLike[str]) -> Any:
 
 
 class Reader:
-    """An open file, whose every fault is a sentence."""
+    """An open file. Every error in it is reported as a sentence."""
 
     def __init__(self, path: str | os.PathLike[str], file: Any):
         self.path, self._file = path, file
@@ -62,20 +62,20 @@ class Reader:
         return place in self._file
 
     def dataset(self, place: str) -> NDArray[Any]:
-        """The numbers at a place, in one dimension."""
+        """Return the numbers of a dataset as a 1D array."""
         found = self._file.get(place)
         if found is None or not hasattr(found, "shape"):
             raise self.wrong(f"it has no {place}, which an FCLIB file has; was it written whole?")
         if found.dtype.kind not in "iuf":
             raise self.wrong(f"{place} must be numbers, not {found.dtype}")
         needed, stored = found.size * found.dtype.itemsize, found.id.get_storage_size()
-        # what was declared and never written is zero, and may be: as an unknown solution
+        # A dataset that was declared but not written is zero, which is valid, for example for an unknown solution.
         if needed > max(MOST_PACKED * stored, MOST_UNWRITTEN):
             raise self.wrong(f"{place} is declared as {found.size} numbers, and {stored} bytes are there: it is damaged")
         return np.asarray(found[()]).reshape(-1)
 
     def whole(self, place: str) -> int:
-        """The one whole number at a place."""
+        """Return the single integer of a dataset."""
         values = self.dataset(place)
         if values.size != 1 or not np.isfinite(values[0]) or values[0] != int(values[0]):
             raise self.wrong(f"{place} must be one whole number, not {values[:4].tolist()}")
@@ -94,7 +94,10 @@ class Reader:
         return value.decode("utf-8", "replace").rstrip("\0") if isinstance(value, bytes) else str(value)
 
     def matrix(self, place: str, rows: int, columns: int) -> csr_matrix:
-        """A matrix of the shape that the vectors ask for, looked at first: a size that is declared allocates nothing."""
+        """Return a matrix with the shape that the vectors require.
+
+        It is checked first, so a declared size allocates nothing.
+        """
         m, n, kind = (self.whole(f"{place}/{name}") for name in ("m", "n", "nz"))
         if (m, n) != (rows, columns):
             raise self.wrong(f"{place} is declared to be {m} by {n}, and {rows} by {columns} go with the vectors")
@@ -123,7 +126,7 @@ class Reader:
         return csr_matrix(coo_matrix((value, (row, column)), shape=shape))
 
     def solution(self, place: str, sizes: dict[str, int]) -> Solution | None:
-        """What is kept at a place, None where there is nothing; what is not there is zero."""
+        """Return the solution in a group, with zeros for missing vectors, or None if the group is missing."""
         if not self.has(place):
             return None
         parts = {name: np.zeros(size) for name, size in sizes.items()}
@@ -134,7 +137,7 @@ class Reader:
 
 
 def is_fclib(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an HDF5 file with a contact problem in it."""
+    """Return True if a file is an HDF5 file with a contact problem."""
     h5py = h5py_or_why_not(path)
     try:
         with h5py.File(path, "r") as file:
@@ -144,16 +147,19 @@ def is_fclib(path: str | os.PathLike[str]) -> bool:
 
 
 def read_fclib(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in an FCLIB file. Raises ProblemFileError, and OSError where the file cannot be opened; a damaged file raises
-    whatever h5py raises, which `contact_problem_files.read_problem` converts."""
+    """Return the problem in an FCLIB file.
+
+    Raises ProblemFileError, and OSError if the file cannot be opened. A damaged file raises any exception of h5py, which
+    `contact_problem_files.read_problem` converts.
+    """
     h5py = h5py_or_why_not(path)
     with open(path, "rb"):
-        pass  # a file that is not there has its own error
+        pass  # A missing file has its own error.
     try:
         with h5py.File(path, "r") as file:
             return _read(Reader(path, file))
     except OSError as error:
-        # which h5py raises for whatever it finds in a file
+        # h5py raises it for any error in a file.
         raise ProblemFileError(path, f"it is damaged HDF5 ({words_of(error)}); copy it again") from error
 
 
@@ -200,13 +206,15 @@ def _global(file: Reader, dim: int) -> tuple[GlobalForm, dict[str, int]]:
 
 
 def written_fclib(problem: ProblemFile, path: str | os.PathLike[str] = "-") -> bytes:
-    """An FCLIB file of a problem; what has bodies is written in the global form, in the local
-    one where joints give way. Raises ProblemFileError where the format has
-    no place for what a problem has."""
+    """Return the content of an FCLIB file for a problem. Problems with bodies are written in the global form, or in the local
+    form if joints have compliance.
+
+    Raises ProblemFileError if the format cannot express the problem.
+    """
     h5py, form = h5py_or_why_not(path), problem.form
     if isinstance(form, ContactProblem):
         try:
-            # joints that give way have a place in the local form alone
+            # Only the local form can express joints with compliance.
             form = local_form_of(form) if form.system.box[..., 2].any() else global_form_of(form)
         except ValueError as error:
             raise ProblemFileError(path, str(error)) from None
@@ -254,7 +262,7 @@ def _put_solution(file: Any, place: str, solution: Solution) -> None:
 
 
 def with_solution(path: str | os.PathLike[str], solution: Solution) -> bytes:
-    """The content of an FCLIB file with a solution in place of the one that it may have; all else stays as it is."""
+    """Return the content of an FCLIB file with the given solution in place of its own."""
     h5py = h5py_or_why_not(path)
     with open(path, "rb") as source:
         buffer = io.BytesIO(source.read())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that other programs wrote: whatever their content does to a reader becomes one sentence about the file."""
+"""Conversion of any exception of a reader of foreign files to one sentence about the file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def malformed_refused(what: str, refusal: Callable[[str], Exception]) -> Iterato
 
 
 def words_of(error: Exception) -> str:
-    """The message of an exception on one line, also where a library quotes bytes of the file that are no text."""
+    """Return the message of an exception on one line, even if a library quotes bytes that are not text."""
     try:
         words = str(error)
     except UnicodeDecodeError as undecoded:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of a frame as the arrays of a chunk, and back; what a file claims is checked before it is used."""
+"""Conversion of the contacts of a frame to the arrays of a chunk and back. Content of files is checked before use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..dynamics.model.frame import NOTHING_SCRAPED, ContactState, FrameContacts,
 
 __all__ = ["contacts_from", "contacts_to_arrays"]
 
-# The type and the width of a row of each array.
+# The type and the row width of each array.
 CONTACT_ARRAYS = {
     "body_a": (np.int32, ()),
     "body_b": (np.int32, ()),
@@ -52,24 +52,26 @@ SCRAPE_ARRAYS = {
 
 
 def contacts_to_arrays(contacts: FrameContacts) -> dict[str, NDArray[Any]]:
-    """The arrays of a frame's contacts, those of its impacts as impact.name, those of its scrapes as scrape.name."""
+    """Return the arrays of a frame's contacts, with the impacts as impact.name and the scrapes as scrape.name."""
     impacts = {f"impact.{name}": getattr(contacts.impacts, name) for name in IMPACT_ARRAYS}
     scrapes = {f"scrape.{name}": getattr(contacts.scrapes, name) for name in SCRAPE_ARRAYS}
     return {name: getattr(contacts, name) for name in CONTACT_ARRAYS} | impacts | scrapes
 
 
 def contacts_from(arrays: Mapping[str, NDArray[Any]], bodies: int) -> FrameContacts:
-    """The inverse of `contacts_to_arrays` for a scene of so many bodies; raises ValueError that says what is wrong.
+    """Return the contacts in arrays of `contacts_to_arrays`, for a scene with this number of bodies.
 
-    Caches of earlier versions lack some arrays. Without "ellipse" all friction is without a grain. Without "impact.energy" the
-    energies of impacts are those of masses that do not rebound.
+    Caches of earlier versions lack some arrays. Without "ellipse", all friction is isotropic. Without "impact.energy", energies
+    are computed for impacts without restitution.
+
+    Raises ValueError that names the invalid array.
     """
     if "ellipse" not in arrays and "mu" in arrays:
         arrays = {**arrays, "ellipse": np.zeros((*arrays["mu"].shape, 2, 3), np.float32)}
     if "impact.energy" not in arrays and {"impact.impulse", "impact.speed"} <= set(arrays):
         arrays = {**arrays, "impact.energy": np.float32(0.5) * arrays["impact.impulse"] * arrays["impact.speed"]}
     impacts = FrameImpacts(**checked(arrays, IMPACT_ARRAYS, "impact.", bodies))
-    # caches of earlier versions have no scrapes
+    # Caches of earlier versions have no scrapes.
     has_scrapes = any(name.startswith("scrape.") for name in arrays)
     scrapes = FrameScrapes(**checked(arrays, SCRAPE_ARRAYS, "scrape.", bodies)) if has_scrapes else NOTHING_SCRAPED
     contacts = FrameContacts(**checked(arrays, CONTACT_ARRAYS, "", bodies), impacts=impacts, scrapes=scrapes)

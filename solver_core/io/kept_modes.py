@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modes of bodies that bend, on disk: in a cache, beside the frames that are told in them, and under a digest, so that
-the next bake of the same mesh and material does not compute them again.
+"""Modes of flexible bodies in files: in a cache, with the frames that use them, and in a folder under a digest, so that the
+next bake with the same mesh and material does not compute them again.
 
-A cache has its own. Two computers find the same modes where LAPACK has fixed kernels (`process/numeric_libraries.py`) and the
-same version. Otherwise they need not: of modes with one frequency any mixture is as good.
+Every cache contains its own modes. Two computers compute equal modes if LAPACK has fixed kernels
+(`process/numeric_libraries.py`) and the same version. Otherwise they may differ: modes of equal frequency can be combined
+arbitrarily.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MODES", "NOTHING_BENDS", "SceneModes", "decode_modes", "encode_modes", "scene_modes"]
 
 MODES = "mode"
-# Of files under digests, so many of the last used stay.
+# Number of stored files; the least recently used ones are removed.
 MOST_KEPT = 32
 ENDING = ".modes"
 INERTIA = ModalInertia._fields
@@ -40,14 +41,18 @@ OF_BRICKS = tuple(field.name for field in fields(Bricks))
 
 @dataclass(frozen=True)
 class SceneModes:
-    """bodies: (b,) indices of those that bend, rising; reduced: of each; those of the same mesh and material share one."""
+    """The modes of the flexible bodies of a scene.
+
+    bodies: (b,) indices of the flexible bodies, in increasing order.
+    reduced: reduced model of each; bodies with the same mesh and material share one.
+    """
 
     bodies: tuple[int, ...] = ()
     reduced: tuple[ReducedBody, ...] = ()
 
     @property
     def rows(self) -> dict[int, slice]:
-        """By the index of each body, its rows in a frame's `modal`."""
+        """Return the rows of each body in a frame's `modal`, by body index."""
         found, first = {}, 0
         for body, one in zip(self.bodies, self.reduced, strict=True):
             found[body] = slice(first, first + len(one.omega))
@@ -55,7 +60,7 @@ class SceneModes:
         return found
 
     def by_body(self) -> dict[int, ReducedBody]:
-        """By their indices."""
+        """Return the reduced models by body index."""
         return dict(zip(self.bodies, self.reduced, strict=True))
 
 
@@ -63,7 +68,7 @@ NOTHING_BENDS = SceneModes()
 
 
 def encode_modes(modes: SceneModes, **told: Any) -> bytes:
-    """A chunk with the modes; told: further fields of it."""
+    """Return a chunk with the modes. told: further fields of the chunk."""
     distinct: dict[int, int] = {}
     which = [distinct.setdefault(id(one), len(distinct)) for one in modes.reduced]
     arrays: dict[str, NDArray[Any]] = {}
@@ -73,7 +78,8 @@ def encode_modes(modes: SceneModes, **told: Any) -> bytes:
 
 
 def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
-    """The modes in a chunk, for a scene of so many bodies; raises KeyError, TypeError, ValueError where it makes no sense."""
+    """Return the modes in a chunk, for a scene with this number of bodies. Raises KeyError, TypeError and ValueError for
+    invalid content."""
     indices, which = chunk.fields["bodies"], chunk.fields["which"]
     if len(indices) != len(which) or indices != sorted(set(indices)) or not all(0 <= one < bodies for one in indices):
         raise ValueError(f"modes of the bodies {indices}, of which there are {bodies}")
@@ -91,7 +97,7 @@ def arrays_of(body: ReducedBody) -> dict[str, NDArray[Any]]:
 
 
 def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
-    """The body whose arrays have names that begin so; raises KeyError, ValueError."""
+    """Return the reduced model whose arrays have names with this prefix. Raises KeyError and ValueError."""
     count, vertices = len(arrays[f"{prefix}omega"]), len(arrays[f"{prefix}shapes"])
     shapes = {"omega": (count,), "damping": (count,), "shapes": (vertices, 3, count), "mass": (1,), "lame": (2,)}
     shapes |= {"slopes": (vertices, 3, 3, count)}
@@ -115,7 +121,7 @@ def body_of(arrays: Mapping[str, NDArray[Any]], prefix: str) -> ReducedBody:
     if not (number and 0 <= corners.min() <= corners.max() < nodes and (found["bricks.sizes"] > 0.0).all()):
         raise ValueError("modes of bricks that are none")
     large = LargeBending(found["gram"], int(found["modes"][0])) if "gram" in found else None
-    # caches of earlier versions have none, and their frames are only shown
+    # Caches of earlier versions lack it; their frames are only displayed.
     found.setdefault("inertia.stiffening", np.zeros((count, count, 3, 3)))
     inertia = ModalInertia(*(found[f"inertia.{name}"] for name in INERTIA))
     whole = found["omega"], found["damping"], found["shapes"], inertia
@@ -129,16 +135,16 @@ def scene_modes(
     known: SceneModes = NOTHING_BENDS,
     say: Callable[[str, int, int], object] = lambda _name, _number, _of: None,
 ) -> SceneModes:
-    """The modes of a validated scene.
+    """Return the modes of a validated scene.
 
-    folder: where they are kept under their digests, None for nowhere; that a file cannot be written there stops nothing. known:
-    those of the frames that are gone on after. say: is told before modes are computed, the name of a body, and which of how
-    many different ones it is.
+    folder: folder of stored modes; None for none. Errors when writing to it are ignored.
+    known: modes of existing frames that the bake continues.
+    say: called before modes are computed, with the name of a body, its number and the number of different flexible bodies.
     """
     indices = tuple(i for i, body in enumerate(spec.bodies) if body.deformable is not None)
     if known.bodies == indices and all(fits(known.reduced[k], spec, i) for k, i in enumerate(indices)):
         return known
-    # only now: a process that has all modes needs no eigenvalues
+    # Imported here because a process that has all modes needs no eigenvalues.
     from ..deformable.reduced_body import joint_loads, preparation_digest, prepared
 
     loads = {i: joint_loads(spec, i) for i in indices}
@@ -160,17 +166,17 @@ def scene_modes(
 
 
 def fits(body: ReducedBody, spec: SceneSpec, index: int) -> bool:
-    """Whether modes can be those of a body of the scene."""
+    """Return True if the modes can belong to a body of the scene."""
     asked = spec.bodies[index].deformable
     if asked is None or (body.large is None) != (asked.kind is Elasticity.LINEAR):
         return False
     vertices, axes, count = body.shapes.shape
-    # symmetric bodies have fewer modes than are asked for
+    # Symmetric bodies have fewer modes than requested.
     return (vertices, axes) == (len(spec.bodies[index].shape.vertices), 3) and 1 <= count <= asked.modes
 
 
 def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:
-    """What is kept in a file, if it is sound and of that body; it then counts as used now."""
+    """Return the modes in a file if they are valid and belong to the body, and mark the file as used. Otherwise return None."""
     try:
         with open_file(file) as stream:
             place = locate_chunk(stream, 0)
@@ -178,7 +184,7 @@ def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:
                 return None
             body = decode_modes(read_chunk(stream, place), 1).reduced[0]
     except (OSError, ContainerError, KeyError, IndexError, TypeError, ValueError):
-        # whatever it is, the modes are computed, and it is replaced if it is ours
+        # In any case the modes are computed again; a file of this program is replaced.
         return None
     with suppress(OSError):
         os.utime(file, follow_symlinks=os.utime not in os.supports_follow_symlinks)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may become of a cache while it is written, and is noticed before the next frame is appended, not hours later.
+"""Detection of a cache that was removed, truncated or replaced while it was written, before the next frame is appended.
 
-The system lets a process write on into a file that nobody can find any more, and behind the end of one that was cut.
+The operating system allows writes to a file that was removed, and beyond the end of a file that was truncated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["CacheLost", "refuse_lost"]
 
 
 class CacheLost(CacheError):
-    """The file of a cache was taken away, cut or replaced while it was written; says what is left of it."""
+    """The file of a cache was removed, truncated or replaced while it was written. The message describes what remains."""
 
 
 def refuse_lost(file: BinaryIO, begins: Sequence[int]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be written where: an output takes the place of nothing, of an empty file, or of an output of the same kind.
+"""Checks of output paths: an output may be new, or replace an empty file or an output of the same kind.
 
-A path that was mistyped, or given twice, may be that of the scene, of a bake, or of the device /dev/null. Every file that a
-user names for an output comes by here twice: before the work, so that hours of it do not end in a refusal, and when it is
-written. `-` is standard output, and the null device takes everything.
+A path that was mistyped, or given twice, may be that of the scene, of a bake, or of the device /dev/null. Every output file
+that a user names is checked here twice: before the work, so that hours of work are not lost, and when it is written. `-` is
+standard output, and the null device accepts every output.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEAD_BYTES = 256
 
 @dataclass(frozen=True)
 class OutputKind:
-    """A kind of file that is written for the user. name: with its article; begins: what all such files begin with."""
+    """A kind of output file. name: with its article. begins: bytes with which all such files begin."""
 
     name: str
     begins: re.Pattern[bytes]
@@ -52,12 +52,12 @@ REPORT = OutputKind(
 )
 TABLE = OutputKind("a table of Stiction", re.compile(rb"frame(,bodies,|\r?\n)|time,frame,(impulse|kind|event),|variation,"))
 PAGE = OutputKind("a page of Stiction", re.compile(rb"<!DOCTYPE html>\n<html [^\0]*<title>Stiction: "))
-# as they are, compressed by gzip, and by zstd
+# plain, compressed by gzip, and compressed by zstd
 BLEND = OutputKind("a .blend file", re.compile(rb"BLENDER|\x1f\x8b|\x28\xb5\x2f\xfd"))
 
 
 def is_null_device(path: str | os.PathLike[str]) -> bool:
-    """Whether what is written there is gone: /dev/null, NUL on Windows."""
+    """Return True for the null device: /dev/null, or NUL on Windows."""
     try:
         found, null = os.stat(path), os.stat(os.devnull)
     except OSError:
@@ -66,7 +66,7 @@ def is_null_device(path: str | os.PathLike[str]) -> bool:
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether it names standard output or the null device, and no file."""
+    """Return True if the path names standard output or the null device."""
     return os.fspath(path) == STANDARD_OUTPUT or is_null_device(path)
 
 
@@ -106,7 +106,7 @@ def write_output(path: str | os.PathLike[str], kind: OutputKind, data: bytes) ->
         return
     refuse_output(path, kind)
     if not is_null_device(path):
-        # a link that the user named is followed, as by every program: it is the file behind it that was looked at
+        # A link that the user names is followed, as in other programs; its target was checked.
         write_atomically(os.path.realpath(path), data)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a file of a contact problem holds, whatever its format: the problem, what is said of it, guesses and a solution."""
+"""The content of a file of a contact problem in any format: the problem, its description, guesses and a solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Form = LocalForm | GlobalForm | ContactProblem
 
 
 class ProblemFileError(ValueError):
-    """A file is no contact problem, or a damaged one: its `path`, and the `reason`, with what to do."""
+    """A file is not a valid contact problem. `path`, and the `reason` with its remedy."""
 
     def __init__(self, path: str | os.PathLike[str], reason: str):
         super().__init__(f"{os.fspath(path)}: {reason}")
@@ -27,8 +27,12 @@ class ProblemFileError(ValueError):
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """A contact problem as a file has it. form: by its Delassus operator, by its masses, or by bodies with all that they have.
-    guesses: impulses to begin from. solution: an answer that was kept with it."""
+    """A contact problem from a file.
+
+    form: the problem by its Delassus operator, by its mass matrix, or by bodies.
+    guesses: initial impulses.
+    solution: the solution in the file, or None.
+    """
 
     form: Form
     title: str = ""
@@ -38,11 +42,11 @@ class ProblemFile:
     solution: Solution | None = None
 
     def problem(self, rounding: Rounding | str = Rounding.REPAIR) -> ContactProblem:
-        """The problem to be solved. Raises ValueError naming what is wrong."""
+        """Return the problem to solve. Raises ValueError that names the error."""
         return self.form if isinstance(self.form, ContactProblem) else self.form.problem(rounding)
 
     def answered(self, result: Result) -> Solution:
-        """A result of `problem` as a solution of the form, its velocities those of the form's own matrices."""
+        """Return a result of `problem` as a solution of the form, with velocities from the form's own matrices."""
         if isinstance(self.form, ContactProblem):
             return Solution(result.impulse.ravel(), result.velocity.ravel(), result.bilateral, result.body_velocity)
         return self.form.solution(result.impulse, result.bilateral)

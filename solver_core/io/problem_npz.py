@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems as numpy keeps arrays, in one file: each of the two forms, and bodies with all that they have.
+"""Contact problems in npz files, which are numpy arrays: each of the two forms, and problems with bodies.
 
-The first array is `stiction_contact_problem`, the version of this format; `form` is local, global or bodies. Matrices are
+The first array is `stiction_contact_problem`, the version of this format. `form` is local, global or bodies. Matrices are
 compressed rows, `W_data`, `W_indices`, `W_indptr` and `W_shape`. Bodies are the arrays of `System` by their names, with `mu`,
 `mu_dynamic`, `sliding`, `direction` and `bilateral`. Guesses and the solution are `guess_0_r`, `solution_r` and so on. Nothing
 is ever unpickled.
@@ -37,13 +37,13 @@ FORMS = {
 }
 TEXTS = ("title", "description", "math_info")
 SOLUTION_PARTS = ("r", "u", "l", "v")
-OF_WHOLE_NUMBERS = {"offset", "block_start", "body_a", "body_b"}  # of a system's arrays, those of whole numbers
-UNBOUNDED = {"box", "mu", "mu_dynamic"}  # those that may be infinite
+OF_WHOLE_NUMBERS = {"offset", "block_start", "body_a", "body_b"}  # integer arrays of a system
+UNBOUNDED = {"box", "mu", "mu_dynamic"}  # arrays that may be infinite
 OF_PROBLEM = ("static", "dynamic", "sliding", "direction", "bilateral_rows", "bilateral_free")
 
 
 def written_npz(problem: ProblemFile) -> bytes:
-    """The content of a file of a problem."""
+    """Return the content of a file for a problem."""
     arrays: dict[str, Any] = {FIRST_ARRAY: np.array(NPZ_VERSION)}
     form = problem.form
     if isinstance(form, ContactProblem):
@@ -68,7 +68,7 @@ def written_npz(problem: ProblemFile) -> bytes:
 
 
 class Arrays:
-    """The arrays of a file by their names, each looked at before room is made for it."""
+    """The arrays of a file by name. Each is checked before memory is allocated for it."""
 
     def __init__(self, path: str | os.PathLike[str], archive: zipfile.ZipFile):
         self._path, self._archive = path, archive
@@ -128,16 +128,17 @@ class Arrays:
 
 
 def read_npz(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in a file. Raises ProblemFileError, and OSError where the file cannot be opened.
+    """Return the problem in a file.
 
-    A damaged file raises whatever zipfile and numpy raise; `contact_problem_files.read_problem` converts that.
+    Raises ProblemFileError, and OSError if the file cannot be opened. A damaged file raises any exception of zipfile and numpy,
+    which `contact_problem_files.read_problem` converts.
     """
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _read(Arrays(path, archive))
         except OSError as error:
-            # of a place in the file that is not there
+            # raised for an offset outside the file
             raise ProblemFileError(path, f"it is damaged ({words_of(error)}); copy it again") from error
 
 
@@ -162,7 +163,7 @@ def _read(arrays: Arrays) -> ProblemFile:
 
 
 def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
-    """A problem of bodies, all of whose arrays fit together: kernels do not look."""
+    """Return a problem with bodies, after a check that all arrays fit together. Kernels do not check it."""
     parts: dict[str, Any] = {}
     for name in System._fields:
         value = arrays[name]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a frame cache is made of: its head, and a record for each frame.
+"""The content of a frame cache: its head, and a record for each frame.
 
     head                     digest of the bake, names of the bodies and joints, frame range, fps, earlier frames
-    frame, seam              a record: the frame for those who show it, then what another scene takes up with it
-    frame, contacts, seam    where they were asked for: the contacts, for those who look at them
-    frame, modes, seam       the first, where bodies bend: what its `modal`, and that of all others, counts
-    checkpoint               behind some of the records: all that the next step needs, bit for bit
+    frame, seam              a record: the frame as it is displayed, then the state that another scene needs to continue
+    frame, contacts, seam    the same with contacts, if they were requested
+    frame, modes, seam       the first record if bodies are flexible: the modes to which `modal` of all frames belongs
+    checkpoint               after some of the records: the complete state for the next step, bit for bit
     ...
 
-A record begins with its frame and ends with its seam. Chunks of a kind that this version does not know, in between, are stepped
-over. Records lie behind each other, frames without a gap, so a frame's number is its place. A checkpoint is four times as large
-as a frame: it is kept now and then, and the frames since are simulated once more by who goes on. Caches of an earlier version
-have a checkpoint in the place of every seam. A reader steps over seams and checkpoints without reading them.
+A record starts with its frame and ends with its seam. Chunks of unknown kinds between them are skipped. Records follow each
+other with consecutive frame numbers, so the number of a frame gives its position. A checkpoint is four times as large as a
+frame. It is therefore stored only from time to time, and a resumed bake simulates the frames after it again. Caches of an
+earlier version have a checkpoint in place of each seam. A reader skips seams and checkpoints without reading them.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ FRAME = "fram"
 CONTACTS = "cont"
 SEAM = "seam"
 CHECKPOINT = "chkp"
-# What scenes without joints leave out of a seam, all zeros there
+# Arrays left out of a seam for scenes without joints, for which they are zero.
 OF_JOINTS = ("joint_angle", "joint_twist")
-# And where no body bends.
+# The same for scenes without flexible bodies.
 OF_BENDING = ("modal_velocity",)
-# Either ends a record: the second in caches of an earlier version.
+# Either kind ends a record, the second one in caches of an earlier version.
 ENDS = (SEAM, CHECKPOINT)
 
 PAIRS = ("worst_pair", "deepest_pair", "chosen_pair")
-# What a row of statistics has beyond one number a step.
+# Statistics with more than one number per step.
 WIDTHS: dict[str, tuple[int, ...]] = {
     "found": (len(Found),),
     "violations": (len(Violation),),
@@ -80,9 +80,9 @@ TYPES = {
     field.name: np.dtype(np.int64 if "int64" in str(field.type) else np.float64)
     for field in dataclasses.fields(FrameStatistics)
 }
-# Left out of frames whose steps have no violations.
+# Left out of frames without violations.
 OF_VIOLATIONS = ("violations", "violating_pairs")
-# Those that the caches of an earlier version do not have, and what all of its steps had.
+# Statistics that are missing in caches of earlier versions, and their values there.
 LATER = {
     "moving": 0,
     "spin": 0.0,
@@ -92,19 +92,19 @@ LATER = {
     "violations": 0,
     "violating_pairs": -1,
 }
-# What some were called there.
+# Former names.
 FORMER_STATISTICS = {"moving": "crowd"}
 
 
 class CacheError(ValueError):
-    """A frame cache cannot be used for what was asked."""
+    """A frame cache cannot be used for the requested purpose."""
 
 
 @dataclass(frozen=True)
 class EarlierFrames:
-    """The frames up to last_frame, or those after another part, are of the bake with this digest.
+    """The frames up to last_frame, after those of the previous segment, are from the bake with this digest.
 
-    differences: what that one was baked with otherwise, in words.
+    differences: differences of that bake's inputs, in words.
     """
 
     last_frame: int
@@ -116,9 +116,12 @@ class EarlierFrames:
 class CacheInfo:
     """Head of a cache.
 
-    digest: of the bake, see `cache_digest`. bodies: in the order of the poses; joints: in that of the reactions. frame_start,
-    frame_end, fps, time_scale, substeps: the timing. earlier: which of the first frames are of other bakes, those of the
-    earliest first. speeds: the time scale on the way to each frame where it changes, else empty.
+    digest: digest of the bake, see `cache_digest`.
+    bodies: names, in the order of the poses.
+    joints: names, in the order of the reactions.
+    frame_start, frame_end, fps, time_scale, substeps: the timing.
+    earlier: segments of frames from other bakes, the first frames first.
+    speeds: time scale on the way to each frame if it changes, otherwise empty.
     """
 
     digest: str
@@ -133,13 +136,13 @@ class CacheInfo:
     speeds: tuple[float, ...] = ()
 
     def seconds_to(self, frame: int) -> float:
-        """The simulated time in s on the way to a frame from the one before."""
+        """Return the simulated time between a frame and the previous one [s]."""
         row = min(max(frame - self.frame_start, 0), len(self.speeds) - 1)
         return (self.speeds[row] if self.speeds else self.time_scale) / self.fps
 
 
 def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
-    """The digest of a bake: that of its snapshot, or where its first frames are of other bakes one of these as well."""
+    """Return the digest of a bake: that of its snapshot, combined with the segments of other bakes if there are any."""
     if not earlier:
         return snapshot
     parts = [snapshot, *(f"{part.digest} {part.last_frame}" for part in earlier)]
@@ -148,7 +151,7 @@ def cache_digest(snapshot: str, earlier: tuple[EarlierFrames, ...]) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """Where the chunks of one frame are: between its frame and what ends it there may be others, by their kinds."""
+    """Locations of the chunks of one frame: the frame, the chunk that ends the record, and the chunks between them by kind."""
 
     frame: ChunkPlace
     between: dict[str, ChunkPlace]
@@ -157,7 +160,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a simulation goes on from after the frame of that number."""
+    """The state from which a simulation continues after the frame with this number."""
 
     frame: int
     arrays: dict[str, NDArray[Any]]
@@ -165,8 +168,8 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class SoundRecord:
-    """A record whose every bit is right: its frame's number, where it begins and ends, its checkpoint if there is one, what
-    another scene takes up with the frame."""
+    """A record without damage: the number of its frame, its start and end, its checkpoint or None, and the state that another
+    scene needs to continue."""
 
     number: int
     begin: int
@@ -176,8 +179,8 @@ class SoundRecord:
 
 
 def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]], modes: SceneModes = NOTHING_BENDS) -> bytes:
-    """The bytes of a frame's record, with what another scene takes up of a seam or a whole checkpoint; modes: where it is the
-    first."""
+    """Return the bytes of a frame's record. The seam, or a whole checkpoint, gives the state for other scenes. modes: modes of
+    the first frame."""
     silent = () if frame.statistics.violations.any() else OF_VIOLATIONS
     statistics = {f"statistics.{name}": getattr(frame.statistics, name) for name in STATISTICS if name not in silent}
     joints = {"reactions": frame.reactions, "broken": frame.broken, "giving_way": frame.giving_way}
@@ -196,18 +199,18 @@ def encode_record(frame: Frame, seam: Mapping[str, NDArray[Any]], modes: SceneMo
 
 
 def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """The bytes of a checkpoint, which lies behind the record of its frame."""
+    """Return the bytes of a checkpoint, which follows the record of its frame."""
     return encode_chunk(CHECKPOINT, {"frame": checkpoint.frame}, checkpoint.arrays)
 
 
 def encode_head(info: CacheInfo) -> bytes:
-    """The bytes of a head; one without speeds is that of earlier versions, which read it."""
+    """Return the bytes of a head. Without speeds it equals that of earlier versions, which can then read it."""
     fields = dataclasses.asdict(info)
     return encode_chunk(HEAD, {name: value for name, value in fields.items() if name != "speeds" or value}, {})
 
 
 def read_head(file: BinaryIO) -> tuple[CacheInfo, int]:
-    """The head and the offset behind it; raises CacheError."""
+    """Return the head and the offset after it. Raises CacheError."""
     try:
         place = locate_chunk(file, 0)
         if place is None:
@@ -240,7 +243,10 @@ def refuse_odd_times(info: CacheInfo) -> None:
 
 
 def locate_record(file: BinaryIO, offset: int) -> Record | None:
-    """The record at `offset`, or behind a checkpoint there, unread; None at the end. Raises ContainerError."""
+    """Return the record at `offset`, or after a checkpoint there, without reading it; None at the end.
+
+    Raises ContainerError.
+    """
     frame = locate_chunk(file, offset)
     if frame is not None and frame.kind == CHECKPOINT:
         frame = locate_chunk(file, frame.end)
@@ -261,7 +267,7 @@ def locate_record(file: BinaryIO, offset: int) -> Record | None:
 
 
 def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[SoundRecord]:
-    """Every record from `offset` on whose every bit is right, up to the first that is not."""
+    """Yield the records from `offset` on, up to the first damaged one."""
     expected = info.frame_start
     try:
         while (record := locate_record(file, offset)) is not None:
@@ -276,12 +282,12 @@ def sound_records(file: BinaryIO, info: CacheInfo, offset: int) -> Iterator[Soun
             offset = end
             expected += 1
     except ContainerError:
-        # Exactly what ends the iteration: the caller cuts the file off here.
+        # These errors end the iteration, and the caller truncates the file here.
         return
 
 
 def makes_sense(file: BinaryIO, record: Record, frame: Chunk, info: CacheInfo) -> bool:
-    """Whether frame and contacts of a record can be read; a checksum only says that the bytes are those that were written."""
+    """Return True if the frame and the contacts of a record can be decoded. A valid checksum does not guarantee it."""
     try:
         decode_frame(frame, len(info.bodies), len(info.joints))
         if CONTACTS in record.between:
@@ -294,14 +300,14 @@ def makes_sense(file: BinaryIO, record: Record, frame: Chunk, info: CacheInfo) -
 
 
 def checkpoint_behind(file: BinaryIO, last: Chunk, end: int, frame: int) -> tuple[Checkpoint | None, int]:
-    """The checkpoint that ends a record or lies behind it, None where none does or it is damaged, and where it ends."""
+    """Return the checkpoint that ends a record or follows it, and its end. It is None if there is none or it is damaged."""
     if last.kind == CHECKPOINT:
         return Checkpoint(frame, last.arrays), end
     try:
         place = locate_chunk(file, end)
         chunk = None if place is None or place.kind != CHECKPOINT else read_chunk(file, place)
     except ContainerError:
-        # the frames before it are good; whoever reads on finds the damage
+        # The frames before it are good, and a later read reports the damage.
         return None, end
     if place is None or chunk is None or chunk.fields.get("frame") != frame:
         return None, end
@@ -309,9 +315,10 @@ def checkpoint_behind(file: BinaryIO, last: Chunk, end: int, frame: int) -> tupl
 
 
 def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
-    """The frame in a chunk, for a scene of so many bodies and joints; raises KeyError, ValueError where it makes no sense."""
+    """Return the frame in a chunk, for a scene with these numbers of bodies and joints. Raises KeyError and ValueError for
+    invalid content."""
     arrays = {name: chunk.arrays[name] for name in ("poses", "velocities", "reactions", "broken")}
-    # which the caches of an earlier version do not have
+    # missing in caches of an earlier version
     arrays["giving_way"] = chunk.arrays.get("giving_way", np.zeros(joints))
     statistics = {name: chunk.arrays[f"statistics.{name}"] for name in STATISTICS if name not in LATER}
     steps = statistics["status"].size
@@ -328,7 +335,7 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
         wanted = types.get(name, np.dtype(np.float64))
         if array.shape != shapes[name] or array.dtype != wanted:
             raise ValueError(f"array {name!r} has the shape {array.shape} of {array.dtype}, not {shapes[name]} of {wanted}")
-    # of which there are none where no body bends
+    # empty without flexible bodies
     arrays["modal"] = modal = chunk.arrays.get("modal", np.zeros(0))
     if modal.ndim != 1 or modal.dtype != np.dtype(np.float64):
         raise ValueError(f"array 'modal' has the shape {modal.shape} of {modal.dtype}")
@@ -346,6 +353,6 @@ def decode_frame(chunk: Chunk, bodies: int, joints: int) -> Frame:
 
 
 def with_later_columns(found: NDArray[Any]) -> NDArray[Any]:
-    """The counts of what found the answers, in a cache of a version that knew fewer ways too."""
+    """Return the counts of methods in a cache of a version with fewer methods, extended to all methods."""
     missing = len(Found) - found.shape[1] if found.ndim == 2 else 0
     return np.pad(found, ((0, 0), (0, missing))) if missing > 0 else found

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contacts of a frame of a cache, with those at which bodies that sleep came to rest.
+"""The contacts of a frame of a cache, including the contacts of sleeping bodies.
 
-A frame has no contacts of bodies that sleep: nothing is solved for them. They have not moved since the last frame that has
-some, and the forces of that frame still hold them.
+A frame has no contacts of sleeping bodies, because nothing is solved for them. They have not moved since the last frame that
+has their contacts, and the forces of that frame still support them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ Flags = NDArray[np.bool_]
 
 
 class RestingContacts:
-    """Finds contacts in a cache. It remembers those of one frame, so that one frame after the other is quick."""
+    """Finds contacts in a cache. It remembers those of one frame, so that reading consecutive frames is fast."""
 
     def __init__(self, reader: FrameCacheReader):
         self._reader = reader
         self._last: tuple[int, FrameContacts] | None = None
 
     def of_frame(self, frame: int) -> FrameContacts | None:
-        """The contacts of a frame, those of sleeping bodies last; None where none were kept. Raises CacheError and OSError."""
+        """Return the contacts of a frame, those of sleeping bodies last; None if they were not stored. Raises CacheError and
+        OSError."""
         now = self._reader.contacts(frame)
         if now is None:
             return None
@@ -38,7 +39,7 @@ class RestingContacts:
         return found
 
     def _of_sleepers(self, frame: int, now: FrameContacts) -> list[FrameContacts]:
-        """The last contacts of the bodies that have none in a frame and have not moved since they had some."""
+        """Return the last contacts of the bodies that have none in a frame and have not moved since."""
         poses = self._reader.read(frame).poses
         still, waits = np.ones(len(poses), dtype=bool), ~touched(now, len(poses))
         found = []
@@ -57,30 +58,30 @@ class RestingContacts:
                 found.append(theirs)
                 waits &= ~touched(theirs, len(poses))
             if is_known:
-                # it has those of all frames before it
+                # It includes those of all earlier frames.
                 break
         return found
 
 
 def touched(contacts: FrameContacts, bodies: int) -> Flags:
-    """(bodies,) which bodies have a contact."""
+    """Return for each body (bodies,) whether it has a contact."""
     result = np.zeros(bodies, dtype=bool)
     result[contacts.body_a] = result[contacts.body_b] = True
     return result
 
 
 def chosen(contacts: FrameContacts, which: Flags) -> FrameContacts:
-    """Some of the contacts; the impacts stay."""
+    """Return some of the contacts, with all impacts."""
     return replace(contacts, **{name: getattr(contacts, name)[which] for name in columns()})
 
 
 def joined(parts: Sequence[FrameContacts]) -> FrameContacts:
-    """The contacts of several parts, with the impacts of the first."""
+    """Return the contacts of several parts, with the impacts of the first."""
     if len(parts) == 1:
         return parts[0]
     return replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in columns()})
 
 
 def columns() -> list[str]:
-    """The fields of contacts that have a row for each."""
+    """Return the fields of contacts that have one row per contact."""
     return [field.name for field in fields(FrameContacts) if field.name not in ("impacts", "scrapes")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact problems as text, as Siconos prints and reads them (`frictionContact_printInFile`, and `global...`).
+"""Contact problems in the text format of Siconos (`frictionContact_printInFile`, and `global...`).
 
     dimension (2 or 3), number of contacts
     local:    W, q, mu
@@ -7,10 +7,10 @@
 
 A matrix is its storage (0 dense, 1 sparse blocks, 2 sparse), its two sizes, and then
 
-    dense     the sizes once more, and the entries as they lie in memory, column after column
-    blocks    how many there are, of rows and of columns; where block rows and block columns end; the two lengths, and the two
-              lists, of compressed rows of blocks; and each block: its number, and its entries column after column
-    sparse    where it comes from, and what CSparse prints: `col j : locations a to b` and `i : x`, or triplets `i j : x`
+    dense     the sizes again, and the entries in memory order, column by column
+    blocks    the numbers of block rows and block columns; the ends of block rows and block columns; the lengths of the two
+              lists of compressed rows of blocks, and these lists; and for each block, its number and its entries by column
+    sparse    its origin, and the output of CSparse: `col j : locations a to b` and `i : x`, or triplets `i j : x`
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["read_siconos"]
 
 DENSE_STORAGE, BLOCK_STORAGE, SPARSE_STORAGE = 0, 1, 2
 PRINTED_TRIPLETS, PRINTED_COLUMNS = 1, 2
-MOST_DIGITS = 18  # of a whole number, which has to go into 64 bits
+MOST_DIGITS = 18  # largest number of digits of an integer, which must fit into 64 bits
 KNOWN_DIMENSIONS, ROLLING_DIMENSIONS = (2, 3), (4, 5)
 
 
 class Words:
-    """The words of a text, taken one after the other; every fault is a sentence."""
+    """The words of a text, read in order. Every error is reported as a sentence."""
 
     def __init__(self, path: str | os.PathLike[str], text: str):
         self._path, self._words, self._at = path, text.split(), 0
@@ -56,7 +56,7 @@ class Words:
         return self._words[self._at - 1]
 
     def skip_to(self, *ends: str) -> str:
-        """Drop words up to the first that is one of these, and that one; returns it."""
+        """Skip words up to and including the first of these words, and return it."""
         while (word := self.word()) not in ends:
             pass
         return word
@@ -69,7 +69,7 @@ class Words:
         return int(word)
 
     def numbers(self, what: str, count: int) -> NDArray[np.float64]:
-        """So many numbers; that they are there is looked at before room is made for them."""
+        """Return this many numbers. It is checked that they exist before memory is allocated."""
         if count > self.left:
             raise self.wrong(f"{what} has {count} numbers, and {self.left} words are left")
         words = self._words[self._at : self._at + count]
@@ -88,8 +88,11 @@ class Words:
 
 
 def read_siconos(path: str | os.PathLike[str]) -> ProblemFile:
-    """The problem in a text file of Siconos. Raises ProblemFileError, and OSError where the file cannot be opened. Sizes for
-    which there is no memory raise MemoryError; `contact_problem_files.read_problem` converts that."""
+    """Return the problem in a text file of Siconos.
+
+    Raises ProblemFileError, and OSError if the file cannot be opened. Sizes that exceed the memory raise MemoryError, which
+    `contact_problem_files.read_problem` converts.
+    """
     content = Path(path).read_bytes()
     try:
         words = Words(path, content.decode("ascii"))
@@ -120,7 +123,8 @@ def read_siconos(path: str | os.PathLike[str]) -> ProblemFile:
 
 
 def _ends_with(words: Words, count: int) -> bool:
-    """Whether no more is left than q and mu; a file of the global form has another matrix there. Some files have a last 0."""
+    """Return True if only q and mu are left. A file of the global form has another matrix there. Some files end with an extra
+    0."""
     return words.left in (count, count + 1)
 
 
@@ -185,7 +189,7 @@ def _sparse(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
 
 
 def _count(words: Words, what: str) -> int:
-    """The number of entries in `nnz: 36, 1-norm: 4.6`."""
+    """Return the number of entries in `nnz: 36, 1-norm: 4.6`."""
     word = words.word()
     if not word.rstrip(",").isdigit():
         raise words.wrong(f"the number of entries of {what} is {word!r}")
@@ -202,7 +206,7 @@ def _columns(words: Words, what: str, entries: tuple, columns: int) -> None:
         words.skip_to("locations")
         begin = words.whole(what)
         words.skip_to("to")
-        # of an empty one the last is before the first
+        # In an empty column, the last location is before the first.
         end = words.whole(what, -1) + 1
         if not 0 <= begin <= end <= i.size:
             raise words.wrong(f"column {column} of {what} has entries {begin} to {end - 1} of {i.size}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scene snapshots: a `SceneSpec` and its `SolverSettings` in one chunk, which is all that a bake needs.
+"""Scene snapshots: a `SceneSpec` and its `SolverSettings` in one chunk, the complete input of a bake.
 
-The two are stored field by field as the dataclasses declare them, so a field that is added to them travels by itself. Every
-float comes back as the same bits. Equal arrays (instances of one mesh) are stored once.
+Both are stored field by field, following the dataclasses, so a new field needs no code here. Every float is restored bit for
+bit. Equal arrays, such as instances of one mesh, are stored once.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .container import Chunk, ContainerError, encode_chunk, is_foreign, locate_c
 __all__ = ["decode", "file_digest", "read_snapshot", "snapshot_digest", "write_snapshot"]
 
 KIND = "snap"
-# Fields that scenes of earlier versions do not have, with the values that stand for that: a scene with these is written, and
-# named, as it was there.
+# Fields that earlier versions did not have, with the values equivalent to their absence. A scene with these values is written,
+# and gets the digest, as in those versions.
 LATER_FIELDS: dict[str, Any] = {
     "deformable": None,
     "speed_path": None,
@@ -56,12 +56,12 @@ def write_snapshot(path: str | os.PathLike[str], spec: SceneSpec, settings: Solv
     """
     content = encode_snapshot(spec, settings)
     if not holds(path, content):
-        # a .blend file says where its bake is, and may lie
+        # The path may come from a .blend file and be wrong.
         if is_foreign(path, KIND):
             raise PathRefused(path, "exists and is not a scene snapshot; it is left as it is")
         write_atomically(path, content)
         return
-    # another user's file stays as old as it is
+    # The times of another user's file cannot be changed.
     with suppress(PermissionError):
         os.utime(path, follow_symlinks=os.utime not in os.supports_follow_symlinks)
 
@@ -75,7 +75,7 @@ def holds(path: str | os.PathLike[str], content: bytes) -> bool:
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettings]:
-    """The scene and the settings of the snapshot at `path`; raises OSError or ContainerError."""
+    """Return the scene and the settings of the snapshot at `path`. Raises OSError and ContainerError."""
     with open_file(path) as file:
         place = locate_chunk(file, 0)
         if place is None:
@@ -92,23 +92,27 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[SceneSpec, SolverSettin
 
 
 def of_this_version(settings: Any) -> Any:
-    """The settings of a snapshot as this version has them; those of an earlier one as exact as it claims its steps to be."""
+    """Return the settings of a snapshot in the form of this version. For those of an earlier version, the tolerance is the one
+    that its steps satisfy."""
     if not isinstance(settings, dict):
         return settings
     now = {name: value for name, value in settings.items() if name not in FORMER_SETTINGS}
     former = [float(settings[name]) for name in ("crowd_tolerance", "crowd_limit") if name in settings]
-    # where the first was not reached the second was accepted, if it was larger
+    # If the first tolerance was not reached, the second one was accepted if it was larger.
     return now | {"moving_tolerance": max(former)} if former else now
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """`snapshot_digest` of what is in a file, as the version of Stiction that wrote it has it; raises OSError."""
+    """Return the `snapshot_digest` of a file's content, as computed by the version that wrote it. Raises OSError."""
     with open_file(path) as file:
         return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
 
 
 def snapshot_digest(spec: SceneSpec, settings: SolverSettings) -> str:
-    """32 hexadecimal digits that name this content: equal for equal scenes and settings, bit for bit, and for no others."""
+    """Return 32 hexadecimal digits that identify this content.
+
+    They are equal only for scenes and settings that are equal bit for bit.
+    """
     return hashlib.blake2b(encode_snapshot(spec, settings), digest_size=16).hexdigest()
 
 
@@ -119,7 +123,7 @@ def encode_snapshot(spec: SceneSpec, settings: SolverSettings) -> bytes:
 
 
 class ArrayPool:
-    """The distinct arrays of a snapshot, each named after the first field that holds it."""
+    """The distinct arrays of a snapshot, each named after the first field that contains it."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -134,7 +138,7 @@ class ArrayPool:
 
 
 def encode(value: Any, name: str, pool: ArrayPool) -> Any:
-    """`value` as JSON, its arrays in the pool; `name` is where it is found, such as scene.bodies.3.mass."""
+    """Return `value` as JSON, with its arrays in the pool. name: its location, such as scene.bodies.3.mass."""
     if dataclasses.is_dataclass(value):
         keys = [field.name for field in dataclasses.fields(value) if not is_left_out(field.name, getattr(value, field.name))]
         return {key: encode(getattr(value, key), f"{name}.{key}", pool) for key in keys}
@@ -147,7 +151,7 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no such numbers. They are stored all the same: judging them is for validation, where the object is named.
+        # JSON has no such numbers. They are stored nevertheless, because validation reports them with the object's name.
         return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -155,12 +159,13 @@ def encode(value: Any, name: str, pool: ArrayPool) -> Any:
 
 
 def is_left_out(name: str, value: Any) -> bool:
-    """Whether a field is one that scenes of earlier versions lack, and without it is the same."""
+    """Return True if earlier versions lack the field and its value is equivalent to its absence."""
     return name in LATER_FIELDS and type(value) is type(LATER_FIELDS[name]) and value == LATER_FIELDS[name]
 
 
 def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
-    """The inverse of `encode` for a value whose declared type is `hint`; raises ValueError that names where it does not fit."""
+    """Return the inverse of `encode` for a value with the declared type `hint`. Raises ValueError that names the location of a
+    mismatch."""
     hint, may_be_none = optional(hint)
     if may_be_none and value is None:
         return None
@@ -175,7 +180,7 @@ def decode(value: Any, hint: Any, name: str, chunk: Chunk) -> Any:
         inner = typing.get_args(hint)[0]
         return tuple(decode(item, inner, f"{name}.{index}", chunk) for index, item in enumerate(value))
     if is_array(hint):
-        # A copy each, so that no two bodies of the scene share memory.
+        # Each gets a copy, so that no two bodies of the scene share memory.
         return chunk.arrays[value["array"]].copy()
     if hint is float and isinstance(value, (int, float, str)):
         return float(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Comma separated values that a spreadsheet shows and does not execute: whatever bodies and materials are called."""
+"""Comma-separated values that spreadsheets display but do not execute, for any names of bodies and materials."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..process.console import one_line
 
 __all__ = ["table"]
 
-# Begins of cells that spreadsheets take for formulas, also in the wide letters of East Asia (OWASP, CSV injection).
+# First characters that make spreadsheets take a cell for a formula, including fullwidth forms (OWASP, CSV injection).
 FORMULA = tuple("=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """The rows as they are written to a file: None as an empty cell, numbers as they are, words as words."""
+    """Return the rows as the content of a file: None as an empty cell, numbers as they are, other values as text."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

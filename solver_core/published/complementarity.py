@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an answer of a linear complementarity problem is, and how far from a solution it is.
+"""Results and residuals of linear complementarity problems.
 
-a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
+    a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
 
-Where forces grow without end, whether they move a contact is a question of rounding, and asked of numbers that are differences:
-the normal acceleration of a rod that jams is what is left of 1 - 1. All that ask it compare a number with the terms that it is
-the difference of, by `ROUNDING`, `Sizes` and `terms`.
+If forces grow without bound, round-off decides whether they accelerate a contact: the normal acceleration of a jamming rod is
+the
+remainder of 1 - 1. Every test therefore compares a number with the size of the terms that cancel in it, by `ROUNDING`, `Sizes`
+and `terms`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "checked",
     "entry_sizes",
     "is_ray",
+    "is_symmetric",
     "lcp_residual",
     "most_pivots",
     "relative_residual",
@@ -35,19 +37,30 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDING = 1e-12  # of the terms that a number is the difference of: what is smaller is rounding
+ROUNDING = 1e-12  # relative to the terms that cancel in a number: a smaller number is round-off
 
 
 class Sizes(NamedTuple):
-    """Of a matrix A: row (n,), column (n,), the terms that A_ij is the sum of being at most row_i column_j."""
+    """Bounds on the terms of a matrix A: row (n,) and column (n,). The terms whose sum is A_ij are at most row_i column_j."""
 
     row: Floats
     column: Floats
 
 
 @kernel
+def is_symmetric(A):
+    """Return True if a square matrix equals its transpose exactly."""
+    for i in range(A.shape[0]):
+        for j in range(i):
+            if A[i, j] != A[j, i]:
+                return False
+    return True
+
+
+@kernel
 def entry_sizes(A, symmetric):
-    """`Sizes` of a matrix of which nothing but the entries is known. symmetric: positive semidefinite besides."""
+    """Return the `Sizes` of a matrix of which only the entries are known. symmetric: True if A is symmetric and positive
+    semidefinite."""
     n = A.shape[0]
     size = np.zeros(n)
     for i in range(n):
@@ -64,8 +77,10 @@ def entry_sizes(A, symmetric):
 
 @kernel_part
 def terms(column, direction):
-    """The terms over row_i that (A z)_i is the sum of, for a direction z (n,): below `ROUNDING` of them column_i |z_i| and
-    |(A z)_i| / row_i are rounding."""
+    """Return a bound on the terms of (A z)_i / row_i, for a direction z (n,).
+
+    Values of column_i |z_i| and of |(A z)_i| / row_i below `ROUNDING` times this bound are round-off.
+    """
     total = 0.0
     for j in range(direction.size):
         total += column[j] * abs(direction[j])
@@ -73,7 +88,13 @@ def terms(column, direction):
 
 
 class LcpEnd(NamedTuple):
-    """Where an algorithm ended: force (n,), acceleration (n,), ray (n,), its largest entry 1, or None, and the cost."""
+    """Result of an algorithm for linear complementarity problems.
+
+    status: outcome of the solve.
+    force, acceleration: (n,).
+    ray: (n,) with a largest entry of 1, or None.
+    stats: cost of the solve.
+    """
 
     status: Status
     force: Floats
@@ -83,9 +104,13 @@ class LcpEnd(NamedTuple):
 
 
 def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
-    """How far forces (n,) are from a solution: the largest of -min f / F, -min a / B and max |f a| / (F B), with a = A f + b,
-    F = max |f| and B = max |b|; infinite where something is wrong and its scale is zero, or not finite. Raises ValueError where
-    their shapes do not match."""
+    """Return the relative error of forces (n,).
+
+    It is the largest of -min f / F, -min a / B and max |f a| / (F B), with a = A f + b, F = max |f| and B = max |b|. It is inf
+    if a violated condition has a scale of zero, or if a value is not finite.
+
+    Raises ValueError if the shapes do not match.
+    """
     A, b, force = (np.ascontiguousarray(values, dtype=np.float64) for values in (A, b, force))
     if A.shape != (b.size, b.size) or force.shape != b.shape:
         raise ValueError(f"A, b and force must have shapes (n, n), (n,) and (n,), not {A.shape}, {b.shape} and {force.shape}")
@@ -94,7 +119,7 @@ def lcp_residual(A: ArrayLike, b: ArrayLike, force: ArrayLike) -> float:
 
 @kernel
 def relative_residual(b, force, acceleration):
-    """`lcp_residual` of forces whose accelerations are known."""
+    """Return `lcp_residual` for forces with known accelerations."""
     largest = hardest = pull = approach = power = 0.0
     for i in range(b.size):
         f, a = force[i], acceleration[i]
@@ -110,33 +135,37 @@ def relative_residual(b, force, acceleration):
 
 
 def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
-    """The end of an algorithm as it may be reported: SOLVED only within the tolerance on `lcp_residual`, a ray only with
-    RAY."""
+    """Return the result with a status that its residual supports.
+
+    SOLVED requires an `lcp_residual` within the tolerance. Only RAY keeps the ray.
+    """
     status = end.status
     within = relative_residual(b, end.force, end.acceleration) <= tolerance
     if not within and not (np.isfinite(end.force).all() and np.isfinite(end.acceleration).all()):
         status = Status.NOT_FINITE
     elif not within and status == Status.SOLVED:
         status = Status.MAX_ITERATIONS
-    return end._replace(status=status, ray=end.ray if status == Status.RAY else None)
+    ray = end.ray if status == Status.RAY else None
+    return end if status is end.status and ray is end.ray else end._replace(status=status, ray=ray)
 
 
 def most_pivots(n: int) -> int:
-    """How many pivots a problem of n unknowns is given where nobody says how many."""
+    """Return the default limit of pivots for a problem of n unknowns."""
     return 1000 + 100 * n
 
 
 def without_rounding(sizes: Sizes, direction: Floats) -> Floats:
-    """A direction of forces (n,) with what of it is rounding at zero."""
+    """Return a direction of forces (n,) with round-off set to zero."""
     size = sizes.column * np.abs(direction)
     return np.where(size >= ROUNDING * size.sum(), direction, 0.0)
 
 
 def is_ray(A: Floats, sizes: Sizes, ray: Floats, normal: Ints | None = None) -> bool:
-    """Whether a vector has the property (10) of contact impulses: z >= 0, not zero, and (A z)_i <= 0 where z_i > 0, all up to
-    rounding.
+    """Return True if a vector has the property (10) of contact impulses: z >= 0, z != 0, and (A z)_i <= 0 where z_i > 0.
 
-    normal: indices of the normal impulses, None for all; others may have either sign.
+    All comparisons allow for round-off.
+
+    normal: indices of the normal impulses, None for all. Other impulses may have either sign.
     """
     if not np.isfinite(ray).all():
         return False

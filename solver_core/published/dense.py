@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A contact problem as one dense relation of forces and accelerations, and its answers as results (Baraff 1991, 1994).
+"""A contact problem as one dense relation between forces and accelerations, and its solutions as results (Baraff 1991, 1994).
 
     a = A f + b                                                          (1) of Baraff 1994
 
-The unknowns are forces of bilateral constraints, normal forces and, where a contact may stick, friction. Along a given sliding
-direction d friction is -mu f_N d, (24), no unknown: the column of f_N becomes A_N - mu (d_x A_x + d_y A_y) and the friction
-rows go. A is then unsymmetric, and there may be several solutions or none. What is left of A_N - mu (...) may be rounding, as
-where a rod neither resists nor gives way; it is zero then, lest forces of 1e16 N follow from it.
+The unknowns are the forces of bilateral constraints, the normal forces and, at contacts that may stick, friction. Along a given
+sliding direction d, friction is -mu f_N d, (24), and not an unknown: the column of f_N becomes A_N - mu (d_x A_x + d_y A_y),
+and
+the friction rows are removed. A is then unsymmetric, and there may be several solutions or none. Entries of A_N - mu (...) that
+are round-off, as for a rod that neither resists nor yields, are set to zero; otherwise they would cause forces of 1e16 N.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ Indices = NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """Where the unknowns of a contact problem are among n indices: bilateral constraints first, then contact after contact.
+    """The indices of the unknowns of a contact problem: bilateral constraints first, then contact by contact.
 
-    bilateral: their number. normal: (m,), friction: (m,) first index of static friction or -1, tangents: how many each has.
+    bilateral: number of bilateral constraints.
+    normal: (m,) index of each normal force.
+    friction: (m,) index of each first friction force, or -1 for a contact without static friction.
+    tangents: number of friction forces of a contact.
     """
 
     bilateral: int
@@ -40,7 +44,12 @@ class Layout(NamedTuple):
 
 
 class DenseProblem(NamedTuple):
-    """a = A f + b (1), (18): A (n, n), b (n,), the sizes of the terms of A, and what the indices mean."""
+    """The relation a = A f + b, (1) and (18).
+
+    A: (n, n). b: (n,).
+    sizes: bounds on the terms of A.
+    layout: meaning of the indices.
+    """
 
     A: Floats
     b: Floats
@@ -49,7 +58,7 @@ class DenseProblem(NamedTuple):
 
 
 def dense_problem(problem: ContactProblem) -> DenseProblem:
-    """Normal forces, static friction, and dynamic friction substituted (24)."""
+    """Return the dense form of a contact problem, with dynamic friction substituted (24)."""
     m, dim, count = problem.contacts, problem.dim, problem.bilateral_constraints
     G, cut = problem.delassus, problem.contacts * problem.dim
     slack = np.zeros((m, dim))
@@ -76,7 +85,10 @@ def dense_problem(problem: ContactProblem) -> DenseProblem:
 
 
 def _sizes(problem: ContactProblem) -> Sizes:
-    """Of all rows of G, friction substituted: by Cauchy and Schwarz the terms of J_i M^-1 J_j^T are at most sqrt(G_ii G_jj)."""
+    """Return bounds on the terms of all rows of G, with friction substituted.
+
+    By the Cauchy-Schwarz inequality, the terms of J_i M^-1 J_j^T are at most sqrt(G_ii G_jj).
+    """
     m, dim = problem.contacts, problem.dim
     row = np.sqrt(np.maximum(np.diag(problem.delassus), 0.0))
     of_contacts = row[: m * dim].reshape(m, dim)
@@ -88,7 +100,7 @@ def _sizes(problem: ContactProblem) -> Sizes:
 
 
 def forces_from_impulse(problem: ContactProblem, layout: Layout, impulse: Floats) -> Floats:
-    """Forces (n,) at all indices of impulses (m, dim), zero at bilateral constraints."""
+    """Return the forces (n,) that correspond to impulses (m, dim), with zero for bilateral constraints."""
     n = layout.bilateral + problem.contacts + layout.tangents * int((layout.friction >= 0).sum())
     forces = np.zeros(n)
     forces[layout.normal] = impulse[:, 0]
@@ -99,7 +111,7 @@ def forces_from_impulse(problem: ContactProblem, layout: Layout, impulse: Floats
 
 
 def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats) -> tuple[Floats, Floats]:
-    """(impulses (m, dim), bilateral ones (b,)) of forces (n,)."""
+    """Return the impulses (m, dim) and those of bilateral constraints (b,) that correspond to forces (n,)."""
     impulse = np.zeros((problem.contacts, problem.dim))
     impulse[:, 0] = forces[layout.normal]
     impulse[:, 1:] = -(problem.system.mu * impulse[:, 0])[:, None] * problem.direction
@@ -110,7 +122,10 @@ def impulse_from_forces(problem: ContactProblem, layout: Layout, forces: Floats)
 
 
 def result_of(problem: ContactProblem, impulse: Floats, bilateral: Floats, solver: str) -> Result:
-    """What impulses (m, dim) and those of bilateral constraints (b,) do, as a result without a claim to be solved."""
+    """Return a result for impulses (m, dim) and those of bilateral constraints (b,), with the status MAX_ITERATIONS.
+
+    Negative normal impulses are set to zero, in place.
+    """
     impulse[:, 0] = np.maximum(impulse[:, 0], 0.0)
     u = times(problem.delassus, np.append(impulse.ravel(), bilateral))
     velocity = problem.free_velocity + u[: impulse.size].reshape(impulse.shape)

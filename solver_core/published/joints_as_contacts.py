@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Problems with joints in the terms of contacts and bilateral constraints alone, for algorithms that know nothing else.
+"""Problems with joints as problems of contacts and bilateral constraints only, for algorithms without joints.
 
-It is the same problem, row by row:
+The problem is the same, row by row:
 
-- A row that holds is a bilateral constraint. One that gives way by gamma is that as well, with a particle of mass 1 / gamma
-  that is at rest and takes part in it: u + v = 0, v = gamma lam.
-- A row that lets go to one side is a contact without friction, and may give way in the same manner.
-- A row with as much force to both sides is the friction of a contact whose normal force is known: mu = 1, and another particle,
-  of mass 1, comes down on it with as much momentum. It may give way in the same manner.
-- A row with any other two bounds is that as well, about the mean of its bounds, which is applied beforehand.
+- A row with free impulses is a bilateral constraint. A row of compliance gamma also involves a particle of mass 1 / gamma, at
+  rest: u + v = 0, v = gamma lam.
+- A row with impulses of one sign is a contact without friction. It may have a compliance in the same way.
+- A row with opposite bounds is the friction of a contact with a known normal force: mu = 1, and another particle of mass 1
+  presses on it with that momentum. It may have a compliance in the same way.
+- A row with any other two bounds is treated in the same way about the mean of its bounds, which is applied first.
 
-All is dense, in coordinates of mass 1, as those algorithms are.
+All matrices are dense, in coordinates of mass 1, as those algorithms require.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class JointsAsContacts:
-    """A problem of c contacts and j triples of rows of joints, and the one that it is without joints.
+    """A problem of c contacts and j triples of joint rows, and its equivalent without joints.
 
-    held, limits, driven: (.., 2) triples, from 0, and rows of which kind each row is, in the order of the bilateral constraints
-    and of the contacts that they have become. side: 1 where a limit is a lower one, -1 where an upper. mean: (j, 3) N s, of the
-    bounds of driven rows, and of rows whose bounds are equal.
+    whole: the problem with joints.
+    problem: the equivalent without joints.
+    held, limits, driven: (.., 2) triple, from 0, and row of each kind, in the order of the bilateral constraints and contacts
+        that replace them.
+    side: 1 for a lower limit, -1 for an upper one.
+    mean: (j, 3) mean of the bounds of driven rows, and of rows with equal bounds [N s].
     """
 
     whole: ContactProblem
@@ -49,7 +52,7 @@ class JointsAsContacts:
     mean: Floats
 
     def start(self, impulse: Floats | None) -> Floats | None:
-        """Impulses of the contacts of `problem` that are those (c + j, 3) of the whole, if any are given."""
+        """Return the warm start of `problem` for impulses (c + j, 3) of the whole problem, or None."""
         if impulse is None or not self.whole.joints:
             return impulse
         contacts = self.whole.system.mu.size
@@ -63,7 +66,7 @@ class JointsAsContacts:
         return out
 
     def impulse(self, impulse: Floats, bilateral: Floats) -> Floats:
-        """Impulses (c + j, 3) of the whole that are those of `problem`, without the mean of bounds."""
+        """Return the impulses (c + j, 3) of the whole problem for those of `problem`, without the mean of bounds."""
         contacts = self.whole.system.mu.size
         out = np.zeros((self.whole.contacts, 3))
         out[:contacts], of_joints = impulse[:contacts], out[contacts:]
@@ -74,7 +77,7 @@ class JointsAsContacts:
         return out
 
     def result(self, result: Result) -> Result:
-        """A result of `problem` as one of the whole."""
+        """Return a result of `problem` as a result of the whole problem."""
         if not self.whole.joints:
             return result
         given = len(self.whole.bilateral[1])
@@ -87,9 +90,9 @@ class JointsAsContacts:
 
 
 def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
-    """Take the joints of a problem for contacts and bilateral constraints; of none it is the same problem.
+    """Return the equivalent of a problem without joints. A problem that has no joints is returned as it is.
 
-    Raises ValueError that names a row whose law is neither of these.
+    Raises ValueError that names a row with other bounds.
     """
     system = problem.system
     low, high = system.box[..., 0], system.box[..., 1]
@@ -101,8 +104,8 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
     if len(strange):
         joint, row = strange[0]
         raise ValueError(
-            f"box[{joint}, {row}] = {system.box[joint, row]}: contacts can stand for rows that hold, let go to one side, or "
-            "have two bounds; choose the method staggered"
+            f"box[{joint}, {row}] = {system.box[joint, row]}: this method supports joint rows with no bound, with one bound of "
+            "0, or with two bounds; choose the method staggered"
         )
     mean = np.zeros_like(low)
     mean[bounded] = 0.5 * (low[bounded] + high[bounded])
@@ -113,7 +116,7 @@ def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:
 
 
 def _begun(problem: ContactProblem, mean: Floats) -> ContactProblem:
-    """A problem that begins after its rows of joints have had impulses (j, 3) N s."""
+    """Return the problem after its joint rows have applied impulses (j, 3) [N s]."""
     if not mean.any():
         return problem
     impulse = np.zeros((problem.contacts, 3))
@@ -132,7 +135,7 @@ def _translated(
     past_held = n + len(giving)
     past_limits = past_held + len(giving_way)
     size = past_limits + len(giving_in) + len(driven)
-    # v = v_hat + C x, x of mass 1
+    # v = v_hat + C x, where x has mass 1
     C = np.linalg.cholesky(problem.inverse_mass)
     every = (problem.jacobian @ C).reshape(problem.contacts, 3, n)
     free = problem.free_velocity

@@ -48,7 +48,7 @@ def confirm(result: Result, measured: float, limits: Limits) -> Result:
 
 
 def solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) -> Result:
-    """Solve by pivoting (Baraff 1994). guess: whether index sets are guessed first, as `solve` says."""
+    """Solve by pivoting (Baraff 1994). guess: True to guess the index sets first, see `solve`."""
     require_truth("guess", guess)
     joined = joints_as_contacts(problem)
     bounds = limits.tolerance, limits.max_iterations, limits.time_limit
@@ -57,7 +57,8 @@ def solve_pivot(problem: ContactProblem, limits: Limits, *, guess: bool = True) 
 
 
 def solve_energy(problem: ContactProblem, limits: Limits, *, as_published: bool = False) -> Result:
-    """Solve by redistributions of energy (Faure 1996). as_published: whether to keep to the paper, as `solve` says."""
+    """Solve by redistributions of energy (Faure 1996). as_published: True for the paper's algorithm without changes, see
+    `solve`."""
     require_truth("as_published", as_published)
     joined = joints_as_contacts(problem)
 
@@ -77,9 +78,12 @@ def solve_lemke(
     creep_speed: float | None = None,
     tangential_velocity: ArrayLike | None = None,
 ) -> Result:
-    """Solve by Lemke's method (Baraff 1991). The options are those of `solve`. Raises ValueError that names the option."""
+    """Solve by Lemke's algorithm (Baraff 1991). The options are those of `solve`.
+
+    Raises ValueError that names the option.
+    """
     if problem.joints:
-        raise ValueError("problem has joints, which the method lemke does not know: choose staggered or pivot")
+        raise ValueError("the problem has joints, which the method lemke does not support: choose staggered or pivot")
     if static_friction not in (None, "creep", "signs"):
         raise ValueError(f"static_friction must be None, 'creep' or 'signs', not {static_friction!r}")
     if static_friction == "creep":

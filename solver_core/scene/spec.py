@@ -66,7 +66,7 @@ class ShapeKind(Enum):
     PLANE = "plane"  # the half-space z <= 0 of the body frame
     COMPOUND = "compound"  # all `children` together, compounds among them
     CYLINDER = "cylinder"  # solid cylinder of `radius`; `vertices` are the two ends of its axis
-    CONE = "cone"  # solid cone whose base has `radius`; `vertices` are the base's centre and the apex
+    CONE = "cone"  # solid cone whose base has `radius`; `vertices` are the base's center and the apex
     NONE = "none"  # nothing that collides: a link of a machine, whose mass, center and inertia are given
 
 
@@ -241,7 +241,7 @@ class SolverSettings:
     sleeping : whether islands at rest within the tolerance are left out of the steps until another body comes near
     staggering : the variant of Staggered Projections
     step_time_limit : s, limit on the time to solve a step, 0 for none; with a limit, a bake may not be reproducible
-    recovery_speed : half sizes of the smaller body per second, at which overlapping bodies are separated
+    recovery_speed : half extents of the smaller body per second, at which overlapping bodies are separated
     """
 
     method: ContactMethod = ContactMethod.STAGGERED

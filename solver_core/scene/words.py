@@ -22,7 +22,7 @@ WORDS = {
     "center_of_mass": "center of mass",
     "fps": "frame rate",
     "kinematic": "animated",
-    "moving_tolerance": "tolerance in motion",
+    "moving_tolerance": "moving tolerance",
     "max_iterations": "maximum iterations",
     "friction_combine": "combine friction",
     "rigidbody_world": "rigid body world",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes that demos, tests and benchmarks share, in m, kg and s.
+"""Scenes for demos, tests and benchmarks, in m, kg and s.
 
-Those with joints are in `jointed`, those of the papers in `published`.
+Scenes with joints are in `jointed`, those of the papers in `published`.
 """
 
 from __future__ import annotations

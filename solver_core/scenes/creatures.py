@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Animals of round bones, as closed meshes: what scenes throw and pile up that has necks, ears and tails."""
+"""Closed meshes of animals made of round bones, as bodies with necks, ears and tails."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["bone_mesh", "bunny", "dinosaur"]
 
 Array = NDArray[np.float64]
 
-SMOOTHINGS = 4  # times that vertices go to the middle of their neighbours, and back to the surface
-PULLS = 6  # steps of Newton's method, each time
+SMOOTHINGS = 4  # number of smoothing passes: each moves vertices to the mean of their neighbors, and then back to the surface
+PULLS = 6  # steps of Newton's method per pass
 
-# Of an animal that is about one long: two ends of a bone, and its radius at either. x is ahead, z up; those off the plane y = 0
-# are there twice.
+# Bones of an animal of length about 1: the two ends and the radius at each. x is forward, z is up. Bones off the plane y = 0
+# are mirrored.
 DINOSAUR = (
     ((-0.12, 0.0, 0.02), (0.14, 0.0, 0.0), 0.13, 0.12),
     ((0.14, 0.0, 0.05), (0.33, 0.0, 0.26), 0.085, 0.06),
@@ -37,19 +37,20 @@ BUNNY = (
 
 
 def dinosaur(length: float = 0.4, cells: int = 22) -> ShapeSpec:
-    """An animal with a long neck and tail, so many m long, with about that many faces along it."""
+    """Return the mesh of an animal with a long neck and tail, with the given length [m] and about this number of faces along
+    it."""
     return bone_mesh(DINOSAUR, length, cells)
 
 
 def bunny(length: float = 0.2, cells: int = 14) -> ShapeSpec:
-    """An animal with two ears, so many m long, with about that many faces along it."""
+    """Return the mesh of an animal with two ears, with the given length [m] and about this number of faces along it."""
     return bone_mesh(BUNNY, length, cells)
 
 
 def bone_mesh(bones, length: float, cells: int) -> ShapeSpec:
-    """A closed mesh around round bones, scaled to a length in m along x and put about the middle of its bounds.
+    """Return a closed mesh around round bones, scaled to a length along x [m] and centered at the middle of its bounds.
 
-    The boundary of the cells of a grid whose middles are inside, smoothed and drawn onto the surface.
+    It is the boundary of the grid cells whose centers are inside, smoothed and projected onto the surface.
     """
     rows = list(bones)
     rows += [((a[0], -a[1], a[2]), (b[0], -b[1], b[2]), r, s) for a, b, r, s in bones if a[1] or b[1]]
@@ -58,7 +59,7 @@ def bone_mesh(bones, length: float, cells: int) -> ShapeSpec:
     reach = radii.max(axis=1)[:, None]
     low, high = np.minimum(a, b).min(axis=0) - reach.max(), np.maximum(a, b).max(axis=0) + reach.max()
     cell = float(np.ptp([(np.minimum(a, b) - reach)[:, 0].min(), (np.maximum(a, b) + reach)[:, 0].max()])) / cells
-    # the plane y = 0 is one of the grid, so that both sides have the same cells
+    # y = 0 is a grid plane, so that both sides have the same cells.
     half = cell * np.ceil(high[1] / cell)
     along, up = np.arange(low[0], high[0] + cell, cell), np.arange(low[2], high[2] + cell, cell)
     lines = along, np.arange(-half, half + 0.5 * cell, cell), up
@@ -79,7 +80,7 @@ def bone_mesh(bones, length: float, cells: int) -> ShapeSpec:
 
 
 def _outside(points: Array, a: Array, b: Array, radii: Array) -> Array:
-    """(n,) how far points (n, 3) are outside the bones, negative inside."""
+    """Return the distances of points (n, 3) from the bones (n,), negative inside."""
     along = b - a
     share = np.clip(np.einsum("nbk,bk->nb", points[:, None] - a, along) / np.einsum("bk,bk->b", along, along), 0.0, 1.0)
     distance = np.linalg.norm(points[:, None] - a - share[:, :, None] * along, axis=2)
@@ -87,7 +88,7 @@ def _outside(points: Array, a: Array, b: Array, radii: Array) -> Array:
 
 
 def _on_surface(points: Array, a: Array, b: Array, radii: Array, step: float) -> Array:
-    """Points (n, 3) drawn to the surface along its normals."""
+    """Return points (n, 3) moved to the surface along its normals."""
     for _ in range(PULLS):
         slope = np.stack([_outside(points + d, a, b, radii) - _outside(points - d, a, b, radii) for d in step * np.eye(3)])
         slope = (slope / (2.0 * step)).T
@@ -97,7 +98,7 @@ def _on_surface(points: Array, a: Array, b: Array, radii: Array, step: float) ->
 
 
 def _without_diagonals(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The cells, and those that keep any two of them from meeting in an edge alone."""
+    """Return the cells, plus cells that prevent any two from meeting only in an edge."""
     inside = np.pad(inside, 1)
     while True:
         before = int(inside.sum())

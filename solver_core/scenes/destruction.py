@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scenes in which bonded pieces break, in m, kg and s.
 
-Each has bodies and no joints, and says which of its bodies are bonded where their faces touch and what the bonds bear.
+Each scene lists the bodies that are bonded where their faces touch, and the strength of the bonds.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ Array = NDArray[np.float64]
 DRY_STONE = parts.pair_material(0.6)
 WET_ICE = parts.pair_material(0.1)
 BRICK_DENSITY, CONCRETE_DENSITY, GLASS_DENSITY, ICE_DENSITY, IRON_DENSITY = 1800.0, 2400.0, 2500.0, 917.0, 7800.0  # kg/m^3
-GAP = 1e-3  # m, the default of collections
+GAP = 1e-3  # m; default of collections
 MPA = 1e6
 
 
 @dataclass(frozen=True)
 class BondedScene:
-    """A scene whose bodies of some names are bonded.
+    """A scene with bonded bodies.
 
     Attributes
     ----------
     spec : the scene without its bonds
     bonded : names of the bodies that are bonded where their faces touch
-    stresses : what the bonds bear
+    stresses : strength of the bonds
     """
 
     spec: SceneSpec
@@ -54,22 +54,22 @@ class BondedScene:
     stresses: Stresses
 
     def with_bonds(self) -> SceneSpec:
-        """The scene with its bonds as joints."""
+        """Return the scene with its bonds as joints."""
         chosen = [body for body in self.spec.bodies if body.name in set(self.bonded)]
-        # registering the add-on loads no scipy
+        # Imported here because it loads scipy, which registering the add-on should not do.
         from ..fracture.bonds import bonds_of_bodies
 
         return replace(self.spec, joints=tuple(bonds_of_bodies(chosen, self.stresses, GAP)))
 
 
 def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: float = 1.0) -> BondedScene:
-    """A free wall of bricks and mortar, and a ball of 40 kg that flies at it.
+    """A free-standing wall of bricks and mortar, and a flying ball of 40 kg that hits it.
 
     Parameters
     ----------
-    columns, rows : bricks in a course, and courses
-    shot : m/s
-    tension : MPa that mortar bears, half of what it bears in shear
+    columns, rows : bricks in a course, and number of courses
+    shot : m/s, speed of the ball
+    tension : MPa, tensile strength of the mortar, half its shear strength
     """
     size = np.array([0.4, 0.2, 0.2])
     bricks = [
@@ -90,16 +90,16 @@ def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: fl
 
 
 def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: int = 1) -> BondedScene:
-    """A pane of glass of 6 mm that stands in a frame, and a ball of 6 kg that flies at it.
+    """A glass pane of 6 mm in a frame, and a flying ball of 6 kg that hits it.
 
-    The pane is bonded to the sill. It has some room at the other sides, without which its pieces would jam in the frame.
+    The pane is bonded to the sill. It has some clearance at the other sides; otherwise its pieces would jam in the frame.
 
     Parameters
     ----------
-    pieces : of the pane, small about the place of the hit
-    shot : m/s
-    tension : MPa that glass bears, also in shear
-    seed : of the pieces
+    pieces : pieces of the pane, smaller near the point of impact
+    shot : m/s, speed of the ball
+    tension : MPa, tensile and shear strength of the glass
+    seed : seed of the pieces
     """
     width, height, thick, bar, sill, room = 1.2, 1.0, 0.006, 0.08, 0.5, 0.01
     low, high = np.array([-0.5 * width, sill]), np.array([0.5 * width, sill + height])
@@ -124,14 +124,14 @@ def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: in
 
 
 def lost_column(pieces: int = 60, speed: float = 8.0, tension: float = 2.9, seed: int = 2) -> BondedScene:
-    """A slab of concrete on three columns, of which the one in the middle is pulled out after half a second.
+    """A concrete slab on three columns, of which the middle one is pulled out after half a second.
 
     Parameters
     ----------
-    pieces : of the slab
-    speed : m/s at which the column leaves
-    tension : MPa that concrete bears, also in shear
-    seed : of the pieces
+    pieces : pieces of the slab
+    speed : m/s, speed of the column
+    tension : MPa, tensile and shear strength of the concrete
+    seed : seed of the pieces
     """
     size, side, high = np.array([6.6, 2.4, 0.3]), 0.4, 2.4
     half = 0.5 * size[:2]
@@ -161,14 +161,14 @@ def falling_chimney(courses: int = 24, tilt: float = 0.12, tension: float = 1.0)
 
     Parameters
     ----------
-    courses : of blocks of 0.8 m, one above the other
-    tilt : rad, of the chimney on its edge at the first frame
-    tension : MPa that the joints bear, half of what they bear in shear
+    courses : number of blocks of 0.8 m, one above the other
+    tilt : rad, initial tilt of the chimney on its edge
+    tension : MPa, tensile strength of the joints, half their shear strength
     """
     side = 0.8
     turn = parts.axis_angle((0.0, 1.0, 0.0), tilt)
     rotation = np.array([[np.cos(tilt), 0.0, np.sin(tilt)], [0.0, 1.0, 0.0], [-np.sin(tilt), 0.0, np.cos(tilt)]])
-    # it stands on the edge at x = side / 2
+    # It stands on the edge at x = side / 2.
     edge = np.array([0.5 * side, 0.0, 0.0])
     blocks = [
         parts.box(
@@ -190,9 +190,9 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
 
     Parameters
     ----------
-    stones : in a row
-    loads : blocks of iron of 256 kg, each let go after the one before
-    tension : MPa that the joints bear, also in shear
+    stones : number of stones in a row
+    loads : number of iron blocks of 256 kg, released one after the other
+    tension : MPa, tensile and shear strength of the joints
     """
     span, wide, deep, high, load = 3.6, 0.5, 0.4, 1.5, 0.32
     length = span / stones
@@ -212,7 +212,7 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
     ]
     weights = []
     for i in range(loads):
-        # in two stacks, beside each other, each 0.5 mm above what it will rest on
+        # In two stacks next to each other, each block 0.5 mm above its support.
         at = np.array([(-0.5 if i % 2 else 0.5) * 1.02 * load, 0.0, high + deep + (i // 2 + 0.5) * load + 5e-4])
         block = parts.box(f"Load {i}", (load, load, load), at, DRY_STONE, mass=IRON_DENSITY * load**3)
         weights.append(parts.let_go(block, 6 + 8 * i))
@@ -221,14 +221,14 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
 
 
 def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, seed: int = 3) -> BondedScene:
-    """A sheet of ice of 15 cm that is frozen to the shore, and a boulder that falls on it. There is no water.
+    """A sheet of ice of 15 cm that is frozen to the shore, and a falling boulder. There is no water.
 
     Parameters
     ----------
-    pieces : of the sheet, small about the place of the hit
-    mass : kg, of the boulder
-    tension : MPa that ice bears, also in shear
-    seed : of the pieces
+    pieces : pieces of the sheet, smaller near the point of impact
+    mass : kg, mass of the boulder
+    tension : MPa, tensile and shear strength of the ice
+    seed : seed of the pieces
     """
     side, thick, high, rim = 6.0, 0.15, 0.8, 0.6
     half, random = 0.5 * side, np.random.default_rng(seed)
@@ -253,37 +253,37 @@ def ice_on_a_lake(pieces: int = 70, mass: float = 90.0, tension: float = 1.4, se
 
 
 def bearing(tension: float, shear: float) -> Stresses:
-    """What a material bears in Pa."""
-    # registering the add-on loads no scipy
+    """Return the strength of a material [Pa]."""
+    # Imported here because it loads scipy, which registering the add-on should not do.
     from ..fracture.bonds import Stresses
 
     return Stresses(tension, shear)
 
 
 def names(bodies: Sequence[BodySpec]) -> tuple[str, ...]:
-    """The names of bodies."""
+    """Return the names of bodies."""
     return tuple(body.name for body in bodies)
 
 
 def ball_of(name: str, radius: float, position: Array, mass: float) -> BodySpec:
-    """An active ball of a radius in m and a mass in kg."""
+    """Return an active ball with a radius [m] and a mass [kg]."""
     return BodySpec(name, BodyKind.ACTIVE, parts.sphere_shape(radius), position, mass=mass, material=DRY_STONE)
 
 
 def fixed(name: str, size: Sequence[float], position: Sequence[float]) -> BodySpec:
-    """A passive box of sizes (3,) m."""
+    """Return a passive box with the given sizes (3,) [m]."""
     return BodySpec(name, BodyKind.PASSIVE, parts.box_shape(size), np.array(position, dtype=np.float64), material=DRY_STONE)
 
 
 def lifted(body: BodySpec, height: float) -> BodySpec:
-    """The body, higher by a height in m."""
+    """Return the body, raised by a height [m]."""
     return replace(body, position=body.position + np.array([0.0, 0.0, height]))
 
 
 def cells(points: Array, low: Array, high: Array) -> list[Array]:
-    """The cells of points in a rectangle.
+    """Return the Voronoi cells of points in a rectangle.
 
-    The sides of the rectangle are those between the points and their images in them.
+    The sides of the rectangle are the boundaries between the points and their mirror images.
 
     Parameters
     ----------
@@ -292,9 +292,9 @@ def cells(points: Array, low: Array, high: Array) -> list[Array]:
 
     Returns
     -------
-    list of (k, 2) : m, the corners of each cell in order about it
+    list of (k, 2) : m, the corners of each cell in order around it
     """
-    # registering the add-on loads no scipy
+    # Imported here because it loads scipy, which registering the add-on should not do.
     from scipy.spatial import Voronoi
 
     images = [np.where(np.arange(2) == axis, 2.0 * side - points, points) for axis in range(2) for side in (low, high)]
@@ -308,12 +308,12 @@ def cells(points: Array, low: Array, high: Array) -> list[Array]:
 
 
 def plates(name: str, polygons: Sequence[Array], thickness: float, axes: Array, density: float) -> list[BodySpec]:
-    """Prisms on polygons (k, 2) m, with their middle plane through the origin.
+    """Return prisms with polygonal bases (k, 2) [m], whose middle plane contains the origin.
 
     Parameters
     ----------
     thickness : m
-    axes : (3, 3), the rows are the axes of the polygons' plane and their normal
+    axes : (3, 3), the rows are the two axes of the polygons and their normal
     density : kg/m^3
     """
     made = []
@@ -328,7 +328,10 @@ def plates(name: str, polygons: Sequence[Array], thickness: float, axes: Array, 
 
 
 def prism_triangles(sides: int) -> NDArray[np.int32]:
-    """(4 sides - 4, 3) outward triangles of a prism, whose corners are those of the lower polygon and then of the upper one."""
+    """Return the outward triangles (4 sides - 4, 3) of a prism.
+
+    Its corners are those of the lower polygon, then of the upper one.
+    """
     fan, around = np.arange(1, sides - 1), np.arange(sides)
     after = (around + 1) % sides
     lower = np.column_stack([np.zeros_like(fan), fan + 1, fan])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everyday scenes: objects to settle, a conveyor, and toys that right themselves, in m, kg and s; as in `plain.py`."""
+"""Everyday scenes, in m, kg and s: objects that settle, a conveyor, and toys that right themselves. See `plain.py`."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from ..scene.surface_motion import SurfaceMotion
 __all__ = ["bin_of_mugs", "conveyor", "lathe_shape", "library_shelf", "mug_shape", "roly_polies", "table_for_twelve"]
 
 PORCELAIN, STEEL, APPLE, PAPER, CARDBOARD = 2400.0, 7800.0, 800.0, 800.0, 150.0  # kg / m^3
-# Profiles, (radius, height) in m of each ring: from the underside outward, over the rim, to the middle of the upper side.
+# Profiles: (radius, height) of each ring [m], from the underside outward, over the rim, to the middle of the upper side.
 PLATE = ((0.07, 0.0), (0.125, 0.018), (0.125, 0.023), (0.068, 0.006))
 BOWL = ((0.07, 0.0), (0.15, 0.07), (0.15, 0.078), (0.14, 0.078), (0.065, 0.01))
 CUP = ((0.03, 0.0), (0.04, 0.025), (0.04, 0.04), (0.041, 0.065), (0.041, 0.08), (0.042, 0.095), (0.037, 0.095), (0.025, 0.008))
 SEGMENTS = 24
-# The rings of a cup below the two ends of its handle.
+# Rings of a cup below the two ends of its handle.
 LOWER_END, UPPER_END = 1, 3
 HANDLE_SECTIONS = 7
 SHARE_TILTED = 0.25
-HANDLE_REACH = 0.033  # m, of the middle of a handle beyond the wall
+HANDLE_REACH = 0.033  # m; distance of the middle of a handle from the wall
 
 
 def lathe_shape(profile: tuple[tuple[float, float], ...]) -> ShapeSpec:
-    """The closed mesh that a profile sweeps about the z axis.
+    """Return the closed mesh that a profile sweeps around the z axis.
 
     Parameters
     ----------
-    profile : radius and height in m of each ring, from the underside outward, over the rim, to the upper side. The radii are
+    profile : m, radius and height of each ring, from the underside outward, over the rim, to the upper side. The radii are
         positive; the first and the last ring are closed by fans.
     """
     return ShapeSpec(ShapeKind.MESH, lathe_corners(profile), np.array(lathe_triangles(len(profile), ()), dtype=np.int32))
 
 
 def lathe_corners(profile: tuple[tuple[float, float], ...]) -> np.ndarray:
-    """Corners (n, 3) m of all rings, then the two middles."""
+    """Return the corners (n, 3) of all rings, then the centers of the two fans [m]."""
     angles = 2.0 * math.pi * np.arange(SEGMENTS) / SEGMENTS
     rings = [np.column_stack([r * np.cos(angles), r * np.sin(angles), np.full(SEGMENTS, z)]) for r, z in profile]
     middles = [[0.0, 0.0, profile[0][1]], [0.0, 0.0, profile[-1][1]]]
@@ -49,7 +49,7 @@ def lathe_corners(profile: tuple[tuple[float, float], ...]) -> np.ndarray:
 
 
 def lathe_triangles(rings: int, left_out: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """Triangles between rings and on the two fans, outward counter-clockwise.
+    """Return the triangles between rings and of the two fans, counterclockwise from outside.
 
     left_out: rings above which the face of the first segment is missing.
     """
@@ -65,22 +65,22 @@ def lathe_triangles(rings: int, left_out: tuple[int, ...]) -> list[tuple[int, in
 
 
 def face(ring: int, k: int) -> tuple[int, int, int, int]:
-    """Corners of the face above a ring in a segment, outward counter-clockwise."""
+    """Return the corners of the face above a ring in a segment, counterclockwise from outside."""
     low, after = SEGMENTS * ring, (k + 1) % SEGMENTS
     return low + k, low + after, low + SEGMENTS + after, low + SEGMENTS + k
 
 
 def quad(a: int, b: int, c: int, d: int) -> list[tuple[int, int, int]]:
-    """The two triangles of a face with four corners."""
+    """Return the two triangles of a face with four corners."""
     return [(a, b, c), (a, c, d)]
 
 
 def mug_shape() -> ShapeSpec:
-    """A cup with a handle as one closed mesh: a tube of four sides takes the place of two faces of the outer wall."""
+    """Return a cup with a handle as one closed mesh: a tube with four sides replaces two faces of the outer wall."""
     corners = lathe_corners(CUP)
     triangles = lathe_triangles(len(CUP), (LOWER_END, UPPER_END))
     lower, upper = face(LOWER_END, 0), face(UPPER_END, 0)
-    # the upper end is turned over, so that corners of the two ends that belong together lie on one arc
+    # The upper end is reversed, so that corresponding corners of the two ends lie on one arc.
     ends = corners[list(lower)], corners[[upper[3], upper[2], upper[1], upper[0]]]
     outward = ends[0].mean(axis=0) * np.array([1.0, 1.0, 0.0])
     outward /= length(outward)
@@ -89,7 +89,7 @@ def mug_shape() -> ShapeSpec:
         angle = math.pi * i / HANDLE_SECTIONS
         share = 0.5 * (1.0 - math.cos(angle))
         between = (1.0 - share) * ends[0] + share * ends[1]
-        # those at the outer side of the arc reach farther
+        # Corners on the outer side of the arc are farther out.
         thick = np.array([1.0, 1.0, 0.7, 0.7])[:, None]
         loops.append(list(range(len(corners), len(corners) + 4)))
         corners = np.concatenate([corners, between + HANDLE_REACH * math.sin(angle) * thick * outward])
@@ -103,27 +103,27 @@ def mug_shape() -> ShapeSpec:
 def solid(
     name: str, shape: ShapeSpec, position, density: float, material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)
 ) -> BodySpec:
-    """An active body of a density in kg/m^3."""
+    """Return an active body with a density [kg/m^3]."""
     at, turn = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
     return BodySpec(name, BodyKind.ACTIVE, shape, at, turn, density=density, material=material)
 
 
 def still(name: str, size, position, material: MaterialSpec) -> BodySpec:
-    """A passive box."""
+    """Return a passive box."""
     at = np.asarray(position, dtype=np.float64)
     return BodySpec(name, BodyKind.PASSIVE, box_shape(size), at, material=material)
 
 
 def turned(random: np.random.Generator) -> np.ndarray:
-    """A random orientation."""
+    """Return a random orientation."""
     quaternion = random.normal(size=4)
     return quaternion / length(quaternion)
 
 
 def table_for_twelve(seed: int = 1, frames: int = 121) -> SceneSpec:
-    """A table and what is to settle on it: plates, cups, knives and forks for twelve, and a bowl of apples.
+    """A table with plates, cups, knives and forks for twelve, and a bowl of apples, ready to settle.
 
-    All of it is a few centimeters above the place where it will rest; apples are above their bowl. seed: of small turns.
+    All objects are a few centimeters above their final position; apples are above their bowl. seed: seed of small rotations.
     """
     material, random = pair_material(0.4), np.random.default_rng(seed)
     level, bodies = 0.75, [ground(material)]
@@ -151,7 +151,7 @@ def table_for_twelve(seed: int = 1, frames: int = 121) -> SceneSpec:
 
 
 def bin_of_mugs(mugs: int = 24, seed: int = 1, frames: int = 121) -> SceneSpec:
-    """Mugs with handles above an open bin, in random orientations. seed: of these."""
+    """Mugs with handles above an open bin, in random orientations. seed: seed of the orientations."""
     material, random = pair_material(0.4), np.random.default_rng(seed)
     wide, deep, tall, wall = 0.5, 0.36, 0.2, 0.02
     bodies = [ground(material), still("Bin Floor", (wide, deep, wall), (0.0, 0.0, 0.5 * wall), material)]
@@ -168,7 +168,7 @@ def bin_of_mugs(mugs: int = 24, seed: int = 1, frames: int = 121) -> SceneSpec:
 
 
 def library_shelf(shelves: int = 3, seed: int = 2, frames: int = 121) -> SceneSpec:
-    """A bookcase with gaps in its rows of books, which lean against each other once they have settled. seed: of the books."""
+    """A bookcase with gaps in its rows of books, which lean against each other after settling. seed: seed of the books."""
     material, random = pair_material(0.35), np.random.default_rng(seed)
     wide, deep, rise, board = 0.9, 0.24, 0.34, 0.02
     tall = shelves * rise + board
@@ -186,7 +186,7 @@ def library_shelf(shelves: int = 3, seed: int = 2, frames: int = 121) -> SceneSp
 def row_of_books(
     row: int, wide: float, deep: float, level: float, material: MaterialSpec, random: np.random.Generator
 ) -> list[BodySpec]:
-    """Books that fill a board of a width and a depth at a height, all in m; a quarter of them tilt into a gap."""
+    """Return books that fill a board of a given width and depth at a given height [m]; a quarter of them tilt into a gap."""
     books, x = [], -0.5 * wide
     while True:
         size = random.uniform((0.018, 0.14, 0.19), (0.05, 0.19, 0.28))
@@ -194,7 +194,7 @@ def row_of_books(
         x += random.uniform(0.03, 0.07) if tilts else 0.002
         if x + size[0] > 0.5 * wide - 0.01:
             return books
-        # a tilted book has a lower corner, which is above the board as well
+        # The lower corner of a tilted book is above the board, too.
         at = x + 0.5 * size[0], -0.5 * (deep - size[1]) + 0.02, level + 0.5 * size[2] + 0.006
         turn = axis_angle((0.0, 1.0, 0.0), -0.06 if tilts else 0.0)
         books.append(solid(f"Book {row}.{len(books) + 1}", box_shape(size), at, PAPER, material, turn))
@@ -202,14 +202,14 @@ def row_of_books(
 
 
 def conveyor(parcels: int = 8, speed: float = 0.8, mu: float = 0.6, seed: int = 3, frames: int = 121) -> SceneSpec:
-    """Two belts at a right angle: parcels ride on the first, drop on the second, and go on at a right angle.
+    """Two belts at a right angle: parcels ride on the first, drop onto the second, and continue on it.
 
     Parameters
     ----------
     parcels : number of boxes on the first belt.
     speed : m/s, of both belts.
     mu : coefficient of friction of parcels, belts and floor.
-    seed : of the sizes and turns of the parcels.
+    seed : seed of the sizes and rotations of the parcels.
     frames : length of the scene.
     """
     material, random = pair_material(mu), np.random.default_rng(seed)
@@ -232,18 +232,18 @@ def conveyor(parcels: int = 8, speed: float = 0.8, mu: float = 0.6, seed: int = 
 
 
 def roly_polies(count: int = 5, depth: float = 0.5, tilt: float = 1.2, mu: float = 0.6, frames: int = 145) -> SceneSpec:
-    """Toys with a heavy foot, which lie on their sides at first and rise.
+    """Toys with a heavy foot, which initially lie on their sides and then rise.
 
     Parameters
     ----------
     count : number of toys.
-    depth : distance of the center of mass below the middle of the round foot, as a share of the foot's radius, 0 to 1.
-    tilt : rad, from the upright at the first frame.
+    depth : distance of the center of mass below the center of the round foot, as a fraction of the foot's radius, 0 to 1.
+    tilt : rad, initial angle from the upright.
     mu : coefficient of friction.
     frames : length of the scene.
     """
     material, radius = replace(pair_material(mu), rolling=0.003), 0.12
-    # a ball, and a neck and a head above it, in units of its radius
+    # A ball with a neck and a head above it, in units of its radius.
     heights = np.linspace(-1.0, 0.6, 9)[1:]
     rings = [(math.sqrt(1.0 - z * z), z) for z in heights] + [(0.52, 1.3), (0.42, 1.62), (0.2, 1.8)]
     shape = lathe_shape(tuple((radius * r, radius * z) for r, z in [(0.12, -0.9928), *rings]))

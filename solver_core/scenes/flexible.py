@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scenes in which boards, cards, rubber and foam bend, in m, kg and s; as in `plain.py`."""
+"""Scenes with flexible boards, cards, rubber and foam, in m, kg and s. See `plain.py`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ def diving_board(
     modes: int = 12,
     frames: int = 97,
 ) -> SceneSpec:
-    """A board on a fulcrum, with a bar over its other end, on whose free end a box falls: the board throws it up and swings on.
+    """A board on a fulcrum, held down by a bar at one end. A box falls on the free end; the board throws it up and vibrates.
 
-    young: Pa. length, thickness: m, of the board, a third of which is behind the fulcrum. mass: kg, of the box; height: m, that
-    it falls by.
+    young: Young's modulus [Pa].
+    length, thickness: of the board, a third of which is behind the fulcrum [m].
+    mass: of the box [kg].
+    height: fall height of the box [m].
     """
     material, width, bar = pair_material(mu), 0.5, 0.06
     board = sheet((length, width, thickness), (16, 2, 1))
@@ -55,7 +57,10 @@ def bookshelf(
     modes: int = 12,
     frames: int = 97,
 ) -> SceneSpec:
-    """A board on two brackets that sags under books, and rattles when one more falls on it. young: Pa. thickness: m."""
+    """A board on two brackets that sags under books, and rattles when another book falls on it.
+
+    young: Young's modulus [Pa]. thickness: of the board [m].
+    """
     material, (length, width) = pair_material(mu), (1.2, 0.25)
     deep, tall, thick, level, bracket = 0.18, 0.24, 0.035, 1.0, 0.04
     board = sheet((length, width, thickness), (16, 2, 1))
@@ -76,9 +81,9 @@ def bookshelf(
 def soft_heap(
     crates: int = 12, mu: float = 0.5, rubber: float = 1e6, foam: float = 1e5, modes: int = 12, seed: int = 1, frames: int = 97
 ) -> SceneSpec:
-    """A rubber ball and a cube of foam under crates that fall on them: the ball gives way and bounces, the cube is pressed in.
+    """A rubber ball and a foam cube under falling crates: the ball yields and bounces, the cube is compressed.
 
-    rubber, foam: Pa.
+    rubber, foam: Young's moduli [Pa].
     """
     material, random, bodies = pair_material(mu), np.random.default_rng(seed), []
     ball, edge, crate = bone_mesh((((-0.01, 0.0, 0.0), (0.01, 0.0, 0.0), 0.5, 0.5),), 0.3, 10), 0.3, 0.16
@@ -106,7 +111,10 @@ def card_bridge(
     modes: int = 8,
     frames: int = 73,
 ) -> SceneSpec:
-    """Playing cards across two blocks, which sag under coins that fall on them. young: Pa. thickness: m, of a card."""
+    """Playing cards across two blocks, which sag under falling coins.
+
+    young: Young's modulus [Pa]. thickness: of a card [m].
+    """
     material, (length, width), gap, level = pair_material(mu), (0.088, 0.063), 0.06, 0.03
     bodies = [ground(material)]
     for name, side in (("Left Block", -1.0), ("Right Block", 1.0)):
@@ -125,12 +133,12 @@ def card_bridge(
 
 
 def sheet(size: tuple[float, float, float], cells: tuple[int, int, int]) -> ShapeSpec:
-    """A board around its own centre whose faces are divided, so that it can be seen to bend."""
+    """Return a board around its own center with subdivided faces, so that its bending is visible."""
     x, y, z = (np.linspace(-0.5 * s, 0.5 * s, n + 1) for s, n in zip(size, cells, strict=True))
     return cells_shape(x, y, z, np.ones(cells, dtype=bool))
 
 
 def still(name: str, size: tuple[float, float, float], place: tuple[float, float, float], material: MaterialSpec) -> BodySpec:
-    """A passive box."""
+    """Return a passive box."""
     made = box(name, size, place, material, 1.0)
     return BodySpec(name, BodyKind.PASSIVE, made.shape, made.position, material=material)

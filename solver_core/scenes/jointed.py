@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes with joints that demos and tests share, in m, kg and s; as in `plain.py`."""
+"""Scenes with joints for demos and tests, in m, kg and s. See `plain.py`."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = [
 ]
 
 STONE, TIMBER = MaterialSpec(0.8, 0.8), MaterialSpec(0.7, 0.6)
-# Quaternions that turn Z to Y, X to Z, and X to Y.
+# Quaternions of the rotations from Z to Y, X to Z, and X to Y.
 Z_TO_Y = np.array([math.sqrt(0.5), -math.sqrt(0.5), 0.0, 0.0])
 X_TO_Z = np.array([math.sqrt(0.5), 0.0, -math.sqrt(0.5), 0.0])
 X_TO_Y = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 BALL = FREE_AXIS, FREE_AXIS, FREE_AXIS
-# Time steps a frame in which no ball of `newtons_cradle` goes further than half a gap: impacts then need no turns of their own.
+# Time steps per frame of `newtons_cradle`. No ball moves farther than half a gap in a step, so impacts need no propagation.
 CRADLE_SUBSTEPS = 40
-# The same in which a plank of `rope_bridge`, of mass m and length l under a tension T, swings by half a radian: it has the rate
-# sqrt(4 T / (m l)), 471 rad/s. In longer steps planks are held in line, and stand as well, but do not swing as they should.
+# Time steps per frame of `rope_bridge`. A plank of mass m and length l under a tension T oscillates with the angular frequency
+# sqrt(4 T / (m l)) = 471 rad/s, half a radian per step. In longer steps, planks stay in line but oscillate too slowly.
 BRIDGE_SUBSTEPS = 40
 
 
 def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: float = 1.0, frames: int = 241) -> SceneSpec:
     """A chain between two posts, and a box that falls into it.
 
-    span: m between the posts. slack: length of the chain against that. load: kg, of the box.
+    span: distance of the posts [m]. slack: length of the chain relative to the span. load: mass of the box [kg].
     """
     half = half_arc(slack)
     radius, height = 0.5 * span / math.sin(half), 1.5
@@ -65,16 +65,17 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
 def chain_of_rings(
     links: int = 13, slack: float = 1.15, ring: float = 0.12, wire: float = 0.03, frames: int = 121
 ) -> SceneSpec:
-    """A chain of rings that go through each other, between two posts that hold the first and the last; contact alone holds it.
+    """A chain of linked rings between two posts that hold the first and the last ring; only contact holds it together.
 
-    slack: length of the chain against the way between the posts. ring, wire: m, radii of a ring's middle line and of its wire.
+    slack: length of the chain relative to the distance of the posts.
+    ring, wire: radii of a ring's center line and of its wire [m].
     """
     pitch, half, height = 1.9 * (ring - wire), half_arc(slack), 1.6
     length = (links - 1) * pitch + 2.0 * ring
     radius = 0.5 * length / half
 
     def place(along: float) -> tuple[np.ndarray, float]:
-        """Where the chain is, and its slope in rad, so far from its middle."""
+        """Return the position of the chain and its slope [rad] at a distance from its middle."""
         angle = along / radius
         return np.array([radius * math.sin(angle), 0.0, height + radius * (math.cos(half) - math.cos(angle))]), angle
 
@@ -88,7 +89,7 @@ def chain_of_rings(
         at, slope = place((i - 0.5 * (links - 1)) * pitch)
         turn = axis_angle((0.0, 1.0, 0.0), -slope)
         if i % 2 == 0:
-            # about the chain, by a quarter of a turn
+            # a quarter turn about the chain
             turn = math.sqrt(0.5) * np.array([turn[0], turn[0], turn[2], -turn[2]])
         body = box(f"Ring {i + 1}", (ring, ring, ring), at, MaterialSpec(0.5, 0.5), 0.5, turn)
         bodies.append(replace(body, shape=shape))
@@ -99,17 +100,19 @@ def chain_of_rings(
 
 
 def rope_bridge(planks: int = 50, load: float = 1000.0, mass: float = 1.0, rise: float = 0.5, frames: int = 241) -> SceneSpec:
-    """A bridge of planks on two ropes, at rest under a load of a thousand planks that stands on the one in its middle.
+    """A bridge of planks on two ropes, at rest under a load of a thousand planks on the middle one.
 
-    It hangs as forces have it: the ropes pull at both ends of the loaded plank with half its weight and its load, and from one
-    plank to the next with the weight of one more. mass: kg, of a plank. rise: tangent of the slope at which planks leave the
-    loaded one. The pull along the bridge, half of load and plank over the rise, is the same everywhere; planks that are pulled
-    so swing fast, which takes BRIDGE_SUBSTEPS a frame to follow.
+    It hangs in equilibrium: the ropes support half the weight of the loaded plank and its load at each of its ends, and from
+    one plank to the next one more weight. The tension along the bridge, half of load and plank over the rise, is the same
+    everywhere. Planks under this tension oscillate fast, which BRIDGE_SUBSTEPS per frame resolve.
+
+    mass: of a plank [kg].
+    rise: tangent of the slope of the ropes at the loaded plank.
     """
     pitch, width, thickness, gravity = 0.2, 0.6, 0.03, 9.81
     middle, foot = (planks - 1) // 2, (0.16, 0.4, 0.3)
     pull = 0.5 * (load + 2.0 * mass) * gravity / rise
-    # tangents of the slopes of the planks after the loaded one, each by the moments about the end that is nearer to it
+    # tangents of the slopes of the planks after the loaded one, each from the moments about its end closer to that plank
     slopes = (0.5 * (load + mass) + mass * (np.arange(planks - middle - 1) + 0.5)) * gravity / pull
     slopes = np.concatenate([-slopes[:middle][::-1], [0.0], slopes])
     steps = pitch / np.sqrt(1.0 + slopes**2)
@@ -142,9 +145,9 @@ def rope_bridge(planks: int = 50, load: float = 1000.0, mass: float = 1.0, rise:
 
 
 def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0, frames: int = 241) -> SceneSpec:
-    """A bridge on a hinge that a motor lifts to 70 degrees, with two crates on it that slide off.
+    """A bridge on a hinge that a motor raises to 70 degrees, with two crates on it that slide off.
 
-    length: m. speed: rad/s. torque: N m, the largest of the motor.
+    length: of the bridge [m]. speed: of the motor [rad/s]. torque: largest torque of the motor [N m].
     """
     thickness, width, height = 0.08 * length, 0.6 * length, 1.0
     deck = box("Bridge", (length, width, thickness), (0.5 * length, 0.0, height - 0.5 * thickness), TIMBER, 60.0)
@@ -155,7 +158,7 @@ def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0,
         for name, x, y in (("A", 0.35, -0.2), ("B", 0.6, 0.25))
     ]
     at = np.array([0.0, 0.0, height])
-    # about Y, which points to the back: a bridge that goes up turns the other way
+    # About Y, which points backward, so a rising bridge rotates in the negative direction.
     hinge = AxisSpec(math.radians(-70.0), 0.0)
     joints = (
         JointSpec("Hinge", "Bank", "Bridge", at, Z_TO_Y, angular=(LOCKED, LOCKED, hinge)),
@@ -174,16 +177,16 @@ def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0,
 
 
 def breakable_wall(columns: int = 10, rows: int = 6, strength: float = 3.0, shot: float = 12.0, frames: int = 145) -> SceneSpec:
-    """A wall of bricks, each fixed to those beside it and sprung to the one below, and a ball that is shot at it.
+    """A wall of bricks, each fixed to its neighbors and connected by a spring to the one below, and a fired ball.
 
-    strength: N s that a joint bears in a time step. shot: m/s.
+    strength: breaking impulse of a joint in a time step [N s]. shot: speed of the ball [m/s].
     """
     size = 0.4, 0.2, 0.2
     bodies, joints, names = [ground(STONE)], [], {}
     for row in range(rows):
         for column in range(columns):
             names[row, column] = f"Brick {row} {column}"
-            # with joints of mortar between them: bricks do not touch
+            # There are gaps for the mortar between the bricks, which do not touch.
             at = (size[0] * (column - 0.5 * (columns - 1)), 0.0, size[2] * (row + 0.495))
             bodies.append(box(names[row, column], [0.99 * edge for edge in size], at, STONE, 4.0))
     spring = AxisSpec(stiffness=2e5, damping=2e3)
@@ -214,10 +217,13 @@ def newtons_cradle(
     restitution: float = 1.0,
     frames: int = 241,
 ) -> SceneSpec:
-    """Newton's cradle: steel balls on strings, the first ones raised; what they bring, as many on the other side take on.
+    """Newton's cradle: steel balls on strings, the first ones raised. As many balls leave on the other side.
 
-    Strings are stiff and swing in one plane. angle: rad, by which balls are raised. gap: m between neighbours, however small,
-    or none. With CRADLE_SUBSTEPS a frame the swing is as exact as the leapfrog.
+    The strings are rigid links that swing in one plane. With CRADLE_SUBSTEPS per frame, the swing has the accuracy of the
+    leapfrog.
+
+    angle: initial angle of the raised balls [rad].
+    gap: distance between neighbors, which may be zero [m].
     """
     surface = MaterialSpec(0.0, 0.0, math.sqrt(restitution))
     height, mass = length + 2.0 * radius, 7800.0 * 4.0 / 3.0 * math.pi * radius**3
@@ -236,10 +242,12 @@ def newtons_cradle(
 def four_ball_solid(speed: float = 1.0, dark: float = 0.7, light: float = 0.2, frames: int = 241) -> SceneSpec:
     """A solid on four balls, one rougher than the others, on a plane that a motor turns: figure 5 of Faure 1996.
 
-    The paper's are the coefficients, 0.7 for the dark ball and 0.2 for the light ones. speed: rad/s of the plane, which begins
-    with it and which the motor keeps; its torque is what the paper's motion control asks for.
+    The coefficients are from the paper, 0.7 for the dark ball and 0.2 for the light ones. The plane starts at its speed, which
+    the motor keeps; its torque corresponds to the paper's motion control.
+
+    speed: of the plane [rad/s].
     """
-    # Friction is the product of two coefficients, and the plane's is 1.
+    # Friction is the product of two coefficients; that of the plane is 1.
     centre = np.array([0.5, 0.0, 0.05])
     plane = BodySpec(
         "Plane",
@@ -276,7 +284,7 @@ def four_ball_solid(speed: float = 1.0, dark: float = 0.7, light: float = 0.2, f
 
 
 def half_arc(slack: float) -> float:
-    """Half the angle in rad of the arc that is so much longer than its chord, by Newton's method."""
+    """Return half the angle of the arc whose length relative to its chord is given [rad], by Newton's method."""
     half = math.sqrt(6.0 * (slack - 1.0))
     for _ in range(8):
         half -= (half - slack * math.sin(half)) / (1.0 - slack * math.cos(half))
@@ -284,7 +292,7 @@ def half_arc(slack: float) -> float:
 
 
 def torus_shape(major: float, minor: float, segments: int = 24, sides: int = 8) -> ShapeSpec:
-    """The mesh of a torus about z, of so many segments around, each with so many sides."""
+    """Return the mesh of a torus around z with these numbers of segments and sides."""
     around, across = (2.0 * math.pi * np.arange(n) / n for n in (segments, sides))
     reach = major + minor * np.cos(across)
     x, y = (np.outer(turn, reach).ravel() for turn in (np.cos(around), np.sin(around)))
@@ -299,7 +307,7 @@ def torus_shape(major: float, minor: float, segments: int = 24, sides: int = 8) 
 
 
 def ball_shape(radius: float) -> ShapeSpec:
-    """The hull of 162 points on a sphere: those of an icosahedron whose edges were halved twice."""
+    """Return the hull of 162 points on a sphere, the vertices of an icosahedron after two subdivisions."""
     golden = 0.5 * (1.0 + math.sqrt(5.0))
     corners = [np.roll([0.0, a, b], k) for k in range(3) for a in (-1.0, 1.0) for b in (-golden, golden)]
     points = np.array(corners) / math.hypot(1.0, golden)
@@ -311,5 +319,5 @@ def ball_shape(radius: float) -> ShapeSpec:
 
 
 def still(body: BodySpec) -> BodySpec:
-    """The same body, passive."""
+    """Return the same body as a passive body."""
     return replace(body, kind=BodyKind.PASSIVE, mass=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machines of Baraff 1994, a block feeder and a double-action jack, in m, kg and s; all numbers are ours."""
+"""The machines of Baraff 1994, a block feeder and a double-action jack, in m, kg and s. The paper gives no dimensions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ __all__ = ["block_feeder", "double_action_jack"]
 
 AHEAD, SIDEWAYS = np.eye(3)[:2]
 IRON, OAK = 7850.0, 700.0  # kg / m^3
-STRONG = 100.0  # N m, of the motor: more than anything in the way asks for
+STRONG = 100.0  # N m; torque of the motor, more than any obstacle requires
 
 
 def block_feeder(
     blocks: int = 8, turns: float = 1.0, mu: float = 0.3, mu_pusher: float = 0.05, edge: float = 0.1, frames: int = 193
 ) -> SceneSpec:
-    """A crank drives a pusher under a pile of blocks, and takes the lowest out of it once a turn. turns: of the crank a second.
+    """A crank drives a pusher under a stack of blocks, and pushes out the lowest block once per revolution.
 
-    mu_pusher: of the pusher against the table and the blocks, the square of which it has against itself.
+    turns: of the crank [1/s].
+    mu_pusher: friction between the pusher and the table or the blocks; the square of the coefficient of the pusher's material.
     """
     wood, steel, e, level = (
         pair_material(mu),
@@ -71,12 +72,16 @@ def block_feeder(
 def double_action_jack(
     load: float = 40.0, turns: float = 0.75, mu: float = 0.3, pitch: float = 0.06, teeth: int = 14, frames: int = 121
 ) -> SceneSpec:
-    """A crank rocks a lever; of two struts on it the one that rises lifts a rack by a tooth, while the other sinks by two.
+    """A crank rocks a lever with two struts. The rising strut lifts a rack by one tooth, while the other one sinks by two
+    teeth.
 
-    load: kg, on the rack. turns: of the crank a second, each two strokes. mu: of all surfaces. pitch: m, of the teeth.
+    load: mass on the rack [kg].
+    turns: of the crank, each of two strokes [1/s].
+    mu: friction coefficient of all surfaces.
+    pitch: of the teeth [m].
     """
     wood, p = pair_material(mu), pitch
-    # pins of the struts rise and sink by 0.66 p: a stroke of 1.32 p is a tooth, and room to come under the next one
+    # The pins of the struts rise and sink by 0.66 p. A stroke of 1.32 p is one tooth plus clearance to get under the next one.
     arm, handle, strut, rod, swing = 3.0 * p, 6.0 * p, 5.0 * p, 6.0 * p, 0.22
     level = 8.0 * p
     root, tip = 0.5 * p, 0.8 * p
@@ -103,7 +108,7 @@ def double_action_jack(
     hub = np.array([handle - handle * swing, 1.8 * p, level - rod])
     pin = hub + handle * swing * AHEAD - 0.5 * p * SIDEWAYS
     wheel = BodySpec("Wheel", BodyKind.ACTIVE, cylinder_shape(1.3 * handle * swing, 0.4 * p), hub, Z_TO_Y, density=IRON)
-    # what lifts the load takes swing times its weight on an arm
+    # Lifting the load takes swing times its weight on a lever arm.
     drive = replace(FREE_AXIS, motor_velocity=2.0 * math.pi * turns, motor_force=STRONG + 9.81 * load * arm)
     free = FREE_AXIS, FREE_AXIS, FREE_AXIS
     bodies += [replace(wheel, material=wood), _bar("Rod", pin, grip, (0.4 * p, 0.4 * p), wood)]
@@ -117,7 +122,10 @@ def double_action_jack(
 
 
 def _bar(name: str, begin: np.ndarray, end: np.ndarray, section, material: MaterialSpec, taper: float = 0.0) -> BodySpec:
-    """A bar of oak in a plane of x and z, `section` m wide along y and across; in `taper` m its end narrows to an edge."""
+    """Return a bar of oak in the x-z plane, `section` m wide along y and across.
+
+    At its end it narrows to an edge over `taper` m.
+    """
     along = end - begin
     length, (wide, thick) = math.sqrt(dot(along, along)), section
     shoulder = 0.5 * length - taper
@@ -129,9 +137,10 @@ def _bar(name: str, begin: np.ndarray, end: np.ndarray, section, material: Mater
 
 
 def _rack_shape(teeth: int, pitch: float, root: float, tip: float, wide: float) -> ShapeSpec:
-    """A rack along z, so many m wide along y, with a plate on top: teeth on both sides are flat below, and slope above.
+    """Return a rack along z of the given width along y [m], with a plate on top. The teeth on both sides are flat below and
+    slope above.
 
-    root, tip: m, from the middle to the teeth's feet and ends.
+    root, tip: distances from the middle to the roots and tips of the teeth [m].
     """
     reach, thick = 2.0 * pitch, 0.5 * pitch
     right = [(x, k * pitch) for k in range(teeth) for x in (root, tip)]
@@ -142,13 +151,13 @@ def _rack_shape(teeth: int, pitch: float, root: float, tip: float, wide: float) 
     faces = [(2 * n - 1 - a, a, b) for a, b in pairwise(feet)] + [(2 * n - 1 - a, b, 2 * n - 1 - b) for a, b in pairwise(feet)]
     for k in feet[:-1]:
         faces += [(k, k + 1, k + 2), (2 * n - 1 - k, 2 * n - 3 - k, 2 * n - 2 - k)]
-    # the plate, whose lower edge has the feet of the uppermost teeth in it
+    # The plate; its lower edge contains the roots of the uppermost teeth.
     foot = feet[-1]
     faces += [(foot, foot + 1, foot + 2), (foot, foot + 2, foot + 3), (foot, foot + 3, 2 * n - 1 - foot)]
     faces += [(2 * n - 1 - foot, foot + 3, 2 * n - 2 - foot)]
     m = len(outline)
     vertices = np.array([[x, y, z] for y in (-0.5 * wide, 0.5 * wide) for x, z in outline])
-    # a face of the outline runs from x to z, so that it faces -y
+    # The outline is oriented from x to z, so that its face points to -y.
     triangles = list(faces) + [(m + a, m + c, m + b) for a, b, c in faces]
     for a in range(m):
         b = (a + 1) % m
@@ -157,5 +166,5 @@ def _rack_shape(teeth: int, pitch: float, root: float, tip: float, wide: float) 
 
 
 def _hinge(name: str, a: str, b: str, place: np.ndarray) -> JointSpec:
-    """A hinge about y."""
+    """Return a hinge about y."""
     return JointSpec(name, a, b, place, Z_TO_Y, angular=(LOCKED, LOCKED, FREE_AXIS))

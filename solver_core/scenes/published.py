@@ -119,7 +119,7 @@ def catenary_arch(
     material = pair_material(mu)
     (span, height), (depth, thickness), edge = line, section, 0.25
     scale = _catenary_scale(0.5 * span, height)
-    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to a foot
+    reach = scale * math.sinh(0.5 * span / scale)  # arc length from the crown to one foot
     bodies = [ground(material)]
     cuts = []
     for s in np.linspace(-reach, reach, blocks + 1):

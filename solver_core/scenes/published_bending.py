@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scenes of Kaufman et al. 2008 in which bodies bend, and its drop of many animals, in m, kg and s; as in `published.py`.
+"""The flexible scenes of Kaufman et al. 2008, and their drop of many animals, in m, kg and s. See `published.py`.
 
-The paper gives coefficients, numbers of degrees of freedom and what happens. Sizes, stiffnesses and animals are ours, and so
-are linear modes where the paper has those of large bends.
+The paper gives coefficients, numbers of degrees of freedom and the outcome. Sizes, stiffnesses and animals are not from the
+paper, nor are linear modes, where the paper has large deformations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ __all__ = ["bunnies_on_arches", "bunny_drop", "composites", "dinosaurs", "rubber
 
 OF_RUBBER = 1100.0  # kg / m^3
 OF_STONE = 2400.0
-STRANDS = 4  # of a woven square, either way
+STRANDS = 4  # number of strands of a woven square in each direction
+BLOCKS = 15  # of each round arch
 
 
 def composites(
@@ -35,16 +36,20 @@ def composites(
     divisions: int = 1,
     frames: int = 73,
 ) -> SceneSpec:
-    """Eight strands woven into a square that hangs on two pegs, for each coefficient and stiffness: too little of both, and it
-    comes apart.
+    """Squares woven from eight strands, each on two pegs, one for each coefficient and stiffness. With too little of both, a
+    square comes apart.
 
-    The paper's are the three coefficients, mu, which are columns, that one row is stiffer than the other, and the 192 degrees
-    of freedom of one square, as of eight strands with 18 modes. Strands lie over and under each other at rest, so that they
-    have to bend to slide. young: Pa, of a row each. pitch: m, of strands. divisions: faces across one; contacts grow with them.
+    From the paper: the three coefficients mu of the columns, a stiffer and a softer row, and the 192 degrees of freedom of one
+    square, which are eight strands with 18 modes. At rest the strands lie over and under each other, so they must bend to
+    slide.
+
+    young: Young's modulus of each row [Pa].
+    pitch: distance of strands [m].
+    divisions: faces across a strand, which increase the number of contacts.
     """
     shape, side, half = _strand(pitch, divisions), STRANDS * pitch, 0.5 * (STRANDS - 1)
     bodies, peg = [ground(pair_material(0.5))], 0.12 * pitch
-    # along x and along z, each before and behind what it crosses first
+    # along x and along z, each in front of and behind the first strand that it crosses
     wefts = axis_angle((1.0, 0.0, 0.0), 0.5 * math.pi), axis_angle((1.0, 0.0, 0.0), -0.5 * math.pi)
     warps = np.array([0.5, -0.5, -0.5, -0.5]), np.array([0.5, 0.5, -0.5, 0.5])
     for row, stiffness in enumerate(young):
@@ -77,8 +82,10 @@ def dinosaurs(
 ) -> SceneSpec:
     """Rubber dinosaurs thrown together from all sides, which end in a pile.
 
-    The paper's are mu, 315 degrees of freedom, which are nine with 29 modes, and that these are of large bends, twice as
-    dear. speed: m/s. young: Pa. cells: faces along one.
+    From the paper: mu, 315 degrees of freedom, which are nine bodies with 29 modes, and large deformations, which take twice as
+    long.
+
+    speed: initial speed [m/s]. young: Young's modulus [Pa]. cells: faces along a body.
     """
     shape, material, bodies = dinosaur(cells=cells), pair_material(mu), []
     bending = DeformableSpec(kind, young, 0.4, modes, resolution=24, damping_ratio=0.1) if modes else None
@@ -98,26 +105,32 @@ def bunnies_on_arches(
     mu_arch: float = 0.5,
     young: float = 2e6,
     modes: int = 14,
-    blocks: int = 15,
     cells: int = 14,
+    kind: Elasticity = Elasticity.LINEAR,
     frames: int = 145,
 ) -> SceneSpec:
-    """Two groups of rubber bunnies that slide down a ramp into arches of stone blocks: red ones stick, blue ones slip.
+    """Two groups of rubber bunnies that slide down a ramp into arches of stone blocks. The red ones stick, the blue ones slip.
 
-    The paper's are the coefficients, of red and of blue bunnies, and of the blocks of semi-circular arches. each: bunnies in a
-    group. blocks: in each of two arches.
+    From the paper: the coefficients of red and blue bunnies, and of the blocks of semicircular arches, and the large
+    deformations of the bunnies.
+
+    each: bunnies in a group.
+    mu: coefficients of the red and of the blue bunnies. mu_arch: of the blocks.
+    young: Young's modulus of the bunnies [Pa]. modes: of each bunny, 0 for rigid ones.
+    cells: faces along a bunny.
+    kind: linear modes, or large deformations as in the paper.
     """
     stone, length = pair_material(mu_arch), 0.2
     bodies = [ground(stone)]
     for side, y in (("Left", -0.35), ("Right", 0.35)):
-        bodies += _round_arch(side, np.array([1.1, y, 0.0]), blocks, stone)
+        bodies += _round_arch(side, np.array([1.1, y, 0.0]), BLOCKS, stone)
     profile = ((-1.2, 0.0), (0.35, 0.0), (-1.2, 0.9))
     corners = np.array([[x, y, z] for y in (-0.8, 0.8) for x, z in profile])
     middle = corners.mean(axis=0)
     ramp = ShapeSpec(bodies[1].shape.kind, corners - middle)
     bodies.append(BodySpec("Ramp", BodyKind.PASSIVE, ramp, middle, material=stone))
     slope, shape = math.atan2(0.9, 1.55), bunny(length, cells)
-    bending = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=16, damping_ratio=0.1) if modes else None
+    bending = DeformableSpec(kind, young, 0.4, modes, resolution=16, damping_ratio=0.1) if modes else None
     turn = axis_angle((0.0, 1.0, 0.0), slope)
     for name, y, coefficient in (("Red", -0.35, mu[0]), ("Blue", 0.35, mu[1])):
         for i in range(each):
@@ -130,7 +143,7 @@ def bunnies_on_arches(
 
 
 def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1, frames: int = 97) -> SceneSpec:
-    """Rigid bunnies that fall into a box. The paper's are 12,276 degrees of freedom, as of 2,046."""
+    """Rigid bunnies that fall into a box. The paper has 12,276 degrees of freedom, which are 2,046 bunnies."""
     material, shape, extent = pair_material(mu), bunny(0.2, cells), 0.2
     across = max(2, math.ceil((count / 2.0) ** (1.0 / 3.0)))
     pitch, wall = 1.25 * extent, 0.1
@@ -153,7 +166,10 @@ def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1,
 def rubber_jam(
     young: float = 2e5, mu: float = 0.5, layers: int = 4, neck: float = 2.2, modes: int = 12, seed: int = 1, frames: int = 121
 ) -> SceneSpec:
-    """`jamming_tube` with cubes of rubber, which come through where rigid ones jam, with friction enough not. young: Pa."""
+    """`jamming_tube` with rubber cubes, which pass where rigid ones jam, but not with high friction.
+
+    young: Young's modulus [Pa].
+    """
     rigid = jamming_tube(mu=mu, layers=layers, neck=neck, seed=seed, frames=frames)
     spec = DeformableSpec(young=young, poisson=0.4, modes=modes, resolution=6, damping_ratio=0.2)
     bodies = []
@@ -166,7 +182,10 @@ def rubber_jam(
 
 
 def _strand(pitch: float, divisions: int) -> ShapeSpec:
-    """A strand along x over and under STRANDS others, half a pitch wide, a fifth thick, that hooks behind the next."""
+    """Return a strand along x, over and under STRANDS others, that hooks behind the next.
+
+    It is half a pitch wide and a fifth thick.
+    """
     wide, thick = 0.5 * pitch, 0.2 * pitch
     lines, level = [], []
     for i in range(-1, STRANDS + 1):
@@ -181,7 +200,7 @@ def _strand(pitch: float, divisions: int) -> ShapeSpec:
 
 
 def _round_arch(name: str, foot: np.ndarray, blocks: int, material: MaterialSpec) -> list[BodySpec]:
-    """A semi-circular arch of stone in the plane of x and z, around the middle of its feet."""
+    """Return a semicircular arch of stone in the x-z plane, around the middle of its feet."""
     inner, outer, depth = 0.3, 0.42, 0.2
     found = []
     angles = np.linspace(0.0, math.pi, blocks + 1)

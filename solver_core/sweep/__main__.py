@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes variations of a scene snapshot, and writes a sheet about them: python -m solver_core.sweep SNAPSHOT FOLDER --vary ...
+"""Bake variations of a scene snapshot and write a sheet that compares them: python -m solver_core.sweep SNAPSHOT FOLDER --vary
+...
 
-In FOLDER are then sheet.html, sheet.csv and poses.csv, and in `bakes` a snapshot and a cache for each variation. Started again
-with the same folder it bakes what is missing.
+FOLDER then contains sheet.html, sheet.csv and poses.csv, and in `bakes` a snapshot and a cache for each variation. A second run
+with the same folder bakes only what is missing.
 
-Exit status: 0 all baked, 2 bad usage or input, 3 all baked and a step of some missed its tolerance, 1 anything else, such as a
-variation that failed; the sheet says which. Ctrl+C and SIGTERM stop it, and with --parent-pipe the end of standard input.
+Exit status: 0 all variations baked, 2 bad usage or input, 3 all baked and some step is unconverged, 1 any other error, such as
+a failed variation, which the sheet names. Ctrl+C and SIGTERM stop the sweep, as does the end of standard input with
+--parent-pipe.
 
-With --events it says the same on standard output as JSON objects, one a line: {"event": "progress", "share", "text"} while it
-bakes, "said" and "error" with a "text", and "sheet" with the "path" of the page once that is written.
+With --events, the output is JSON objects on standard output, one per line: {"event": "progress", "share", "text"} during the
+sweep, "said" and "error" with a "text", and "sheet" with the "path" of the page when it is written.
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ PROGRAM = "stiction"
 
 
 class Stop(Ending):
-    """The wish that a sweep ends; a second one ends the process, and all that it started end with it."""
+    """The stop request of a sweep. A second request ends this process, and with it all processes that it started."""
 
     def hasten(self) -> None:
-        """Do not wait."""
+        """Do not wait for the current steps."""
         os._exit(ExitStatus.FAILED)
 
 
@@ -63,32 +65,34 @@ def make_parser() -> Parser:
     add_sweep_options(parser)
     parser.add_argument("--take-snapshot", action="store_true", help="remove SNAPSHOT, a temporary file, once it is read")
     parser.add_argument("--parent-pipe", action="store_true", help="stop when standard input ends")
-    parser.add_argument("--events", action="store_true", help="say everything as JSON, an object a line")
+    parser.add_argument("--events", action="store_true", help="report everything as JSON, one object per line")
     return parser
 
 
 class Voice:
-    """Says what happens: to people, or as events to a program. One that no longer listens has closed standard input as well,
-    which ends the sweep."""
+    """Reports progress and results, as text or as events.
+
+    If the reader of the output exits, it also closes standard input, which ends the sweep.
+    """
 
     def __init__(self, as_events: bool = False):
         self._as_events = as_events
 
     def say(self, text: str) -> None:
-        """What came out."""
+        """Report a result."""
         self._tell("said", f"{PROGRAM}: {text}", text=text)
 
     def progress(self, text: str, share: float) -> None:
-        """How far it is; share: of all frames."""
+        """Report the progress. share: fraction of all frames."""
         self._tell("progress", f"{PROGRAM}: {text}", text=text, share=share)
 
     def failed(self, status: ExitStatus, message: str) -> ExitStatus:
-        """What went wrong; returns the status."""
+        """Report an error. Returns the exit status."""
         self._tell("error", f"{PROGRAM}: error: {message}", text=message)
         return status
 
     def sheet(self, page: Path) -> None:
-        """The page is written."""
+        """Report that the page is written."""
         self._tell("sheet", "", path=str(page))
 
     def _tell(self, event: str, line: str, **values: str | float) -> None:
@@ -100,7 +104,7 @@ class Voice:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Sweep as the command line `argv` (without the program's name) says; returns the exit status."""
+    """Run the command. argv: the command line without the program name. Returns the exit status."""
     stop, voice = Stop(), Voice()
     try:
         arguments = make_parser().parse_args(argv)
@@ -119,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
     except StopAsked as reason:
         return voice.failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
     except SystemExit:
-        # argparse ends like this after --help
+        # argparse exits after --help.
         return ExitStatus.BAKED
 
 
@@ -169,12 +173,12 @@ def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus
 
 
 def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
-    """Say what came out; returns the exit status."""
+    """Report the results. Returns the exit status."""
     outcomes, missed = results.outcomes, results.count(State.MISSED)
     bad = [outcome for outcome in outcomes if outcome.state is State.FAILED]
     before = sum(outcome.state is not State.FAILED and not outcome.baked for outcome in outcomes)
     notes = [f"{before} of them by an earlier run"] if before else []
-    notes += [f"{missed} with steps that missed the tolerance"] if missed else []
+    notes += [f"{missed} with unconverged steps"] if missed else []
     said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
     voice.say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
     if bad:

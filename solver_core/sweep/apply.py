@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A variation applied to a scene: the same scene, but for what is varied."""
+"""Application of a variation to a scene."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def of_material(*names: str) -> Change:
 
 
 def with_mass(body: BodySpec, mass: float) -> BodySpec:
-    """With another mass, and an inertia that is given in proportion."""
+    """Return the body with another mass, and with a given inertia scaled in proportion."""
     inertia = None if body.inertia is None or not body.mass else body.inertia * (mass / body.mass)
     return replace(body, mass=mass, density=None, inertia=inertia)
 
 
 def with_density(body: BodySpec, density: float) -> BodySpec:
-    """The same for a density."""
+    """Return the body with another density, and with a given inertia scaled in proportion."""
     inertia = None if body.inertia is None or not body.density else body.inertia * (density / body.density)
     return replace(body, density=density, mass=None, inertia=inertia)
 
@@ -43,7 +43,7 @@ SURFACE: dict[str, Change] = {
     "mu_dynamic": of_material("mu_dynamic"),
     "restitution": of_material("restitution"),
 }
-# Only what moves has them.
+# Fields of active bodies only.
 MOTION: dict[str, Change] = {
     "mass": with_mass,
     "density": with_density,
@@ -70,9 +70,9 @@ def refuse_axes(spec: SceneSpec, axes: tuple[Axis, ...]) -> None:
 
 
 def applied(spec: SceneSpec, settings: SolverSettings, variation: Variation, nudge: float) -> tuple[SceneSpec, SolverSettings]:
-    """The scene and the settings with the variation's values; those of one body count before those of all.
+    """Return the scene and the settings with the values of a variation. Values for one body override values for all bodies.
 
-    nudge: m/s, how fast a seed pushes bodies.
+    nudge: largest speed with which a seed pushes bodies [m/s].
     """
     chosen = sorted(zip(variation.axes, variation.values, strict=True), key=lambda pair: bool(pair[0].body))
     for axis, value in chosen:
@@ -96,9 +96,10 @@ def with_bodies(spec: SceneSpec, axis: Axis, value: float) -> SceneSpec:
 
 
 def nudged(spec: SceneSpec, seed: int, speed: float) -> SceneSpec:
-    """The scene with a push for each active body: a velocity of up to `speed` m/s in any direction, all of a ball alike.
+    """Return the scene with a random velocity of up to `speed` m/s for each active body, uniformly distributed in a ball.
 
-    Not so those that follow a path or sleep at first. What a body gets depends on the seed and its name alone.
+    Bodies that follow a path or are initially asleep are unchanged. The velocity of a body depends only on the seed and its
+    name.
     """
 
     def push(body: BodySpec) -> BodySpec:

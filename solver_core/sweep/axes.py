@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sweep varies: axes with their values, as they are written, and the variations that are their product."""
+"""The axes of a sweep with their values, their notation, and the variations that are their product."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..scene.spec import ContactMethod
 
 __all__ = ["BODY_FIELDS", "SCENE_FIELDS", "Axis", "Value", "Variation", "parse_axes", "variations"]
 
-# Of the whole scene; of a body, or without a name of all bodies that have them.
+# Fields of the whole scene; fields of one body or, without a name, of all bodies that have them.
 SCENE_FIELDS = ("substeps", "tolerance", "moving_tolerance", "max_iterations", "recovery_speed", "method", "seed")
 BODY_FIELDS = (
     *("friction", "mu_static", "mu_dynamic", "restitution"),
     *("mass", "density", "linear_damping", "angular_damping"),
 )
 WHOLE_NUMBERS = ("substeps", "max_iterations", "seed")
-# Nobody looks through more, and a sheet of them would not open.
+# A sheet with more variations would not open.
 MOST_VARIATIONS = 10_000
-# Of a value: as many as are written, so that 0.3 is not 0.30000000000000004.
+# Digits of a value as written, so that 0.3 is not 0.30000000000000004.
 DIGITS_OF_VALUES = 12
 
 Value = float | int | str
@@ -30,8 +30,12 @@ Value = float | int | str
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that is varied. body: the name of one body, "" for the scene or for all bodies; field: which of
-    `SCENE_FIELDS` or `BODY_FIELDS`; values: in the order in which they were given."""
+    """One varied parameter.
+
+    body: name of a body; "" for the scene or for all bodies.
+    field: one of `SCENE_FIELDS` or `BODY_FIELDS`.
+    values: in the given order.
+    """
 
     body: str
     field: str
@@ -39,7 +43,7 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """As it is written before the values."""
+        """The notation of the axis before its values."""
         return f"{self.body}:{self.field}" if self.body else self.field
 
 
@@ -52,17 +56,17 @@ class Variation:
 
     @property
     def name(self) -> str:
-        """What it is called: friction=0.2, Ground:friction=0.3."""
+        """The name of the variation, such as friction=0.2, Ground:friction=0.3."""
         return ", ".join(f"{axis.name}={shown(value)}" for axis, value in zip(self.axes, self.values, strict=True))
 
 
 def shown(value: Value) -> str:
-    """A value as one would write it."""
+    """Format a value."""
     return f"{value:.{DIGITS_OF_VALUES}g}" if isinstance(value, float) else str(value)
 
 
 def parse_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
-    """The axes as they are written, each [OBJECT:]FIELD=VALUES. Raises UsageError."""
+    """Return the axes from their notations, each [OBJECT:]FIELD=VALUES. Raises UsageError."""
     axes = tuple(map(parse_axis, texts))
     if not axes:
         raise UsageError("nothing is varied; name an axis, such as --vary friction=0.2:0.8:7")
@@ -74,8 +78,11 @@ def parse_axes(texts: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def parse_axis(text: str) -> Axis:
-    """One axis. VALUES are values with commas between them; FIRST:LAST:N, N values at equal distances; or FIRST:LAST, all
-    whole numbers from one to the other. An object's name may hold colons and equals signs. Raises UsageError."""
+    """Return one axis from its notation.
+
+    VALUES are values separated by commas; FIRST:LAST:N, N equidistant values; or FIRST:LAST, all integers between them. An
+    object's name may contain colons and equals signs. Raises UsageError.
+    """
     label = f"--vary {text!r}"
     name, equals, values = text.rpartition("=")
     if not equals:
@@ -83,19 +90,19 @@ def parse_axis(text: str) -> Axis:
     body, _, field = name.rpartition(":")
     if field not in (*SCENE_FIELDS, *BODY_FIELDS):
         there = f"of the scene {', '.join(SCENE_FIELDS)}; of a body, or of all, {', '.join(BODY_FIELDS)}"
-        raise UsageError(f"{label}: there is nothing called {field!r} to vary; there are {there}")
+        raise UsageError(f"{label}: {field!r} cannot be varied; these can: {there}")
     if body and field in SCENE_FIELDS:
-        raise UsageError(f"{label}: {field} is of the whole scene, and of no object; write {field}={values}")
+        raise UsageError(f"{label}: {field} belongs to the whole scene, not to an object; write {field}={values}")
     found = parse_values(values, field, label)
     for value in found:
         if found.count(value) > 1:
-            raise UsageError(f"{label}: {shown(value)} is there twice")
+            raise UsageError(f"{label}: {shown(value)} occurs twice")
     return Axis(body, field, found)
 
 
 def parse_values(text: str, field: str, label: str) -> tuple[Value, ...]:
     if not text.strip():
-        raise UsageError(f"{label}: it has no values; write them with commas between, or as FIRST:LAST:N")
+        raise UsageError(f"{label}: it has no values; separate them by commas, or write FIRST:LAST:N")
     if field == "method":
         return tuple(method(word.strip(), label) for word in text.split(","))
     bounds = text.split(":")
@@ -118,7 +125,7 @@ def parse_values(text: str, field: str, label: str) -> tuple[Value, ...]:
 
 
 def number(word: str, field: str, label: str) -> float | int:
-    """A finite number, a whole one where the field is counted."""
+    """Return a finite number, an integer for an integer field."""
     if field in WHOLE_NUMBERS:
         return whole(word, f"{label}: {field} is counted")
     try:
@@ -140,7 +147,7 @@ def whole(word: str, label: str) -> int:
 def method(word: str, label: str) -> str:
     choices = [one.value for one in ContactMethod]
     if word not in choices:
-        raise UsageError(f"{label}: {word!r} is no method; there are {', '.join(choices)}")
+        raise UsageError(f"{label}: {word!r} is not a method; choose from {', '.join(choices)}")
     return word
 
 
@@ -150,6 +157,6 @@ def refuse_too_many(count: int, label: str) -> None:
 
 
 def variations(axes: tuple[Axis, ...]) -> tuple[Variation, ...]:
-    """Every combination of the values, the last axis changing first. Raises UsageError where there are too many."""
+    """Return all combinations of the values, in which the last axis varies fastest. Raises UsageError if there are too many."""
     refuse_too_many(math.prod(len(axis.values) for axis in axes), "--vary")
     return tuple(Variation(axes, values) for values in itertools.product(*(axis.values for axis in axes)))

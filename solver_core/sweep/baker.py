@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The processes in which a sweep bakes: `warm_worker`s, which end with the process that started them, however it ends.
+"""The processes that bake the variations of a sweep: `warm_worker` processes, which end with the process that started them.
 
-A bake has a process of its own because one that dies for want of memory must not take the others with it, and because a worker
-of a cluster has to answer its scheduler while kernels are compiled.
+Each bake has its own process, because a process that runs out of memory must not take others with it, and because a worker of a
+cluster must answer its scheduler while kernels are compiled.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["Baker", "Bakers"]
 PACKAGES = Path(__file__).resolve().parents[2]
 LINES_OF_TROUBLE = 20
 WORKER = "solver_core.warm_worker"
-# A worker that hears the wish ends within its grace and the time for a record (`process/ending.py`); the rest is for a busy
-# machine. One that has not ended then is killed.
+# A worker ends within its grace period and the time to write a record (`process/ending.py`). The rest is for a busy machine.
+# After that, the worker is killed.
 SECONDS_FOR_ITS_END = GRACE_SECONDS + WRITING_SECONDS + 1.0
 
 
 class Baker:
-    """One such process, which bakes one thing after another."""
+    """One process that bakes variations in sequence."""
 
     def __init__(self) -> None:
-        # nobody's Ctrl+C but the sweep's own, which asks for the end through the pipe
+        # The process ignores Ctrl+C. The sweep handles it and requests the end through the pipe.
         alone: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             alone = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -55,19 +55,19 @@ class Baker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked for another bake."""
+        """True if the process can bake another variation."""
         return self._process.poll() is None
 
     @property
     def trouble(self) -> str:
-        """The end of what it wrote to its error output."""
+        """The end of its error output."""
         return "\n".join(self._trouble)
 
     def bake(self, arguments: Sequence[str], heard: Callable[[Mapping[str, Any]], None]) -> int:
         """Bake as the arguments of `worker` say, and call `heard` with each event; returns the exit status, a negative one for
         the signal that ended the process."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        # one that has just ended, or was asked to on another thread, says so by its status
+        # A process that has just ended, or was stopped by another thread, reports it by its status.
         with suppress(OSError, ValueError):
             self._process.stdin.write(json.dumps(list(arguments)) + "\n")
             self._process.stdin.flush()
@@ -83,8 +83,11 @@ class Baker:
         return await_end(self._process, SECONDS_TO_CLOSE)
 
     def ask_to_end(self) -> None:
-        """Ask it to end, which keeps the frames so far. One that has not said anything yet has none, and is killed: it may be
-        loading libraries, and would not hear for long."""
+        """Request the end of the process, which keeps the finished frames.
+
+        A process without any output yet has no frames and is killed, because it may be loading libraries and would not respond
+        for long.
+        """
         assert self._process.stdin is not None
         if not self._has_spoken:
             self._process.kill()
@@ -100,7 +103,7 @@ class Baker:
 
 
 class Bakers:
-    """As many such processes as bake at once. Any thread may ask for a bake."""
+    """The processes for bakes that run at the same time. Any thread may request a bake."""
 
     def __init__(self) -> None:
         self._all: list[Baker] = []
@@ -110,12 +113,11 @@ class Bakers:
 
     @property
     def is_over(self) -> bool:
-        """Whether they were ended."""
+        """True if the processes were ended."""
         return self._is_over
 
     def end(self) -> None:
-        """End all of them within `SECONDS_FOR_ITS_END`, however many there are; none bakes from now on. They keep the frames so
-        far."""
+        """End all processes within `SECONDS_FOR_ITS_END`, keep their finished frames, and accept no more bakes."""
         with self._lock:
             self._is_over = True
             bakers = list(self._all)

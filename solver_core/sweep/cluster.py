@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes a sweep on a cluster of dask.distributed that is there already, if its workers fit."""
+"""Sweeps on an existing cluster of dask.distributed with suitable workers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ def refuse_missing_library() -> None:
 
 @contextmanager
 def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterator[ClusterPool]:
-    """The workers of a scheduler that is there already.
+    """Context with the workers of an existing scheduler.
 
-    Parameters: `address` is that of the scheduler. All workers have to reach the `folder` of the sweep, with the scene of the
-    digest `scene`. `heard` takes in what bakes say.
+    address: address of the scheduler.
+    folder: folder of the sweep, which all workers must reach.
+    scene: digest of the scene in the folder.
+    heard: receives the events of the bakes.
 
-    Raises PoolLost where it does not answer, has no workers or those of another version, and UsageError for what is no address.
+    Raises PoolLost if the scheduler does not answer, or has no workers or workers of another version. Raises UsageError for an
+    invalid address.
     """
     with scheduler_at(address) as client:
         refuse_workers(client, folder, scene)
@@ -74,7 +77,7 @@ class ClusterPool:
         return future
 
     def cancel(self) -> None:
-        """End all bakes; their caches keep the frames so far."""
+        """End all bakes; their caches keep the finished frames."""
         self._client.cancel(self._futures, force=True)
 
     def refuse_lost(self) -> None:
@@ -83,7 +86,7 @@ class ClusterPool:
             raise PoolLost("the scheduler no longer answers")
 
     def why(self, error: BaseException) -> str:
-        """Why a bake that raised this has failed."""
+        """Return why a bake that raised this error failed."""
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
@@ -93,10 +96,12 @@ class ClusterPool:
 
 @contextmanager
 def scheduler_at(address: str) -> Iterator[Client]:
-    """The cluster of a scheduler that is there already. Raises PoolLost where it does not answer or has no workers, and
-    UsageError for what is no address."""
+    """Return the cluster of an existing scheduler.
+
+    Raises PoolLost if it does not answer or has no workers, and UsageError for an invalid address.
+    """
     if ADDRESS.fullmatch(address) is None:
-        raise UsageError(f"--scheduler: {address!r} is no address of a scheduler, such as tcp://10.0.0.2:8786")
+        raise UsageError(f"--scheduler: {address!r} is not an address of a scheduler, such as tcp://10.0.0.2:8786")
     from distributed import Client
 
     with hushed():
@@ -105,7 +110,7 @@ def scheduler_at(address: str) -> Iterator[Client]:
         except (OSError, TimeoutError) as error:
             raise PoolLost(
                 f"the scheduler at {address} does not answer within {SECONDS_TO_ANSWER:g} s; is it running there "
-                f"(dask scheduler), and does a firewall let it be reached?"
+                f"(dask scheduler), and does a firewall block it?"
             ) from error
         with client:
             try:
@@ -128,7 +133,7 @@ def refuse_workers(client: Client, folder: str, scene: str) -> None:
             wrong.append(f"{address} has {differences_of(found, wanted)}")
     if wrong:
         advice = "install the same version of Stiction and of its libraries there"
-        raise PoolLost("\n".join(["workers of another version, on which bakes may come out otherwise; " + advice, *wrong]))
+        raise PoolLost("\n".join(["workers of another version, whose bakes may differ; " + advice, *wrong]))
     answers = client.run(scene_digest, folder)
     for address, digest in sorted(answers.items()):
         if digest != scene:
@@ -145,8 +150,8 @@ def differences_of(found: Mapping[str, str], wanted: Mapping[str, str]) -> str:
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Let the cluster's own machinery log nothing: what the user is told comes from here."""
-    # its loggers have levels of their own each
+    """Context without log messages of the cluster library; this module reports to the user."""
+    # Each of its loggers has its own level.
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a worker of dask.distributed does for a sweep: it bakes a variation in a process below it."""
+"""The work of a dask.distributed worker in a sweep: it bakes a variation in a child process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGIN = "stiction-bakers"
 
 
 class ClusterBakers(WorkerPlugin):
-    """The processes of one worker, installed in it for as long as the sweep lasts."""
+    """The baking processes of one worker, installed in it for the duration of the sweep."""
 
     name = PLUGIN
     bakers: Bakers

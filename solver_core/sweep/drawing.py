@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small picture of bodies at a frame, as SVG: their shapes seen from the front, the right and above, without perspective.
+"""A small picture of bodies at a frame, as SVG: their shapes in parallel projection from the front, right and above.
 
-Fixed bodies are drawn first, then the others from back to front, each with the faces that look at the viewer. That is exact for
-what is convex and of one size, and good enough to see at a glance what stands.
+Fixed bodies are drawn first, then the others from back to front, each with its faces toward the viewer. This is exact for
+convex bodies of equal size, and good enough to show at a glance what still stands.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["Solid", "View", "picture", "solids_of", "view_of"]
 Array = NDArray[np.float64]
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 240, 180
-# Of the width and the height, left free around the bodies.
+# Free border around the bodies, relative to the width and the height.
 BORDER = 0.06
-# What ends farther from the middle of the bodies' start than so many of its sizes is out of the picture.
+# Bodies that end farther from the center of the initial bodies, in sizes of these, are outside the picture.
 FARTHEST_SHOWN = 1.5
-# Corners that a circle gets, and triangles of a mesh that are drawn one by one; of a finer one its hull is.
+# Corners of a circle, and largest number of separately drawn triangles; of a finer mesh, the hull is drawn.
 CORNERS_OF_CIRCLE = 20
 MOST_TRIANGLES = 200
-# More bodies than these are drawn by their outlines alone.
+# Of more bodies than these, only outlines are drawn.
 MOST_WITH_FACES = 150
-# Of the cosine between a plane's normal and the view: less is seen from the edge.
+# Smallest cosine between a plane's normal and the view; below it, the plane is seen edge-on.
 EDGE_ON = 1e-6
 
 TOWARDS_VIEWER = np.array([0.45, -1.0, 0.5]) / np.linalg.norm([0.45, -1.0, 0.5])
@@ -46,8 +46,13 @@ COLOURS = {"stands": (0, 114, 178), "fell": (213, 94, 0), "fixed": (190, 190, 19
 
 @dataclass(frozen=True)
 class Solid:
-    """A part of a body in the body's axes. corners: (n, 3) m; faces: indices of each, counter-clockwise from outside; radius:
-    m, by which it is thicker all around; has_two_sides: whether faces are seen from behind too, as those of a mesh."""
+    """A part of a body, in body axes.
+
+    corners: (n, 3) [m].
+    faces: corner indices of each face, counterclockwise from outside.
+    radius: thickness added all around [m].
+    has_two_sides: True if faces are also visible from behind, as those of a mesh.
+    """
 
     corners: Array
     faces: tuple[NDArray[np.int64], ...]
@@ -57,24 +62,28 @@ class Solid:
 
 @dataclass(frozen=True)
 class View:
-    """Which part of the plane of view is drawn: m to the right and upwards of its middle, and pixels a metre."""
+    """The visible part of the projection plane.
+
+    middle: (2,) center, to the right and upward [m].
+    scale: pixels per meter.
+    """
 
     middle: Array
     scale: float
 
     def pixels(self, points: Array) -> Array:
-        """(n, 3) points in m as (n, 2) pixels, the second downwards."""
+        """Convert points (n, 3) [m] to pixels (n, 2), the second coordinate downward."""
         flat = (points @ AXES_OF_VIEW[:2].T - self.middle) * self.scale
         return flat * [1.0, -1.0] + [PICTURE_WIDTH / 2.0, PICTURE_HEIGHT / 2.0]
 
 
 def solids_of(spec: SceneSpec) -> tuple[tuple[Solid, ...] | None, ...]:
-    """What is drawn of each body; None for a plane, and a ball for one that moves without a collider."""
+    """Return the drawable parts of each body: None for a plane, and a ball for a moving body without a collider."""
     return tuple(None if body.shape.kind is ShapeKind.PLANE else solids_of_body(body) for body in spec.bodies)
 
 
 def solids_of_body(body: BodySpec) -> tuple[Solid, ...]:
-    """What is drawn of a body that is no plane."""
+    """Return the drawable parts of a body that is not a plane."""
     if body.shape.kind is not ShapeKind.NONE:
         return tuple(solid_of(part) for part in parts(body.shape))
     if body.kind is not BodyKind.ACTIVE:
@@ -94,7 +103,7 @@ def solid_of(part: Part) -> Solid:
 
 
 def rounded(shape: ShapeSpec) -> Array:
-    """The corners of a shape; of a cylinder or a cone some on its circles."""
+    """Return the corners of a shape; for a cylinder or a cone, points on its circles."""
     if shape.kind not in (ShapeKind.CYLINDER, ShapeKind.CONE):
         return shape.vertices
     base, top = shape.vertices
@@ -107,7 +116,10 @@ def rounded(shape: ShapeSpec) -> Array:
 
 
 def view_of(spec: SceneSpec, solids: Sequence[tuple[Solid, ...] | None], poses: Iterable[Array]) -> View:
-    """One view for all pictures: of the active bodies at all poses (bodies, 7) given, the first of which is the start."""
+    """Return a common view for all pictures, of the active bodies at all given poses (bodies, 7).
+
+    The first poses are the initial ones.
+    """
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     moving = [k for k, body in enumerate(spec.bodies) if body.kind is BodyKind.ACTIVE and solids[k] is not None]
     start = None
@@ -125,7 +137,7 @@ def view_of(spec: SceneSpec, solids: Sequence[tuple[Solid, ...] | None], poses: 
 
 
 def bounds_of(solids: Sequence[Solid], pose: Array) -> Array:
-    """(2, 2) m in the plane of view."""
+    """Return the bounds (2, 2) in the projection plane [m]."""
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for solid in solids:
         flat = placed(solid, pose) @ AXES_OF_VIEW[:2].T
@@ -140,7 +152,10 @@ def placed(solid: Solid, pose: Array) -> Array:
 def picture(
     spec: SceneSpec, solids: Sequence[tuple[Solid, ...] | None], view: View, poses: Array, stands: Sequence[bool]
 ) -> str:
-    """The SVG of the bodies at poses (bodies, 7); stands: of each body, what colours it if it is active."""
+    """Return the SVG of the bodies at poses (bodies, 7).
+
+    stands: for each body, the state that determines the color of an active body.
+    """
     drawn = []
     for number, body in enumerate(spec.bodies):
         own, pose = solids[number], poses[number]
@@ -184,7 +199,7 @@ def drawing_of(solid: Solid, view: View, pose: Array, colour: tuple[int, int, in
 
 
 def outline(flat: Array) -> NDArray[np.int64]:
-    """The corners of the convex hull of points in the plane, around it; all of them where they are on a line."""
+    """Return the corners of the convex hull of points in the plane, in order; all points if they are collinear."""
     try:
         return ConvexHull(flat).vertices.astype(np.int64)
     except (QhullError, ValueError):
@@ -192,13 +207,13 @@ def outline(flat: Array) -> NDArray[np.int64]:
 
 
 def plane(view: View, pose: Array) -> str:
-    """The part of a plane that is about as large as the picture."""
+    """Return a part of a plane of about the size of the picture."""
     half = 2.0 * PICTURE_WIDTH / view.scale
     middle = view.middle @ AXES_OF_VIEW[:2]
     turn = Rotation.from_quat(np.roll(pose[3:], -1))
     square = half * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
     normal = turn.apply([0.0, 0.0, 1.0])
-    # where the middle of the view is on the plane
+    # the center of the view, projected onto the plane
     towards = float(normal @ TOWARDS_VIEWER)
     if abs(towards) > EDGE_ON:
         middle = middle + TOWARDS_VIEWER * float(normal @ (pose[:3] - middle)) / towards

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes a sweep on this machine: each thread of a pool waits for a process that bakes."""
+"""Sweeps on this machine: each thread of a pool waits for a baking process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LocalPool", "local_pool"]
 
 @contextmanager
 def local_pool(workers: int, heard: Heard) -> Iterator[LocalPool]:
-    """So many processes of this machine, which end with the block, and with this process however that ends."""
+    """Context with this number of local processes, which end with the block, and with this process."""
     bakers = Bakers()
     with ThreadPoolExecutor(workers, thread_name_prefix="bake") as threads:
         pool = LocalPool(threads, bakers, heard)
@@ -28,7 +28,7 @@ def local_pool(workers: int, heard: Heard) -> Iterator[LocalPool]:
 
 
 class LocalPool:
-    """A `Pool` of threads, which wait for `Bakers`."""
+    """A `Pool` of threads that wait for `Bakers`."""
 
     def __init__(self, threads: ThreadPoolExecutor, bakers: Bakers, heard: Heard):
         self._threads, self._bakers, self._heard = threads, bakers, heard
@@ -38,13 +38,13 @@ class LocalPool:
         return self._threads.submit(bake_variation, order, self._bakers, self._heard)
 
     def cancel(self) -> None:
-        """End all bakes; their caches keep the frames so far."""
+        """End all bakes; their caches keep the finished frames."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._bakers.end()
 
     def refuse_lost(self) -> None:
-        """Do nothing: this machine is never lost."""
+        """Do nothing, because this machine is never lost."""
 
     def why(self, error: BaseException) -> str:
-        """Why a bake that raised this has failed."""
+        """Return why a bake that raised this error failed."""
         return f"{type(error).__name__}: {error}"

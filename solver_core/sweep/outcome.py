@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What came out of the bake of a variation, read from its cache alone: every frame, with its checksum."""
+"""The outcome of the bake of a variation, read from its cache only, with all checksums verified."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ class State(Enum):
     """How the bake of a variation ended."""
 
     BAKED = "baked"
-    MISSED = "missed"  # baked, but some step is not as exact as was asked
+    MISSED = "missed"  # baked, but some step is unconverged
     FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """A whole bake in figures. first, last: (bodies, 7) the poses of its first and last frame. overlap: m, the deepest, inf
-    where it is not finite, of the two bodies `pair` at a frame; pair is empty where nothing overlaps. seconds: wall time of
-    all steps."""
+    """The results of a complete bake.
+
+    first, last: (bodies, 7) poses at its first and last frame.
+    overlap: deepest overlap [m]; inf if it is not finite. pair: its two bodies, empty without overlap.
+    seconds: wall time of all steps [s].
+    """
 
     first: Array
     last: Array
@@ -46,8 +49,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One variation's end. said: why it failed; cache: the name of its file in the sweep's folder; baked: how many frames of
-    it are of this run; figures: None where it failed."""
+    """The outcome of one variation.
+
+    said: reason of a failure.
+    cache: file name in the sweep's folder.
+    baked: number of frames baked in this run.
+    figures: None after a failure.
+    """
 
     state: State
     cache: str
@@ -58,8 +66,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a body may come from where it began and still stand. distance: m, None for a tenth of its size, the diagonal of
-    its bounds; turn: rad."""
+    """How far a body may move and still count as standing.
+
+    distance: from its initial position [m]; None for a tenth of its size, the diagonal of its bounds.
+    turn: from its initial orientation [rad].
+    """
 
     distance: float | None = None
     turn: float = np.radians(10.0)
@@ -71,8 +82,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class Motion:
-    """From the first frame to the last, of the n active bodies: (n,) their indices, m that their origins moved by, rad that
-    they turned by, and whether they stand."""
+    """The motion of the n active bodies from the first frame to the last: their indices (n,), the displacements of their
+    origins (n,) [m], their rotations (n,) [rad], and whether they stand (n,)."""
 
     body: NDArray[np.int64]
     moved: Array
@@ -81,7 +92,7 @@ class Motion:
 
 
 def figures_of(files: VariationFiles, spec: SceneSpec) -> Figures:
-    """Those of the bake that is in the files. Raises CacheError where a frame is missing or damaged, and OSError."""
+    """Return the results of the bake in the files. Raises CacheError for a missing or damaged frame, and OSError."""
     reader = FrameCacheReader.of_snapshot(files.cache, spec, files.digest)
     if reader.damage is not None or len(reader.frames) != spec.frame_end - spec.frame_start + 1:
         raise CacheError(f"{files.cache}: not all of its frames are there")
@@ -101,11 +112,11 @@ def figures_of(files: VariationFiles, spec: SceneSpec) -> Figures:
 
 
 def motion_of(figures: Figures, spec: SceneSpec, sizes: Array, bound: Standing) -> Motion:
-    """How far the active bodies came. sizes: (bodies,) m, of `body_sizes`."""
+    """Return the motion of the active bodies. sizes: (bodies,) from `body_sizes` [m]."""
     body = np.array([k for k, one in enumerate(spec.bodies) if one.kind is BodyKind.ACTIVE], dtype=np.int64)
     first, last = figures.first[body], figures.last[body]
     moved = np.linalg.norm(last[:, :3] - first[:, :3], axis=1)
-    # from the shorter of the two chords of unit quaternions, which unlike the scalar product keeps its digits at small angles
+    # Computed from the shorter chord of unit quaternions, which is accurate at small angles, unlike the scalar product.
     chords = [np.linalg.norm(last[:, 3:] - sign * first[:, 3:], axis=1) for sign in (1.0, -1.0)]
     turned = 4.0 * np.arcsin(np.clip(np.minimum(*chords) / 2.0, 0.0, 1.0))
     allowed = 0.1 * sizes[body] if bound.distance is None else np.full(len(body), bound.distance)
@@ -113,7 +124,7 @@ def motion_of(figures: Figures, spec: SceneSpec, sizes: Array, bound: Standing) 
 
 
 def body_sizes(spec: SceneSpec) -> Array:
-    """(bodies,) m, the diagonals of the bounds of their shapes, along their own axes; inf with a plane."""
+    """Return the diagonals of the bounds of the bodies' shapes along their own axes (bodies,) [m]; inf for planes."""
     return np.array([size_of(body) for body in spec.bodies])
 
 
@@ -125,7 +136,7 @@ def size_of(body: BodySpec) -> float:
         if part.shape.kind is ShapeKind.PLANE:
             return np.inf
         points = part.shape.vertices @ part.rotation.T + part.position
-        # of a cylinder and a cone the ends of the axis, about which the radius is the most that there can be
+        # For a cylinder or a cone, vertices are the ends of the axis, and the radius bounds the distance from it.
         around = part.shape.margin + part.shape.radius
         low, high = np.minimum(low, points.min(axis=0) - around), np.maximum(high, points.max(axis=0) + around)
     return float(np.linalg.norm(high - low))

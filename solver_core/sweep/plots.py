@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plots over what was varied, as SVG: a dot for each variation, and a line through their means."""
+"""Plots of results over a varied parameter, as SVG: a dot for each variation, and a line through the means."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ __all__ = ["plot"]
 
 PLOT_WIDTH, PLOT_HEIGHT = 300, 190
 PLOT_LEFT, PLOT_RIGHT, PLOT_TOP, PLOT_BOTTOM = 52, 12, 22, 34
-# Labels below the axis that do not run into each other.
+# Largest number of labels below the axis that do not overlap.
 MOST_LABELS = 6
 
 
 def plot(title: str, axis: Axis, values: Sequence[Value], heights: Sequence[float | None]) -> str:
-    """The heights of variations over their values of an axis; None is nothing to draw, of one that failed."""
+    """Return the plot of one result of the variations over their values of an axis.
+
+    None values, from failed variations, are not drawn.
+    """
     there = [height for height in heights if height is not None]
     top = max(there, default=0.0) or 1.0
     places = places_of(axis)
@@ -62,7 +65,7 @@ def is_numeric(axis: Axis) -> bool:
 
 
 def places_of(axis: Axis) -> dict[Value, float]:
-    """Where each value is along the axis: numbers at theirs, words one after another."""
+    """Return the position of each value along the axis: numbers to scale, words equally spaced."""
     if is_numeric(axis):
         return {value: float(value) for value in axis.values}
     return {value: float(place) for place, value in enumerate(axis.values)}

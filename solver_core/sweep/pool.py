@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bakes the variations of a sweep: processes of this machine (`local.py`), or a cluster (`cluster.py`)."""
+"""Pools that bake the variations of a sweep: processes of this machine (`local.py`) or a cluster (`cluster.py`)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Baked", "Heard", "Order", "Pool", "PoolLost"]
 
-# Takes in what a bake says of itself, on any thread.
+# Receives the events of a bake, on any thread.
 Heard = Callable[[Mapping[str, Any]], object]
 
 
 @dataclass(frozen=True)
 class Order:
-    """One variation to bake. folder: of the sweep; scene: the digest of its snapshot; key: by which the progress is told;
-    nudge: m/s; threads: of the bake."""
+    """One variation to bake.
+
+    folder: folder of the sweep.
+    scene: digest of its snapshot.
+    key: key of the variation in progress reports.
+    nudge: largest speed of the random pushes [m/s].
+    threads: threads of the bake.
+    """
 
     folder: str
     scene: str
@@ -32,26 +38,26 @@ class Order:
 
 
 class PoolLost(Exception):
-    """There is nothing to bake on, or no longer; says why, and what to do."""
+    """No workers are available, or they are no longer available. The message gives the reason and the remedy."""
 
 
 class Baked(Protocol):
-    """A bake that was submitted; futures of Python and of dask are such."""
+    """A submitted bake. Futures of Python and of dask have this interface."""
 
     def done(self) -> bool:
-        """Whether it has ended."""
+        """Return True if it has ended."""
         ...
 
     def cancelled(self) -> bool:
-        """Whether it was given up."""
+        """Return True if it was canceled."""
         ...
 
     def exception(self) -> BaseException | None:
-        """What it raised; waits for its end."""
+        """Wait for its end and return its exception."""
         ...
 
     def result(self) -> Outcome:
-        """What came out; waits for its end."""
+        """Wait for its end and return its result."""
         ...
 
 
@@ -63,7 +69,7 @@ class Pool(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End all bakes; their caches keep the frames so far."""
+        """End all bakes; their caches keep the finished frames."""
         ...
 
     def refuse_lost(self) -> None:
@@ -71,5 +77,5 @@ class Pool(Protocol):
         ...
 
     def why(self, error: BaseException) -> str:
-        """Why a bake that raised this has failed."""
+        """Return why a bake that raised this error failed."""
         ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that came out of a sweep, as its sheet is made of it."""
+"""The results of a sweep, as input of its sheet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True)
 class Results:
-    """The scene as it is without variations, the axes, each variation with its outcome, and what counts as standing."""
+    """The unmodified scene, the axes, each variation with its outcome, and the definition of standing."""
 
     spec: SceneSpec
     axes: tuple[Axis, ...]
@@ -26,11 +26,11 @@ class Results:
 
     @cached_property
     def motions(self) -> list[Motion | None]:
-        """How far the bodies of each variation came; None where it failed."""
+        """The motion of the bodies of each variation; None if it failed."""
         sizes = body_sizes(self.spec)
         ends = (outcome.figures for outcome in self.outcomes)
         return [None if end is None else motion_of(end, self.spec, sizes, self.bound) for end in ends]
 
     def count(self, state: State) -> int:
-        """How many variations ended so."""
+        """Return the number of variations with this state."""
         return sum(outcome.state is state for outcome in self.outcomes)

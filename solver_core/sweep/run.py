@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All variations of a sweep, handed to a pool of workers and waited for."""
+"""Execution of all variations of a sweep on a pool of workers."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ __all__ = ["Progress", "Sweep", "bake_all"]
 
 SECONDS_BETWEEN_ROUNDS = 0.25
 SECONDS_BETWEEN_LINES = 1.0
-# Where nothing has changed but the time.
+# s; time between reports in which only the time has changed
 SECONDS_BETWEEN_SAME = 20.0
 
 
 @dataclass
 class Progress:
-    """How far a sweep is, in frames: of all variations with so many each.
+    """The progress of a sweep in frames.
 
-    done and baked: by variation, how many frames it has, and how many of those are of this run. kernels: how many had to be
-    compiled. pace_from: by the clock, and in frames of this run, where steps were taken everywhere, with kernels loaded.
+    frames: number of frames of each variation.
+    done, baked: by variation, the number of its frames, and of its frames from this run.
+    kernels: number of compiled kernels.
+    pace_from: clock time [s] and number of frames of this run when all variations had taken steps with loaded kernels.
     """
 
     variations: int
@@ -42,30 +44,30 @@ class Progress:
     pace_from: tuple[float, int] | None = None
 
     def heard(self, said: Mapping[str, Any]) -> None:
-        """Take in what a worker said of a variation that it bakes."""
+        """Process an event of the worker of a variation."""
         if "kernels" in said:
             self.kernels = max(self.kernels, said["kernels"])
             return
         self.done[said["key"]], self.baked[said["key"]] = said["frames"], said["baked"]
-        # the first frame needs no step, and with the second kernels are loaded, or compiled
+        # The first frame needs no step; before the second, kernels are loaded or compiled.
         if self.pace_from is None and said["baked"] > 1:
             self.pace_from = time.monotonic(), sum(self.baked.values())
 
     def ended(self, key: int, outcome: Outcome) -> None:
-        """Take in the end of one; of one that failed there is nothing more to do either."""
+        """Process the end of a variation. After a failure, nothing more is to be done for it."""
         self.finished += 1
         self.done[key], self.baked[key] = self.frames, outcome.baked
 
     def share(self) -> float:
-        """Of all frames."""
+        """The completed fraction of all frames."""
         return sum(self.done.values()) / (self.variations * self.frames)
 
     def percent(self) -> int:
-        """Of all frames."""
+        """The completed percentage of all frames."""
         return 100 * sum(self.done.values()) // (self.variations * self.frames)
 
     def line(self, now: float) -> str:
-        """One line on it, by the clock; the time left is that at the pace of this run."""
+        """Return a line about the progress. The remaining time assumes the pace of this run."""
         rest = self.variations * self.frames - sum(self.done.values())
         left = ""
         if self.pace_from is not None and rest:
@@ -79,8 +81,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be baked: the folder, the digest of the scene's snapshot in it, the variations, how fast a seed pushes in m/s,
-    and how many threads each bake gets."""
+    """The task: the folder, the digest of the scene's snapshot in it, the variations, the largest speed of random pushes [m/s],
+    and the number of threads of each bake."""
 
     folder: Path
     scene: str
@@ -134,8 +136,8 @@ def bake_all(
 
 
 def end_of(future: Baked, pool: Pool) -> Outcome:
-    """What a bake that has ended came to. Raises PoolLost for one that was given up."""
+    """Return the outcome of a finished bake. Raises PoolLost for a canceled one."""
     if future.cancelled():
-        raise PoolLost("the bakes were given up, or the scheduler no longer answers")
+        raise PoolLost("the bakes were canceled, or the scheduler no longer answers")
     error = future.exception()
     return future.result() if error is None else Outcome(State.FAILED, "", 0, pool.why(error))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sheet of a sweep: a page to look at, a table with a row for each variation, and one with every body's last pose."""
+"""The sheet of a sweep: a page, a table with one row per variation, and a table with the last pose of every body."""
 
 from __future__ import annotations
 

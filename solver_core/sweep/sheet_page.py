@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of a sweep: plots over what was varied, and each variation with its picture and its figures.
+"""The page of a sweep: plots over the varied parameters, and each variation with its picture and its figures.
 
-Everything is in the page, as in that of a report: it loads nothing and runs nothing.
+The page is self-contained, as that of a report: it loads nothing and runs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .results import Results
 
 __all__ = ["page"]
 
-# Poses that the page lists under a variation; of more bodies the table has them.
+# Largest number of poses listed for a variation; the table has those of more bodies.
 MOST_POSES = 40
 
 SHEET_STYLE = """
@@ -47,12 +47,12 @@ svg text { font: 11px system-ui, sans-serif; fill: #555 } svg .title { font-weig
 
 
 def escape(words: str) -> str:
-    """Text that is shown as it is, whatever it is."""
+    """Escape text for HTML."""
     return html.escape(one_line(words))
 
 
 def page(results: Results) -> bytes:
-    """The page of a sweep."""
+    """Return the page of a sweep."""
     title = f"Sweep over {', '.join(axis.name for axis in results.axes)}"
     parts = [
         f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Stiction: {escape(title)}</title>",
@@ -76,13 +76,13 @@ def verdict(results: Results) -> str:
     if not bad and not missed:
         return f"<p class='verdict good'>All {number} variations are baked, every step within its tolerance.</p>"
     said = [f"{number - bad} of {number} variations are baked"]
-    said += [f"{missed} have steps that missed the tolerance"] if missed else []
+    said += [f"{missed} have unconverged steps"] if missed else []
     said += [f"{bad} failed, and the same command tries them again"] if bad else []
     return f"<p class='verdict bad'>{'; '.join(said)}.</p>"
 
 
 def plots(results: Results) -> Iterable[str]:
-    """Of each axis with more than one value, what comes out over it."""
+    """Return plots of the results over each axis with more than one value."""
     axes, variations, motions = results.axes, results.variations, results.motions
     ends = [outcome.figures for outcome in results.outcomes]
     fallen = [None if motion is None else float(np.count_nonzero(~motion.stands)) for motion in motions]
@@ -97,7 +97,7 @@ def plots(results: Results) -> Iterable[str]:
 
 
 def cards(results: Results) -> Iterable[str]:
-    """A box for each variation."""
+    """Return a box for each variation."""
     spec, outcomes = results.spec, results.outcomes
     ends = [outcome.figures for outcome in outcomes if outcome.figures is not None]
     solids = solids_of(spec)
@@ -125,7 +125,11 @@ def figure_lines(spec: SceneSpec, end: Figures, motion: Motion) -> Iterable[str]
     if end.pair:
         depth = distance(end.overlap) if np.isfinite(end.overlap) else "not finite"
         yield f"deepest overlap {depth}: {escape(' and '.join(end.pair))}, frame {end.frame}"
-    missed = f"{end.missed_steps} steps missed the tolerance" if end.missed_steps else "every step within tolerance"
+    missed = (
+        f"{end.missed_steps} step{'s' if end.missed_steps > 1 else ''} did not converge"
+        if end.missed_steps
+        else "every step converged"
+    )
     yield f"{missed}, {figure(end.seconds)} s"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes a variation of a sweep, here or on a worker of a cluster.
+"""Bakes a variation of a sweep, locally or on a worker of a cluster.
 
-The scene comes, and the frames go, by way of the sweep's folder, which all workers reach by the same path. So whoever takes a
-bake over from one that was lost finds its frames.
+The scene and the frames are exchanged through the sweep's folder, which all workers reach by the same path. A worker that takes
+over a bake from a lost worker finds its frames there.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from .pool import Heard, Order
 __all__ = ["bake_variation", "made_of", "scene_digest"]
 
 LIBRARIES = ("numpy", "scipy", "numba")
-# How often a bake is begun again whose process was ended by the system.
+# Number of restarts of a bake whose process was killed by the system.
 ATTEMPTS = 3
-# For the process of a worker that was lost, which still writes its last frame.
+# s; wait for the process of a lost worker that still writes its last frame
 SECONDS_FOR_THE_LOST = 30.0
 SECONDS_BETWEEN_WORDS = 1.0
 
 
 @cache
 def made_of() -> dict[str, str]:
-    """What has to be the same wherever variations of a sweep are baked: versions, and a digest of the solver's sources."""
+    """Return everything that must be equal on all workers of a sweep: versions, and a digest of the solver's sources."""
     content = hashlib.blake2b(digest_size=16)
     package = Path(__file__).resolve().parents[1]
     for file in sorted(package.rglob("*.py")):
@@ -53,7 +53,7 @@ def made_of() -> dict[str, str]:
 
 
 def scene_digest(folder: str) -> str:
-    """The digest of the scene in a sweep's folder, "" where this machine has none there."""
+    """Return the digest of the scene in a sweep's folder, or "" if this machine does not find it."""
     try:
         return file_digest(os.path.join(folder, SCENE_FILE))
     except (OSError, ContainerError):
@@ -86,7 +86,10 @@ def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") 
 
 
 def baked(order: Order, files: VariationFiles, spec: SceneSpec, bakers: Bakers, telling: Telling) -> Outcome:
-    """The end of a bake. Raises OSError, CacheError and ContainerError where it cannot be done, or its frames not be read."""
+    """Bake a variation and return its outcome.
+
+    Raises OSError, CacheError and ContainerError if it cannot be baked or its frames cannot be read.
+    """
     name = name_in(Path(order.folder), files)
     arguments = [str(files.snapshot), str(files.cache), "--threads", str(order.threads)]
     status, trouble = 0, ""
@@ -107,7 +110,7 @@ def with_figures(files: VariationFiles, spec: SceneSpec, name: str, baked: int) 
 
 
 def may_be_resumed(files: VariationFiles, spec: SceneSpec) -> bool:
-    """Whether there is a cache of this variation; one whose head is damaged is begun anew."""
+    """Return True if there is a cache of this variation with a valid head."""
     try:
         FrameCacheReader.of_snapshot(files.cache, spec, files.digest)
     except (FileNotFoundError, CacheError, ContainerError):
@@ -137,8 +140,11 @@ def wait_for_the_lost(cache: Path, bakers: Bakers) -> None:
 
 
 class Telling:
-    """What a bake says, passed on to whoever started the sweep, once a second at most. baked: frames of this run; why: what
-    it said when it failed."""
+    """Forward the events of a bake to the process that started the sweep, at most once per second.
+
+    baked: number of frames of this run.
+    why: the error message of the bake, if it failed.
+    """
 
     def __init__(self, key: int, spec: SceneSpec, hears: Heard):
         self.baked = 0
@@ -146,7 +152,7 @@ class Telling:
         self._key, self._first, self._hears, self._told_at = key, spec.frame_start, hears, 0.0
 
     def heard(self, record: Mapping[str, Any]) -> None:
-        """Take in one event of the worker."""
+        """Process one event of the worker."""
         match record.get("event"):
             case "compiled":
                 self._tell({"kernels": record["kernels"]})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that is wrong with a scene, at once, by object and field."""
+"""Validation of scenes: every error, by object and field."""

@@ -31,12 +31,12 @@ def activation_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
             for field, message in zone_findings(zone, kinds, spec.frame_start, frames):
                 yield SceneProblem(zone.name, field, message)
             if zone.body in one.bodies:
-                message = f"would wake itself: it is one of the bodies of {one.name} that wait for it; take it out of them"
+                message = f"would wake itself, because it is one of the waiting bodies of {one.name}; remove it from them"
                 yield SceneProblem(zone.name, "activation", message)
     held = {name for one in spec.activations if one.holds for name in one.bodies}
     for body in spec.bodies:
         if body.name in held and body.spans is not None:
-            message = "waits to be woken, and keyframes of Animated let go of it as well; choose one of the two"
+            message = "waits to be woken, but keyframes of Animated also release it; choose one of the two"
             yield SceneProblem(body.name, "activation", message)
 
 
@@ -44,7 +44,7 @@ def member_findings(one: ActivationSpec, kinds: dict[str, BodyKind]) -> Findings
     """Yield the problems of the waiting bodies."""
     unknown = [name for name in one.bodies if name not in kinds]
     if unknown:
-        yield "bodies", f"{first_few(unknown)} are no bodies of the scene; name some of its bodies"
+        yield "bodies", f"{first_few(unknown)}: not in the scene; name bodies of the scene"
     still = [name for name in one.bodies if name in kinds and kinds[name] is not BodyKind.ACTIVE]
     if still:
         yield "bodies", f"{first_few(still)} cannot wake, because the solver never moves them; make them Active"
@@ -67,7 +67,7 @@ def zone_findings(zone: ZoneSpec, kinds: dict[str, BodyKind], start: int, frames
     """Yield the problems of a zone."""
     count = len(zone.vertices) if np.ndim(zone.vertices) == 2 else 0
     if np.shape(zone.vertices)[1:] != (3,) or not count:
-        yield "vertices", f"have the shape {np.shape(zone.vertices)}; a zone has one vertex at least, (n, 3)"
+        yield "vertices", f"have the shape {np.shape(zone.vertices)}; a zone needs at least one vertex, (n, 3)"
         return
     if not is_finite(zone.vertices, (count, 3)):
         yield "vertices", f"are {describe(zone.vertices)}; they must be finite numbers"
@@ -83,7 +83,7 @@ def zone_findings(zone: ZoneSpec, kinds: dict[str, BodyKind], start: int, frames
     if not is_not_negative(zone.distance):
         yield "distance", f"is {zone.distance}; the distance within which bodies wake must be 0 m or more and finite"
     if zone.body and zone.body not in kinds:
-        yield "body", f"{zone.body!r} is no body of the scene; name one of its bodies, or nothing"
+        yield "body", f"{zone.body!r} is not a body of the scene; name one of its bodies, or none"
     shape = np.shape(zone.transforms)
     if shape not in ((1, 3, 4), (frames, 3, 4)):
         yield "transforms", f"have the shape {shape}; they must be (1, 3, 4), or ({frames}, 3, 4) with one for each frame"
@@ -99,12 +99,12 @@ def volume_findings(zone: ZoneSpec) -> Findings:
     try:
         is_closed = mesh_surface(zone.vertices, zone.triangles).solid
     except ValueError:
-        yield "triangles", "its mesh has no faces with an area, so nothing can be inside of it; give it a closed mesh"
+        yield "triangles", "its mesh has no faces with an area, so nothing can be inside it; give it a closed mesh"
         return
     if not is_closed:
-        yield "triangles", "its mesh is open, so nothing is inside of it; close it, or choose a proximity"
+        yield "triangles", "its mesh is open, so nothing is inside it; close it, or choose a proximity"
     if not np.linalg.det(np.asarray(zone.transforms, dtype=np.float64)[:, :, :3]).any():
-        yield "scale", "its scale is 0 at all frames, so nothing can be inside of it; make it non-zero along every axis"
+        yield "scale", "its scale is 0 at all frames, so nothing can be inside it; make it nonzero along every axis"
 
 
 def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
@@ -115,10 +115,10 @@ def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
     for one in spec.activations:
         has_condition = one.frame is not None or one.zones or one.impulse is not None or one.values is not None
         if not has_condition:
-            yield SceneWarning((one.name,), "activation", "nothing wakes its bodies, so they wait for ever; choose a condition")
+            yield SceneWarning((one.name,), "activation", "nothing wakes its bodies, so they wait forever; choose a condition")
         elif is_late(one, frames) and not one.zones and one.impulse is None:
             yield SceneWarning(
-                (one.name,), "activation", "nothing wakes its bodies up to the last frame, so they wait for ever"
+                (one.name,), "activation", "nothing wakes its bodies before the last frame, so they wait forever"
             )
         elif one.frame is None and one.values is None and one.impulse is None and one.holds:
             waits |= {name: {zone.body for zone in one.zones} for name in one.bodies}
@@ -128,11 +128,11 @@ def activation_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
         TopologicalSorter(circle).prepare()
     except CycleError as error:
         names = tuple(dict.fromkeys(error.args[1]))
-        message = "each of them waits until another one comes near, so none ever wakes; give one a frame or another condition"
+        message = "each of them waits for another one to come near, so none ever wakes; give one a frame or another condition"
         yield SceneWarning(names, "activation", message)
 
 
 def is_late(one: ActivationSpec, frames: int) -> bool:
-    """Return whether neither a frame nor a value wakes bodies before the last frame."""
+    """Return True if neither a frame nor a value wakes bodies before the last frame."""
     by_frame = one.frame is not None and one.frame < frames
     return not by_frame and (one.values is None or not (np.asarray(one.values)[:frames] > 0.0).any())

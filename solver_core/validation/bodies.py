@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a body: its motion, material, deformation and mass."""
+"""Errors in a body: its motion, material, deformation and mass."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .shapes import areas, has_area, shape_findings
 
 __all__ = ["body_problems"]
 
-# An inertia whose smallest principal moment is a smaller fraction of the largest than this is no different from zero.
+# Smallest principal moment of inertia, relative to the largest, that counts as nonzero.
 SINGULAR = 1e-12
-# Files have moments of inertia in single precision, so those of a flat body miss the triangle inequality by that much.
+# Relative tolerance of the triangle inequality of moments. Files have the moments of flat bodies in single precision.
 INERTIA_ROUNDING = 1e-6
 
 
 def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
-    """All that is wrong with a body of a scene."""
+    """Yield the problems of a body of a scene."""
     shape = list(shape_findings(body))
     for field, message in (
         *shape,
@@ -39,6 +39,7 @@ def body_problems(body: BodySpec, spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def motion_findings(body: BodySpec) -> Findings:
+    """Yield the errors in the initial motion of a body, its locked axes and its damping."""
     for field, size in (
         ("position", 3),
         ("orientation", 4),
@@ -70,6 +71,7 @@ def motion_findings(body: BodySpec) -> Findings:
 
 
 def material_findings(body: BodySpec) -> Findings:
+    """Yield the errors in the material of a body."""
     material = body.material
     for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
         value = getattr(material, field)
@@ -86,11 +88,11 @@ def material_findings(body: BodySpec) -> Findings:
 
 
 def grain_findings(grain: Grain) -> Findings:
-    """What is wrong with the grain of a surface."""
+    """Yield the errors in the grain of a surface."""
     if not is_finite(grain.direction, (3,)):
         yield "grain.direction", f"is {describe(grain.direction)}; it must be 3 finite numbers, in the body's own axes"
     elif not any(grain.direction):
-        yield "grain.direction", "has the length 0, which is no direction; give the axis of the body that the grain runs along"
+        yield "grain.direction", "has length 0; give the axis of the body along which the grain runs"
     for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
         value = getattr(grain, field)
         if not is_not_negative(value):
@@ -98,7 +100,7 @@ def grain_findings(grain: Grain) -> Findings:
 
 
 def surface_motion_findings(body: BodySpec, spec: SceneSpec) -> Findings:
-    """What is wrong with the motion of a body's surface: each of its values is one vector, or one for each frame."""
+    """Yield the errors in the motion of a body's surface. Each value is one vector, or one vector per frame."""
     if body.surface_motion is None:
         return
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
@@ -119,14 +121,15 @@ def surface_motion_findings(body: BodySpec, spec: SceneSpec) -> Findings:
 
 
 def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool) -> Findings:
+    """Yield the errors in the prescribed deformation of a body. has_sound_shape: True if the shape has no errors."""
     if body.deformation is None:
         return
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
     wanted = (frames, len(body.shape.vertices), 3)
     if body.kind is BodyKind.ACTIVE:
-        yield "deformation", "an active body cannot deform; switch Deforming off, or make the body Passive or Animated"
+        yield "deformation", "an active body cannot deform; disable Deforming, or make the body Passive or Animated"
     elif body.shape.kind is not ShapeKind.MESH:
-        yield "deformation", "only the shape Mesh can deform; switch Deforming off, or choose the shape Mesh"
+        yield "deformation", "only the shape Mesh can deform; disable Deforming, or choose the shape Mesh"
     elif np.shape(body.deformation) != wanted:
         yield "deformation", f"has the shape {np.shape(body.deformation)}; {frames} frames of this mesh need {wanted}"
     elif not is_finite(body.deformation, wanted):
@@ -136,16 +139,16 @@ def deformation_findings(body: BodySpec, spec: SceneSpec, has_sound_shape: bool)
         triangles = np.asarray(body.shape.triangles)
         widest = triangles[[np.argmax(areas(body.shape.vertices, triangles))]]
         for frame, vertices in enumerate(np.asarray(body.deformation), spec.frame_start):
-            # the widest face answers for nearly all frames, however many faces there are
+            # In nearly all frames, a look at the largest face is enough.
             if not has_area(vertices, widest) and not has_area(vertices, triangles):
                 yield "deformation", f"no face of the mesh has an area at frame {frame}; check the mesh at that frame"
                 return
 
 
 def inertia_findings(inertia: Any) -> Findings:
-    """What is wrong with a given inertia.
+    """Yield the errors in a given inertia.
 
-    It must be symmetric and positive definite, and no principal moment may be larger than the sum of the others.
+    It must be symmetric and positive definite, and no principal moment may exceed the sum of the others.
     """
     if not is_finite(inertia, (3, 3)) or not np.allclose(inertia, np.transpose(inertia), rtol=1e-9, atol=0.0):
         yield "inertia", f"is {describe(inertia)}; it must be a symmetric (3, 3) matrix of finite numbers in kg m^2"
@@ -156,11 +159,12 @@ def inertia_findings(inertia: Any) -> Findings:
     elif moments[0] + moments[1] < moments[2] * (1.0 - INERTIA_ROUNDING):
         yield (
             "inertia",
-            f"has the principal moments {describe(moments)} kg m^2; no body has one that is more than the sum of the others",
+            f"has the principal moments {describe(moments)} kg m^2; none may exceed the sum of the other two",
         )
 
 
 def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
+    """Yield the errors in the mass properties of a body. has_sound_shape: True if the shape has no errors."""
     if body.kind is not BodyKind.ACTIVE:
         return
     if body.mass is None and body.density is None:
@@ -183,15 +187,15 @@ def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
 
 
 def link_findings(body: BodySpec) -> Findings:
-    """What a body lacks that has no collider to take its mass properties from."""
+    """Yield the missing mass properties of a body without a collider."""
     if body.density is not None:
-        yield "density", "gives no mass, because the body has no collider; give it a mass"
+        yield "density", "gives no mass, because the body has no collider; set a mass instead"
     if body.inertia is None:
         yield "inertia", "is missing; a body without a collider needs its moments of inertia"
 
 
 def solid_findings(body: BodySpec) -> Findings:
-    """What is wrong with the mass properties of a body whose shape is sound."""
+    """Yield the errors in the mass properties that follow from a valid shape."""
     given = "mass" if body.density is None else "density"
     try:
         solid = body_mass_properties(body)
@@ -199,7 +203,7 @@ def solid_findings(body: BodySpec) -> Findings:
         yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
         return
     if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
-        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be computed with; check the size of the mesh"
+        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be simulated; check the size of the mesh"
         return
     if body.inertia is not None:
         return

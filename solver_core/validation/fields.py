@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the force fields of a scene and with what absorbs them, and what of them can do nothing."""
+"""Errors in the force fields and absorbers of a scene, and warnings about fields without effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = np.arange(256)
 
 
 def field_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """All that is wrong with the fields and absorbers of a scene."""
+    """Yield the problems of the fields and absorbers of a scene."""
     bodies = {body.name for body in spec.bodies}
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
     for what, ones in (("fields", spec.fields), ("absorbers", spec.absorbers)):
@@ -47,12 +47,13 @@ def field_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def carrier_findings(one: FieldSpec | AbsorberSpec, bodies: set[str]) -> Findings:
+    """Yield an error if the body that carries a field or absorber is not in the scene."""
     if one.carrier and one.carrier not in bodies:
-        yield "carrier", f"{one.carrier!r} is no body of the scene; name one of its bodies, or nothing for the world"
+        yield "carrier", f"{one.carrier!r} is not a body of the scene; name one of its bodies, or none for the world"
 
 
 def number_findings(one: FieldSpec | AbsorberSpec, names: tuple[str, ...], start: int, frames: int) -> Findings:
-    """What is wrong with the numbers of a field or absorber, and with those that differ from frame to frame."""
+    """Yield the errors in the numbers of a field or absorber, including the values per frame."""
     for name in names:
         value = getattr(one, name)
         if not math.isfinite(value) and not (name in DISTANCES and value == math.inf):
@@ -71,6 +72,7 @@ def number_findings(one: FieldSpec | AbsorberSpec, names: tuple[str, ...], start
 
 
 def place_findings(field: FieldSpec, start: int, frames: int) -> Findings:
+    """Yield the errors in the position and axis of a field."""
     for name in ("position", "axis"):
         path = np.asarray(getattr(field, name))
         if path.shape not in ((3,), (frames, 3)):
@@ -87,7 +89,7 @@ def place_findings(field: FieldSpec, start: int, frames: int) -> Findings:
 
 
 def mesh_findings(one: FieldSpec | AbsorberSpec, start: int, frames: int) -> Findings:
-    """What is wrong with the mesh of a field or absorber."""
+    """Yield the errors in the mesh of a field or absorber."""
     vertices, triangles = np.asarray(one.vertices), np.asarray(one.triangles)
     count = vertices.shape[-2] if vertices.ndim > 1 else 0
     wanted = ((count, 3), (frames, count, 3))
@@ -107,19 +109,20 @@ def mesh_findings(one: FieldSpec | AbsorberSpec, start: int, frames: int) -> Fin
 
 
 def noise_findings(field: FieldSpec) -> Findings:
+    """Yield the errors in the noise of a field."""
     permutation = np.asarray(field.permutation)
     if permutation.shape != NUMBERS.shape or not np.array_equal(np.sort(permutation), NUMBERS):
-        yield "permutation", "it must have each of the whole numbers from 0 to 255 once"
+        yield "permutation", "it must contain each integer from 0 to 255 once"
     if field.noise < 0.0:
         yield "noise", f"is {field.noise}; it must be 0 or more"
 
 
 def field_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """What of the fields of a valid scene has nothing to act on, or to act from."""
+    """Yield warnings about fields of a valid scene that act on no body or have an empty surface."""
     feels = any(body.feels_fields and body.kind is BodyKind.ACTIVE for body in spec.bodies)
     for field in spec.fields:
         if not feels:
             yield SceneWarning((field.name,), "field", "no active body feels force fields, so it does nothing")
         if field.shape is FieldShape.SURFACE and not len(field.triangles):
-            message = "its shape is Surface, and it has no face; it acts from the object's origin"
+            message = "its shape is Surface, but it has no faces; it acts from the object's origin"
             yield SceneWarning((field.name,), "shape", message)

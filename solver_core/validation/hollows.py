@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hollows that a convex hull fills, and the active bodies that have room in them.
+"""Hollows that a convex hull fills, and the active bodies that would fit into them.
 
-A cup whose collision shape is its hull is closed at its opening, and what falls into it rests on top. The mesh that the hull is
-made of shows the hollow. The thickness of a body shows whether it would enter.
+A cup with its hull as collision shape is closed at the opening, so a body that falls into it rests on top. The hollow is found
+in the mesh of the hull. The thickness of a body tells whether it would fit.
 """
 
 from __future__ import annotations
@@ -22,27 +22,23 @@ __all__ = ["room_in_hollow", "rooms_in_hulls"]
 
 Array = NDArray[np.float64]
 
-# Cells along each axis of the box around a mesh, of which each has a point. Cells times triangles are about GRID_WORK.
+# Number of cells along each axis of the box around a mesh, with one point per cell. Cells times triangles are about GRID_WORK.
 GRID_WORK, COARSEST_GRID, FINEST_GRID = 2_000_000, 4, 7
-# Winding number below which a point is outside of a mesh. In the opening of a cup without thickness it is 0.5.
+# Winding number below which a point is outside a mesh. In the opening of a cup without thickness it is 0.5.
 OUTSIDE = 0.75
-# Of the volume of the hull: a closed mesh that fills as much of it has no hollow worth naming.
+# Volume of a closed mesh, relative to its hull, above which it has no significant hollow.
 CONVEX = 0.98
-# Of the size of a mesh: points that are closer to the hull count as outside of it.
+# Distance to the hull, relative to the size of the mesh, below which a point counts as outside.
 IN_HULL = 1e-6
 
 
 def rooms_in_hulls(spec: SceneSpec) -> dict[str, tuple[str, ...]]:
-    """Find bodies whose hull fills a hollow that has room for others.
+    """Find bodies whose hull fills a hollow into which other bodies would fit.
 
-    Parameters
-    ----------
-    spec : a valid scene
+    spec: a valid scene.
 
-    Returns
-    -------
-    By the names of such bodies, the names of the active bodies that are thin enough to enter the hollow. Bodies that begin in
-    the hull are not among them, for they overlap it. Neither are bodies that cannot touch it.
+    Returns, by the name of each such body, the names of the active bodies that are thin enough for the hollow. Bodies that
+    start in the hull are left out, because they overlap it, and so are bodies that cannot touch it.
     """
     sizes = {body.name: 0.5 * thickness(body.shape) for body in spec.bodies if body.kind is BodyKind.ACTIVE}
     smallest = min((size for size in sizes.values() if size > 0.0), default=np.inf)
@@ -63,12 +59,12 @@ def rooms_in_hulls(spec: SceneSpec) -> dict[str, tuple[str, ...]]:
 
 
 def middle_width(shape: ShapeSpec) -> float:
-    """m, of the three sizes of a shape along its axes the one that is neither the largest nor the smallest."""
+    """Return the second largest size of a shape along its axes [m]."""
     return float(np.median(np.ptp(shape.vertices, axis=0)))
 
 
 def outside(body: BodySpec, others: list[BodySpec]) -> Iterator[BodySpec]:
-    """The other bodies that may touch a body and whose origin is outside of the box around it."""
+    """Yield the other bodies that may touch a body and whose origin is outside the box around it."""
     low, high = body.shape.vertices.min(axis=0), body.shape.vertices.max(axis=0)
     turn = rotation_matrix(body.orientation)
     for other in others:
@@ -79,16 +75,12 @@ def outside(body: BodySpec, others: list[BodySpec]) -> Iterator[BodySpec]:
 
 
 def room_in_hollow(shape: ShapeSpec) -> float:
-    """Measure the largest hollow that the hull of a mesh fills.
+    """Return the size of the largest hollow that the hull of a mesh fills.
 
-    Parameters
-    ----------
-    shape : of the kind HULL, with the triangles of the mesh
+    shape: of the kind HULL, with the triangles of the mesh.
 
-    Returns
-    -------
-    m, the radius of a ball whose center is in the hull and which is outside of the mesh; 0 for a convex mesh. It is measured
-    on a grid, so it is too small by up to a cell.
+    Returns the radius of a ball outside the mesh with its center in the hull [m], or 0 for a convex mesh. It is measured on a
+    grid, so it is too small by up to a cell.
     """
     vertices, triangles = shape.vertices, shape.triangles
     try:
@@ -107,7 +99,7 @@ def room_in_hollow(shape: ShapeSpec) -> float:
 
 
 def distance_to_mesh(vertices: Array, triangles: NDArray[np.integer], point: Array) -> float:
-    """m from a point (3,) to the nearest triangle of a mesh."""
+    """Return the distance from a point (3,) to the nearest triangle of a mesh [m]."""
     corners = [vertices[triangles[:, corner]] - point for corner in range(3)]
     normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
     square = (normal * normal).sum(axis=1)
@@ -126,13 +118,13 @@ def distance_to_mesh(vertices: Array, triangles: NDArray[np.integer], point: Arr
 
 
 def is_closed(triangles: NDArray[np.integer]) -> bool:
-    """Whether each edge of a mesh has as many triangles on its one side as on its other."""
+    """Return True if each edge of a mesh has equally many triangles on both sides."""
     start, end = triangles.astype(np.int64).ravel(), np.roll(triangles, -1, axis=1).astype(np.int64).ravel()
     count = int(triangles.max()) + 1
     return np.array_equal(np.sort(start * count + end), np.sort(end * count + start))
 
 
 def signed_volume(vertices: Array, triangles: NDArray[np.integer]) -> float:
-    """m^3 that a closed mesh has inside."""
+    """Return the volume inside a closed mesh [m^3]."""
     a, b, c = (vertices[triangles[:, corner]] - vertices.mean(axis=0) for corner in range(3))
     return float((a * np.cross(b, c)).sum() / 6.0)

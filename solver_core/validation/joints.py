@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the joints of a scene, and what of them can do nothing.
+"""Errors in the joints of a scene, and warnings about joints without effect.
 
-A spring that is too stiff for the time step is neither: springs are part of what a step solves for, so they stay stable.
+There is no warning about springs that are too stiff for the time step: each step solves for the spring forces, so all springs
+are stable.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAMES = "xyz"
 
 
 def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """All that is wrong with the joints of a scene."""
+    """Yield the problems of the joints of a scene."""
     bodies = {body.name for body in spec.bodies}
     bent = {body.name for body in spec.bodies if body.deformable is not None}
     for name, count in Counter(joint.name for joint in spec.joints).items():
@@ -34,7 +35,7 @@ def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
             yield SceneProblem(joint.name, field, message)
         if joint.holds_where_enabled and joint.changes and {joint.body_a, joint.body_b} <= bent:
             message = (
-                "both of its bodies bend, and where they are bent when it is enabled is not known; hold where it is set up"
+                "both of its bodies are flexible, and their shapes when it is enabled are not known; let it hold as set up"
             )
             yield SceneProblem(joint.name, "holds_where_enabled", message)
         for field, message in strength_findings(joint):
@@ -50,15 +51,17 @@ def joint_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def end_findings(joint: JointSpec, bodies: set[str]) -> Findings:
+    """Yield the errors in the bodies that a joint connects."""
     for field in ("body_a", "body_b"):
         name = getattr(joint, field)
         if name and name not in bodies:
-            yield field, f"{name!r} is no body of the scene; name one of its bodies, or nothing for the world"
+            yield field, f"{name!r} is not a body of the scene; name one of its bodies, or none for the world"
     if joint.body_a and joint.body_a == joint.body_b:
-        yield "body_b", f"both of its ends are {joint.body_a!r}; join it to another body, or to nothing for the world"
+        yield "body_b", f"both of its ends are {joint.body_a!r}; connect it to another body, or to none for the world"
 
 
 def frame_findings(joint: JointSpec) -> Findings:
+    """Yield the errors in the position and orientation of a joint."""
     for field, size in (("position", 3), ("orientation", 4)):
         value = getattr(joint, field)
         if not is_finite(value, (size,)):
@@ -69,27 +72,27 @@ def frame_findings(joint: JointSpec) -> Findings:
 
 
 def strength_findings(joint: JointSpec) -> Findings:
-    """What is wrong with the strength of a bond."""
+    """Yield the errors in the strength of a bond."""
     if joint.strength is None:
         return
     for name, value in asdict(joint.strength).items():
         if name == "area":
             if not (value >= 0.0 and math.isfinite(value)):
-                yield "strength.area", f"is {value}; it must be 0, where it is not known, or more, and finite"
+                yield "strength.area", f"is {value}; it must be finite, and 0 (not known) or more"
         elif not (value > 0.0 and math.isfinite(value)):
             yield f"strength.{name}", f"is {value}; it must be more than 0 and finite"
     if any(axis != LOCKED for axis in (*joint.linear, *joint.angular)):
-        yield "strength", "is that of a bond, which locks all six axes; lock them, or give the joint a breaking impulse"
+        yield "strength", "is for bonds, which lock all six axes; lock them, or give the joint a breaking impulse instead"
     if any(each.breaking_impulse < math.inf for each in (joint, *joint.changes)):
-        yield "strength", "is beside a breaking impulse, which a bond cannot have; leave it out"
+        yield "strength", "cannot be combined with a breaking impulse; leave one of them out"
     if any(axis != LOCKED for change in joint.changes for axis in (*change.linear, *change.angular)):
-        yield "changes", "let go of single axes of a bond; a change can only disable it"
+        yield "changes", "release single axes of a bond; a change can only disable the whole bond"
     if any(change.enabled for change in joint.changes):
         yield "changes", "enable a bond; a change can only disable it"
 
 
 def state_findings(joint: JointSpec | JointChange) -> Findings:
-    """What is wrong with a joint's axes and strength, at any one frame."""
+    """Yield the errors in the axes and the breaking impulse of a joint, at one frame."""
     if not joint.breaking_impulse >= 0.0:
         message = f"is {joint.breaking_impulse}; it must be 0 or more, and infinite for a joint that never breaks"
         yield "breaking_impulse", message
@@ -104,7 +107,7 @@ def state_findings(joint: JointSpec | JointChange) -> Findings:
 
 
 def axis_findings(axis: AxisSpec, where: str) -> Findings:
-    """What is wrong with one coordinate of a joint; where: such as "about X"."""
+    """Yield the errors in one coordinate of a joint. where: the coordinate in words, such as "about X"."""
     if math.isnan(axis.lower) or math.isnan(axis.upper):
         yield "lower", f"the limits {where} are {axis.lower} and {axis.upper}; give numbers, or infinite ones for no limit"
     elif axis.lower > axis.upper or math.inf in (axis.lower, -axis.upper):
@@ -124,7 +127,7 @@ def axis_findings(axis: AxisSpec, where: str) -> Findings:
 
 
 def joint_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """What of the joints of a valid scene has nothing to do or no way to do it."""
+    """Yield warnings about joints of a valid scene that have no effect."""
     active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
     for joint in spec.joints:
         if joint.body_a not in active and joint.body_b not in active:
@@ -140,4 +143,5 @@ def joint_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
 
 
 def has_motor(joint: JointSpec) -> bool:
+    """Return True if any axis of the joint has a motor."""
     return any(axis.motor_force > 0.0 for axis in (*joint.linear, *joint.angular))

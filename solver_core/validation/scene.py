@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds everything in a scene that cannot be simulated, before the first step."""
+"""Checks of a scene for everything that cannot be simulated, before the first step."""
 
 from __future__ import annotations
 
@@ -20,36 +20,39 @@ from .paths import lost_warnings
 
 __all__ = ["LAST_FRAME", "scene_warnings", "validate"]
 
-# No frame number is farther from 0: the timeline of Blender ends before.
+# Largest absolute value of a frame number. Blender's timeline ends before it.
 LAST_FRAME = 2**20
 
-# What a problem is said to be about when it is about no single object.
+# Names used for problems of no single object.
 SCENE = "Scene"
 SETTINGS = "Solver settings"
-# What is called by its number where its name is none.
+# Names used, with an index, for objects whose own name is invalid.
 OWNERS = {"bodies": "Body", "joints": "Joint", "fields": "Field", "absorbers": "Absorber", "activations": "Activation"}
 
 
 def validate(spec: SceneSpec, settings: SolverSettings) -> None:
-    """Raise SceneError with every problem of the scene and of the settings; return when it can be simulated."""
-    # what a value means can be asked once it is what it is declared to be
+    """Check a scene and its settings.
+
+    Raises SceneError with all problems, if there are any.
+    """
+    # Values are checked only if all of them have their declared types.
     problems = [*type_problems(spec, settings)] or [*scene_problems(spec), *settings_problems(settings)]
     if problems:
         raise SceneError(tuple(problems))
 
 
 def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
-    """What is odd in a valid scene and can be simulated all the same.
+    """Return the warnings about a valid scene.
 
-    A dynamic coefficient above the static one is such: no dry surface has it, but each step is well posed with any pair of
-    coefficients, and who animates one of the two sliders should not be stopped by the other.
+    Dynamic friction above static friction is a warning and not an error. No dry surface has it, but every step is well posed
+    with it, and animating one of the two coefficients should not fail because of the other.
     """
     stuttering = (
         SceneWarning(
             (body.name,),
             "mu_dynamic",
             f"dynamic friction {body.material.mu_dynamic:g} is above static friction {body.material.mu_static:g}: "
-            "a body that begins to slide is braked harder and may stutter; on real surfaces it is the other way round",
+            "a body that starts to slide is braked harder and may stutter; on real surfaces it is the other way around",
         )
         for body in spec.bodies
         if body.material.mu_dynamic > body.material.mu_static
@@ -65,7 +68,7 @@ def scene_warnings(spec: SceneSpec) -> tuple[SceneWarning, ...]:
 
 
 def grain_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
-    """What is odd about the grains of surfaces."""
+    """Yield the warnings about the grains of surfaces."""
     there = {body.material.name for body in spec.bodies}
     in_table = {name for pair in spec.pairs if {pair.a, pair.b} <= there for name in (pair.a, pair.b)}
     for body in spec.bodies:
@@ -75,20 +78,22 @@ def grain_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
         if grain.mu_dynamic > grain.mu_static:
             message = (
                 f"dynamic friction across the grain, {grain.mu_dynamic:g}, is above static friction across it, "
-                f"{grain.mu_static:g}: a body that begins to slide is braked harder and may stutter"
+                f"{grain.mu_static:g}: a body that starts to slide is braked harder and may stutter"
             )
             yield SceneWarning((body.name,), "grain.mu_dynamic", message)
         if name in in_table:
             message = (
-                f"its material {name!r} is in the table of pairs, whose friction is the same in all directions: its grain "
-                "does not count against the materials that it is paired with there"
+                f"its material {name!r} is in the table of pairs, whose friction is equal in all directions, so its grain "
+                "has no effect against the materials paired with it there"
             )
             yield SceneWarning((body.name,), "grain", message)
 
 
 def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[SceneProblem]:
-    """What has not the type that it is declared with; fields of a body's shape and material count as the body's, those of a
-    joint's axes as the joint's."""
+    """Yield the values that do not have their declared type.
+
+    Fields of a shape and of a material are reported for the body, and fields of an axis for the joint.
+    """
     for path, message in mismatches(settings, SolverSettings):
         yield SceneProblem(SETTINGS, ".".join(path) or "settings", message)
     for path, message in mismatches(spec, SceneSpec):
@@ -101,6 +106,7 @@ def type_problems(spec: SceneSpec, settings: SolverSettings) -> Iterator[ScenePr
 
 
 def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
+    """Yield the problems of a scene whose values have the declared types."""
     if not spec.bodies:
         yield SceneProblem(SCENE, "bodies", "there are no rigid bodies; add some and make at least one of them Active")
     elif not any(body.kind is BodyKind.ACTIVE for body in spec.bodies):
@@ -133,7 +139,7 @@ def scene_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """What is wrong with gravity, at the first frame or at others."""
+    """Yield the problems of gravity, at the first frame or at later ones."""
     if not is_finite(spec.gravity, (3,)):
         yield SceneProblem(SCENE, "gravity", f"is {describe(spec.gravity)}; it must be three finite numbers in m/s^2")
     if spec.gravity_path is None:
@@ -148,7 +154,7 @@ def gravity_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 
 
 def speed_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """What is wrong with the speed of the simulation from frame to frame."""
+    """Yield the problems of the simulation speed per frame."""
     if spec.speed_path is None:
         return
     frames = max(spec.frame_end - spec.frame_start + 1, 0)
@@ -164,12 +170,12 @@ def speed_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
     elif frames > 1 and not speeds[1:].any():
         yield SceneProblem(SCENE, "speed_path", "the speed is 0 at every frame, so nothing would move; raise it somewhere")
     elif frames > 1 and is_positive(spec.time_scale) and spec.time_scale != speeds[1:].max():
-        message = f"the largest speed is {speeds[1:].max():g}, and the time scale {spec.time_scale:g}; make both the same"
+        message = f"the largest speed is {speeds[1:].max():g}, but the time scale is {spec.time_scale:g}; make them equal"
         yield SceneProblem(SCENE, "speed_path", message)
 
 
 def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
-    """What is wrong with the pairs that do not collide."""
+    """Yield the problems of the pairs of bodies that do not collide."""
     names = {body.name for body in spec.bodies}
     for pair in spec.excluded:
         if len(pair) != 2 or pair[0] == pair[1]:
@@ -177,16 +183,16 @@ def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
                 SCENE, "excluded", f"{', '.join(map(repr, pair))}: name two different bodies that do not collide"
             )
         for name in sorted(set(pair) - names):
-            message = f"{name!r} is no body of the scene; name two of its bodies that do not collide"
+            message = f"{name!r} is not a body of the scene; name two of its bodies that do not collide"
             yield SceneProblem(SCENE, "excluded", message)
 
 
 def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
-    """What is wrong with the pairs of materials."""
+    """Yield the problems of the pairs of materials."""
     for pair in pairs:
         of = f"of {pair.a!r} and {pair.b!r}"
         if not pair.a or not pair.b:
-            yield SceneProblem(SCENE, "pairs", f"the pair {of} lacks a name; name two materials")
+            yield SceneProblem(SCENE, "pairs", f"the pair {of} has an empty name; name two materials")
         for value, what in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
             if not is_not_negative(value):
                 message = f"the {what} friction {of} is {value}; it must be 0 or more and finite"
@@ -198,6 +204,7 @@ def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
 
 
 def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
+    """Yield the problems of the solver settings."""
     for field, usual in (("tolerance", "1e-6"), ("moving_tolerance", "1e-3")):
         value = getattr(settings, field)
         if not is_positive(value):
@@ -207,15 +214,15 @@ def settings_problems(settings: SolverSettings) -> Iterator[SceneProblem]:
     if not settings.substeps >= 1:
         yield SceneProblem(SETTINGS, "substeps", f"is {settings.substeps}; a frame needs at least 1")
     if settings.polygon_sides != 0 and not settings.polygon_sides >= 3:
-        message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 sides and more"
+        message = f"is {settings.polygon_sides}; choose 0 for the exact friction cone, or 3 or more sides"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
     elif settings.polygon_sides != 0 and settings.method is not ContactMethod.STAGGERED:
         name = settings.method.value
-        message = f"is {settings.polygon_sides}, and the method {name} has the exact friction cone only; choose 0, or staggered"
+        message = f"is {settings.polygon_sides}, but the method {name} has only the exact friction cone; choose 0, or staggered"
         yield SceneProblem(SETTINGS, "polygon_sides", message)
     if not (settings.step_time_limit >= 0.0 and np.isfinite(settings.step_time_limit)):
-        message = f"is {settings.step_time_limit}; choose seconds for each step, or 0 for as long as it needs"
+        message = f"is {settings.step_time_limit}; choose the seconds per step, or 0 for no limit"
         yield SceneProblem(SETTINGS, "step_time_limit", message)
     if not (settings.recovery_speed > 0.0 and np.isfinite(settings.recovery_speed)):
-        message = f"is {settings.recovery_speed}; choose a positive number of half sizes a second"
+        message = f"is {settings.recovery_speed}; choose a positive number of half extents per second"
         yield SceneProblem(SETTINGS, "recovery_speed", message)

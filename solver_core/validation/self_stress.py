@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints whose reactions are not unique as a scene begins: those that bear a self-stress.
+"""Joints whose reactions are not unique at the start of a scene, because they can carry self-stress.
 
-With J the rows of what joints hold, by the velocities of the bodies that move, impulses lam on them do what J^T lam does. Two
-answers with the same motion differ by a null vector of J^T, a self-stress: reactions that are in balance with each other
-(Pellegrino, Calladine 1986). A joint's reaction is unique if every null vector is zero on its rows. The part y of a random
-vector z in that null space is zero there as well, and where another is not it is zero with probability 0. It is found by
+Let J be the rows of the locked joint coordinates, as functions of the velocities of the moving bodies. Impulses lam on them
+have the
+effect J^T lam. Two solutions with the same motion differ by a null vector of J^T, a self-stress: reactions in balance with each
+other (Pellegrino and Calladine 1986). The reaction of a joint is unique if all null vectors are zero on its rows. The component
+y
+of a random vector z in the null space is then zero there too; if some null vector is not zero, y is zero with probability 0.
+The
+iteration
 
     [ I    J    ] [y]   [z]
     [ J^T  -d I ] [x] = [-d x']
 
-for a small d, with x' the x before: each time brings what is not in the null space down by d / (s^2 + d), s a singular value.
+with a small d, and the previous x as x', finds it. Each iteration reduces the component outside the null space by d / (s^2 + d)
+for each singular value s.
 
-A body that bends shares its loads by its stiffness, in one way only.
+The stiffness of a flexible body determines its loads uniquely.
 
-Rows are those of coordinates that are locked: limits, springs and motors say themselves what they bear.
+Only locked coordinates have rows: the impulses of limits, springs and motors follow from their own laws.
 """
 
 from __future__ import annotations
@@ -32,16 +37,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-FIXED = 0  # the node of the world and of all that the solver does not move; body i is node i + 1
+FIXED = 0  # node of the world and of all bodies that the solver does not move; body i is node i + 1
 RIGID = 6  # degrees of freedom of a body
-SMALL_D = 1e-12  # d: rows have unit length
-TIMES = 4
+SMALL_D = 1e-12  # d, for rows of unit length
+TIMES = 4  # iterations
 RANDOM_VECTORS = 3
-NOT_ROUNDING = 1e-5  # of their entries: the least part on a joint's rows
+NOT_ROUNDING = 1e-5  # smallest component on a joint's rows that counts as nonzero
 
 
 def has_unique_reaction(spec: SceneSpec) -> Flags:
-    """(joints,) of each joint whether what it bears follows from the motion; also of those that are not enabled."""
+    """Return for each joint (joints,) whether its reaction is unique. Disabled joints count as unique."""
     unique = np.ones(len(spec.joints), dtype=bool)
     ends = _ends(spec)
     joints = _in_loops(ends, _are_held(spec), np.array([joint.enabled for joint in spec.joints], dtype=bool))
@@ -54,25 +59,25 @@ def has_unique_reaction(spec: SceneSpec) -> Flags:
 
 
 def _ends(spec: SceneSpec) -> Ints:
-    """(joints, 2) the nodes of the two bodies of each joint."""
+    """Return the nodes of the two bodies of each joint (joints, 2)."""
     node = {body.name: i + 1 if body.kind is BodyKind.ACTIVE else FIXED for i, body in enumerate(spec.bodies)} | {"": FIXED}
     ends = np.array([(node[joint.body_a], node[joint.body_b]) for joint in spec.joints], dtype=np.int64).reshape(-1, 2)
-    # of what bends each end is a node of its own, with no other joint
+    # On a flexible body, each end of a joint is a separate node.
     bends = np.array([False, *(body.deformable is not None for body in spec.bodies)])
     own = len(spec.bodies) + 1 + np.arange(ends.size).reshape(ends.shape)
     return np.where(bends[ends], own, ends)
 
 
 def _are_held(spec: SceneSpec) -> Flags:
-    """(nodes,) of each body whether it is kept from moving along, or turning about, an axis of the world; of the world too.
-    Ends of joints on bodies that bend are not."""
+    """Return for each node (nodes,) whether it cannot move along, or rotate about, some axis of the world. This is False for
+    the ends of joints on flexible bodies."""
     free = [np.all(body.linear_factor) and np.all(body.angular_factor) for body in spec.bodies]
     return ~np.array([False, *free, *(True for _ in range(2 * len(spec.joints)))], dtype=bool)
 
 
 def _in_loops(ends: Ints, is_held: Flags, enabled: Flags) -> Ints:
-    """The joints that are left when those of bodies with no other joint are taken away, again and again: all others bear what
-    their bodies need to be borne."""
+    """Return the joints that may carry self-stress. Joints of bodies without another joint are removed repeatedly, because
+    equilibrium of their bodies determines their reactions."""
     left = np.flatnonzero(enabled & (ends[:, 0] != ends[:, 1]))
     while len(left):
         number = np.bincount(ends[left].ravel(), minlength=len(is_held))
@@ -85,11 +90,11 @@ def _in_loops(ends: Ints, is_held: Flags, enabled: Flags) -> Ints:
 
 
 def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats]:
-    """The r rows of coordinates that joints lock: whose each is (r,), the nodes of its bodies (r, 2), and what it has by their
-    velocities (r, 2, 6), all of it of unit length.
+    """Return the r rows of the locked coordinates, scaled to unit length: joints (r,), nodes of the bodies (r, 2) and
+    coefficients (r, 2, 6).
 
-    A body's velocity is that of the middle of its joints, or of its centre of mass where it is locked, and its turning times
-    their distance from there.
+    A body's linear velocity is that of the mean position of its joints, or of its center of mass if an axis of the body is
+    locked. Its angular velocity is multiplied by the largest distance of its joints from there.
     """
     place = np.array([spec.joints[joint].position for joint in joints], dtype=np.float64)
     bodies = np.unique(ends[joints])
@@ -117,20 +122,20 @@ def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats
 
 
 def _centre_of_mass(body: BodySpec) -> Floats:
-    """Where it is in the world, (3,) m."""
+    """Return the center of mass in the world (3,) [m]."""
     return body.position + rotation_matrix(body.orientation) @ body_mass_properties(body).center_of_mass
 
 
 def _locked(joint: JointSpec) -> list[tuple[bool, Floats]]:
-    """The axes (3,) in the world, unit, of the coordinates that it locks, and whether they are linear."""
+    """Return for each locked coordinate whether it is linear, and its unit axis in the world (3,)."""
     axes = rotation_matrix(joint.orientation).T
     both = (True, joint.linear), (False, joint.angular)
     return [(linear, axes[k]) for linear, own in both for k, axis in enumerate(own) if axis.lower == axis.upper]
 
 
 def _part_in_null_space(body: Ints, block: Floats) -> Floats:
-    """(r,) the largest parts, of some random vectors in the null space of J^T, on its rows."""
-    from scipy.sparse import bmat, coo_matrix, identity  # which take a while to load, and few need them
+    """Return the largest components (r,), on each row, of random vectors projected onto the null space of J^T."""
+    from scipy.sparse import bmat, coo_matrix, identity  # imported here because they load slowly and are rarely needed
     from scipy.sparse.linalg import splu
 
     count = len(body)

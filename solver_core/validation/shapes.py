@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the shape of a body."""
+"""Errors in the shape of a body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["areas", "has_area", "shape_findings", "why_no_inside"]
 
 
 def shape_findings(body: BodySpec, shape: ShapeSpec | None = None, within: str = "") -> Findings:
-    """What is wrong with the body's shape, or with the part of it at `within`, such as "children.1."."""
+    """Yield the errors in the shape of a body, or in its child shape at `within`, such as "children.1."."""
     shape = body.shape if shape is None else shape
     for field, message in simple_shape_findings(body, shape) if shape.kind is not ShapeKind.COMPOUND else ():
         yield within + field, message
@@ -29,12 +29,12 @@ def shape_findings(body: BodySpec, shape: ShapeSpec | None = None, within: str =
         if not is_finite(child.orientation, (4,)) or abs(np.linalg.norm(child.orientation) - 1.0) > UNIT:
             yield f"{place}orientation", f"is {describe(child.orientation)}; a rotation is 4 finite numbers of length 1"
         if child.shape.kind is ShapeKind.NONE:
-            yield f"{place}shape", "a part without a collider has no place in a compound; leave it out"
+            yield f"{place}shape", "a child of a compound needs a collider; leave it out"
         yield from shape_findings(body, child.shape, place)
 
 
 def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
-    """What is wrong with a shape that is no compound."""
+    """Yield the errors in a shape that is not a compound."""
     if shape.kind is ShapeKind.NONE:
         return
     if not is_not_negative(shape.margin):
@@ -62,56 +62,56 @@ def simple_shape_findings(body: BodySpec, shape: ShapeSpec) -> Findings:
 
 
 def mesh_findings(body: BodySpec, vertices: Array, triangles: Array) -> Findings:
-    """What is wrong with a mesh whose arrays are sound."""
+    """Yield the errors in a mesh with valid arrays."""
     if triangles.size == 0:
-        yield "triangles", "the mesh has no faces; give it some, or take the object out of the rigid body world"
+        yield "triangles", "the mesh has no faces; add some, or remove the object from the rigid body world"
         return
     try:
         volume = mesh_surface(vertices, triangles).volume
     except ValueError:
-        yield "triangles", "no face of the mesh has an area; give it a size, or take the object out of the rigid body world"
+        yield "triangles", "no face of the mesh has an area; scale it up, or remove the object from the rigid body world"
         return
     if body.kind is BodyKind.ACTIVE and volume == 0.0:
         yield "shape", why_no_inside(vertices, triangles, bends=body.deformable is not None)
     elif body.kind is BodyKind.ACTIVE and volume < 0.0:
-        yield "normals", "the normals of the mesh point inwards; flip them, or make the body Passive, as a container"
+        yield "normals", "the normals of the mesh point inward; flip them, or make the body Passive, as a container"
 
 
 def why_no_inside(vertices: Array, triangles: Array, *, bends: bool = False) -> str:
-    """Why an active body has no inside whose mesh encloses no volume, and what to do about it; bends: whether it is flexible.
+    """Return why the mesh of an active body encloses no volume, and the remedy. bends: True for a flexible body.
 
-    Merging vertices takes closed surfaces to closed ones, where an even number of faces meets at every edge. So a mesh whose
-    vertices are merged only where they are equal, and which is closed then, is no open one.
+    After equal vertices are merged, every edge of a closed mesh has an even number of faces. A mesh with this property is
+    therefore not open.
     """
-    # zeros of either sign are equal
+    # Adding 0.0 makes zeros of both signs equal.
     _, merged = np.unique(vertices + 0.0, axis=0, return_inverse=True)
     corners = merged.reshape(-1)[triangles]
     edges = np.sort(np.stack([corners, np.roll(corners, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
     _, faces = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0, return_counts=True)
     if (faces % 2).any() and bends:
         return (
-            "the mesh is open, so a flexible body has no inside to bend; remesh it by voxels, which makes one "
-            "closed surface of all its parts, or switch Flexible off"
+            "the mesh is open, so the flexible body has no inside; use a voxel remesh, which makes one closed surface of "
+            "all its parts, or disable Flexible"
         )
     if (faces % 2).any():
         return (
-            "the mesh is open, so an active body has no inside; fill its holes or give it a thickness, "
+            "the mesh is open, so the active body has no inside; fill its holes or give it a thickness, "
             "choose Convex Hull, or make the body Passive"
         )
     thin = 4e3 * TOLERANCE * np.linalg.norm(np.ptp(vertices[triangles.ravel()], axis=0))
     return (
-        f"the mesh is closed, but an active body has no inside where it is thinner than {thin:.2g} mm, or where more than two "
-        "faces meet at an edge; give it a thickness there, choose Convex Hull, or make the body Passive"
+        f"the mesh is closed, but it has no inside where it is thinner than {thin:.2g} mm, or where more than two faces meet "
+        "at an edge; give it a thickness there, choose Convex Hull, or make the body Passive"
     )
 
 
 def round_findings(shape: ShapeSpec) -> Findings:
-    """What is wrong with a cylinder or a cone whose vertices are finite."""
+    """Yield the errors in a cylinder or cone with finite vertices."""
     what = "cylinder" if shape.kind is ShapeKind.CYLINDER else "cone"
     if not is_positive(shape.radius):
         yield (
             "radius",
-            f"is {shape.radius}; the radius of a {what} must be above 0 and finite; give the mesh a width across its axis and "
+            f"is {shape.radius}; the radius of a {what} must be above 0 and finite; give the mesh a width across its axis, and "
             "check the object's scale",
         )
     if len(shape.vertices) != 2:
@@ -124,12 +124,12 @@ def round_findings(shape: ShapeSpec) -> Findings:
 
 
 def areas(vertices: Array, triangles: Array) -> Array:
-    """(t,) m^2 of triangles."""
+    """Return the areas of triangles (t,) [m^2]."""
     a, b, c = (np.asarray(vertices)[triangles[:, k]] for k in range(3))
     return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
 
 
 def has_area(vertices: Array, triangles: Array) -> bool:
-    """Whether any triangle has an area, measured by the size of all."""
+    """Return True if any triangle has a nonzero area, relative to the size of all."""
     size = np.linalg.norm(np.ptp(vertices[triangles.ravel()], axis=0))
     return bool(2.0 * areas(vertices, triangles).max() > (TOLERANCE * size) ** 2)

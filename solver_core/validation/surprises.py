@@ -56,6 +56,7 @@ def surprises(spec: SceneSpec, settings: SolverSettings) -> tuple[SceneWarning, 
 
 
 def mass_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
+    """Yield a warning if the ratio of the largest to the smallest mass is untested."""
     masses = [(body_mass_properties(body).mass, body.name) for body in spec.bodies if body.kind is BodyKind.ACTIVE]
     (light, lightest), (heavy, heaviest) = min(masses), max(masses)
     if heavy > LARGEST_MASS_RATIO * light:
@@ -113,8 +114,8 @@ def speed_surprises(spec: SceneSpec, settings: SolverSettings) -> Iterator[Scene
         if ways[worst] > thin:
             frame = spec.frame_start + worst
             message = (
-                f"from frame {frame} to {frame + 1} it moves {distance(ways[worst])} a step, more than the thickness of "
-                f"{thinnest} ({distance(thin)}): it misses nothing on its way, but hits are coarse; more substeps help"
+                f"from frame {frame} to {frame + 1} it moves {distance(ways[worst])} per step, more than the thickness of "
+                f"{thinnest} ({distance(thin)}): it misses no collision, but impacts are coarse; more substeps help"
             )
             yield SceneWarning((body.name, thinnest), "substeps", message)
 
@@ -140,7 +141,7 @@ def room_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
             part.shape.kind is ShapeKind.MESH and mesh_surface(part.shape.vertices, part.shape.triangles).volume < 0.0
             for part in parts(body.shape)
         ):
-            message = "its normals point inwards, so it is a container: bodies inside stay there; flip them if it is a solid"
+            message = "its normals point inward, so it is a container: bodies inside stay there; flip them if it is a solid"
             yield SceneWarning((body.name,), "normals", message)
 
 
@@ -161,8 +162,8 @@ def bending_surprises(spec: SceneSpec) -> Iterator[SceneWarning]:
         count = len(body.shape.triangles)
         if count > MOST_BENT_TRIANGLES:
             message = (
-                f"its {count:,} triangles are bent anew in every step, which takes most of the time; a few thousand do: make a "
-                "coarse copy flexible, and let this mesh follow its surface"
+                f"its {count:,} triangles are updated in every step, which takes most of the time; a few thousand are enough: "
+                "make a coarse copy flexible, and let this mesh follow its surface"
             )
             yield SceneWarning((body.name,), "shape", message)
 
@@ -173,6 +174,7 @@ def thickness(shape: ShapeSpec) -> float:
 
 
 def thickness_of_part(shape: ShapeSpec) -> float:
+    """Return the smallest extent of a shape that is not a compound [m]; inf for open meshes and planes."""
     if shape.kind is ShapeKind.PLANE:
         return math.inf
     if shape.kind in (ShapeKind.CYLINDER, ShapeKind.CONE):

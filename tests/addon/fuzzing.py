@@ -274,7 +274,10 @@ ASSIGNMENTS = (
 FILES = ("case.blend", "case.blend", "nothing.blend", ".", "cache", "text.blend", "../x/y.blend", "/dev/null")
 OUTPUTS = ("out.blend", "case.blend", "out.html", "out.csv", "out.json", "nowhere/out.blend", ".", "/dev/null/x", "out.txt")
 OPTIONS = {
-    "bake": (*SHORT[::2], "--resume", "--keep-to", "--contacts", "--report", "--keys-step", "--keys-within", "--keys-a-frame"),
+    "bake": (
+        *(*SHORT[::2], "--resume", "--keep-to", "--contacts", "--report"),
+        *("--keys-step", "--keys-within", "--keys-per-frame"),
+    ),
     "check": (
         *SHORT[::2],
         "--report",

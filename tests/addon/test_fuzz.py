@@ -98,7 +98,7 @@ def test_a_bake_whose_cache_is_no_file_is_refused_by_whoever_reads_it(scene, mak
         assert cli.run([command, "-o", str(tmp_path / "out.csv")]) == 2
     assert cli.run(["bake", "--keep-to", "2", "-o", str(tmp_path / "baked.blend")]) in (1, 2)
     said = capsys.readouterr().err.splitlines()
-    assert len(said) == 3 and "the bake cannot begin" in said[2]
+    assert len(said) == 3 and "the bake cannot start" in said[2]
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "moved.blend"))
 
 

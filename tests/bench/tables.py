@@ -164,7 +164,7 @@ TABLES = {
             "switched off": text("switched_off"),
             "scene": text("scene"),
             "times as long, in turns": text("turns"),
-            "factorisations": text("factorisations"),
+            "factorizations": text("factorisations"),
             "missed": pair(text("missed"), text("number"), "{} of {}"),
         },
         where=lambda row: row["turns"] != "" or row["scene"] == "matrices",
@@ -252,7 +252,7 @@ TABLES = {
             "contacts": text("contacts"),
             "ms a step": number("milliseconds_a_step"),
             "iterations (most)": pair(number("iterations_mean", 3), text("iterations_most")),
-            "factorisations": number("factorisations_mean"),
+            "factorizations": number("factorisations_mean"),
             "contact, cold": pair(number("cold_contact_median"), text("cold_contact_most")),
             "friction, cold": pair(number("cold_friction_median"), text("cold_friction_most")),
         }
@@ -289,7 +289,7 @@ TABLES = {
             "s for a second": number("seconds"),
             "times the rigid one": number("ratio"),
             "contacts": number("contacts", 3),
-            "factorisations": number("factorisations"),
+            "factorizations": number("factorisations"),
         },
     ),
     "paper_tables_faure": Table(

@@ -56,7 +56,7 @@ def test_a_matrix_of_few_digits_is_mended_and_said_with_its_figures_or_refused(s
     G, g, mu = random_stack(np.random.default_rng(4), 3)
     write_problem(tmp_path / "a.npz", ProblemFile(sc.LocalForm(np.vectorize(lambda x: float(f"{x:.5e}"))(G), g, mu)))
     status, out, _ = solved(tmp_path / "a.npz", "--tolerance", "1e-8")
-    assert status == 0 and "mended: asymmetry" in out and "eigenvalues below zero" in out
+    assert status == 0 and "repaired: asymmetry" in out and "negative eigenvalues" in out
     status, _, err = solved(tmp_path / "a.npz", "--rounding", "refuse")
     assert status == 2 and "rounding='repair' repairs it" in err
 

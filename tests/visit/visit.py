@@ -160,7 +160,7 @@ def change_and_go_on() -> Iterator[float]:
     yield from until(lambda: len(changes) > 0, "word that the bake is outdated", 30.0)
     yield from shoot("outdated", "PROPERTIES")
     yield from bake_and_wait(from_here=True)
-    assert bake().earlier, "nothing says that frames are of another bake"
+    assert bake().earlier, "nothing says that frames are from another bake"
     assert not changes, [change.name for change in changes]
     yield from shoot("rest", "PROPERTIES")
     after = places(MIDDLE), places(scene().frame_end)

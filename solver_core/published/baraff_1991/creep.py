@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The dynamic friction approximation of static friction (Baraff 1991, section 8.1).
 
-Below the threshold speed eps friction grows with the tangential velocity v_t of the bodies, from nothing to mu f:
+Below the threshold speed eps, friction grows with the tangential velocity v_t of the bodies, from zero to mu f:
 
     f_t = -mu f v_t / |v_t|           |v_t| >= eps                                         (14)
     f_t = -mu f v_t / eps             |v_t| <  eps                                         (15)
 
-v_t is known before the forces are, so this is dynamic friction along v_t / |v_t| with the coefficient mu min(1, |v_t| / eps),
-and Lemke's algorithm always ends, with forces or with contact impulses.
+v_t is known before the forces are. This is therefore dynamic friction along v_t / |v_t| with the coefficient
+mu min(1, |v_t| / eps), and Lemke's algorithm always ends, with forces or with contact impulses.
 
-Limits. Nothing sticks: a block on a slope below the angle of friction crawls at eps tan(theta) / mu, where (15) bears its
-weight. Taken as explicit in a stepper of step h, (15) turns v into v + h g sin(theta) - (h mu g cos(theta) / eps) v, which is
-stable only for eps > h mu g cos(theta) / 2, and without reversals of the velocity only for twice that. A contact that bears
-more than the weight of what it holds back (light under heavy) needs an eps larger by that ratio. With the velocity
-v + h g sin(theta) that the step would end with for v_t, the bound is the same and the crawl is slower by h g sin(theta).
+Limits. Nothing sticks: a block on a slope below the angle of friction creeps at eps tan(theta) / mu, the speed at which (15)
+balances its weight. An explicit step of length h with (15) turns v into v + h g sin(theta) - (h mu g cos(theta) / eps) v. That
+is stable only for eps > h mu g cos(theta) / 2, and free of velocity reversals only for twice that. A contact that carries more
+than the weight of the body it slows down (light under heavy) needs an eps larger by that ratio. If v_t is instead the velocity
+v + h g sin(theta) at the end of the step, the bound is the same, and the creep is slower by h g sin(theta).
 """
 
 from __future__ import annotations
@@ -31,11 +31,15 @@ __all__ = ["creep_problem"]
 
 
 def creep_problem(problem: ContactProblem, creep_speed: float, tangential_velocity: ArrayLike | None = None) -> ContactProblem:
-    """The problem with static friction replaced by dynamic friction that vanishes with the tangential velocity.
+    """Return the problem with static friction replaced by dynamic friction that vanishes with the tangential velocity.
 
-    creep_speed: eps, m/s. tangential_velocity: (m, dim - 1) v_t, m/s, None for that of the problem without impulses, g_t, which
-    is a velocity only in problems of velocities and impulses. Contacts with a given sliding direction stay as they are. Raises
-    ValueError that names the argument and the index.
+    Contacts with a given sliding direction are unchanged.
+
+    creep_speed: eps [m/s].
+    tangential_velocity: (m, dim - 1) v_t [m/s], or None for g_t, that of the problem without impulses. g_t is a velocity only
+        in problems of velocities and impulses.
+
+    Raises ValueError that names the argument, if it is not finite or has the wrong shape, or if eps is not positive.
     """
     require_number("creep_speed", creep_speed)
     if not (np.isfinite(creep_speed) and creep_speed > 0.0):

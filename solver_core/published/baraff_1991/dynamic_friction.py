@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Contact problems without static friction as linear complementarity problems (Baraff 1991, sections 3 and 7).
 
-Where a contact slides along d, the normal force alone says what friction is, lam = (1, -mu d) f. With it substituted, and
-bilateral constraints eliminated, normal forces and accelerations are left:
+At a contact that slides along d, the normal force f determines friction: lam = (1, -mu d) f. With this substituted, and
+bilateral constraints eliminated, only normal forces and accelerations remain:
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9)
 
-A is symmetric positive semidefinite without friction. With it A is neither, and there may be several solutions or none.
+Without friction, A is symmetric positive semidefinite. With friction it is neither, and there may be several solutions or none.
 """
 
 from __future__ import annotations
@@ -32,18 +32,24 @@ Floats = NDArray[np.float64]
 def dynamic_friction(
     problem: ContactProblem, tolerance: float, max_iterations: int | None, time_limit: float, warm_start: Floats | None
 ) -> Result:
-    """Solve a contact problem whose friction is absent or along given directions, by Lemke's algorithm.
+    """Solve a contact problem with no friction, or with friction along given directions, by Lemke's algorithm.
 
-    max_iterations: pivots, None for as many as `most_pivots` says. warm_start: (m, dim); contacts with a normal impulse in it
-    begin clamped. Ends with RAY where it finds contact impulses in place of forces, (10) of Baraff 1991: a problem may have
-    both. Raises ValueError that names the first contact that may stick.
+    tolerance: bound on `lcp_residual`.
+    max_iterations: limit of pivots; None for `most_pivots`.
+    time_limit: time after which the best result so far is returned [s].
+    warm_start: (m, dim) impulses or None [N s]; contacts with a normal impulse are initially clamped.
+
+    Returns a `Result`. Its status is RAY if the algorithm finds contact impulses instead of forces, (10) of the paper; a
+    problem may have both. An unsolved result is never worse than no impulses.
+
+    Raises ValueError that names the first contact that may stick.
     """
     sticks = np.flatnonzero((problem.system.mu > 0.0) & ~problem.slides_along_given)
     if sticks.size:
         raise ValueError(
-            f"mu[{sticks[0]}] = {problem.system.mu[sticks[0]]:g} at a contact that may stick, which is no linear "
-            "complementarity problem: give its sliding_direction, say by static_friction='creep' or 'signs' how to treat it, "
-            "or choose method pivot or staggered"
+            f"mu[{sticks[0]}] = {problem.system.mu[sticks[0]]:g} at a contact that may stick, so this is not a linear "
+            "complementarity problem: set its sliding_direction, pass static_friction='creep' or 'signs', or choose the method "
+            "pivot or staggered"
         )
     free = without_bilateral(problem)
     A, b, _, layout = dense_problem(free.problem)

@@ -3,23 +3,25 @@
 
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9)
 
-An artificial variable z0 with a covering vector d > 0 makes any problem feasible, a = A f + b + d z0 with z0 large. From there
-the algorithm walks along almost complementary points, where f_i a_i = 0 for all i and, for one i, both f_i and a_i are
-nonbasic. The variable that left the basis last decides which one enters: its complement. The walk ends where z0 becomes zero,
-which is a solution, or on a ray.
+An artificial variable z0 with a covering vector d > 0 makes any problem feasible: a = A f + b + d z0 with a large z0. From
+there
+the algorithm visits almost complementary points, at which f_i a_i = 0 for all i and, for one i, both f_i and a_i are nonbasic.
+The complement of the variable that left the basis last enters next. The path ends when z0 reaches zero, which is a solution, or
+on a ray.
 
-The ray. Along it the point changes by (df, da, dz0) >= 0 with da = A df + d dz0, and f_i a_i stays zero: where df_i > 0,
-da_i = 0. So (A df)_i = -d_i dz0 <= 0 wherever df_i > 0: z = df has the property (10) of valid contact impulses whatever A is,
-and df = 0 only on the ray that the walk began with, to which it never comes back. More holds for some classes: if A is
-copositive, 0 <= df . A df = -(d . df) dz0 gives dz0 = 0 and A df >= 0, and if A is positive semidefinite, or only
-copositive-plus, the problem has no solution at all (Cottle, Pang and Stone 1992, section 4.4). For other A there may be one.
+The ray. Along it, the point changes by (df, da, dz0) >= 0 with da = A df + d dz0, and all f_i a_i remain zero: da_i = 0 where
+df_i > 0. So (A df)_i = -d_i dz0 <= 0 where df_i > 0, and z = df has the property (10) of valid contact impulses for any A. df =
+0
+only on the initial ray, to which the path never returns. For some classes more holds. If A is copositive,
+0 <= df . A df = -(d . df) dz0 gives dz0 = 0 and A df >= 0. If A is positive semidefinite, or at least copositive-plus, the
+problem then has no solution (Cottle, Pang and Stone 1992, section 4.4). For other A it may have one.
 
-Ties. Among equal ratios the rows are compared as if b were b + (e, e^2, ..., e^n) for an infinitesimal e. No basis then comes
-twice, so the walk ends, however degenerate the problem is.
+Ties. Rows with equal ratios are compared as if b were b + (e, e^2, ..., e^n) with an infinitesimal e. No basis is then visited
+twice, so the path ends for any degenerate problem.
 
-The basis is kept as a dictionary, x_basic = T (x_nonbasic, 1): the columns of the nonbasic variables, z0's among them, and the
-values of the basic ones. An exchange of two variables is O(n^2); the dictionary is computed afresh once every n exchanges,
-and before a ray is accepted.
+The basis is stored as a dictionary x_basic = T (x_nonbasic, 1): the columns of the nonbasic variables, z0 among them, and the
+values of the basic variables. An exchange of two variables is O(n^2). The dictionary is recomputed after every n exchanges, and
+before a ray is accepted.
 """
 
 from __future__ import annotations
@@ -39,19 +41,21 @@ __all__ = ["lemke"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# what a walk along the almost complementary points ended with
+# Outcomes of `walk`.
 UNFINISHED, COMPLEMENTARY, ON_RAY = range(3)
 
-# relative to a dictionary of a problem scaled to entries of about one
-ZERO_PIVOT = 1e-10  # a smaller entry is round-off, and no pivot
-ZERO_VALUE = 1e-12  # basic variables that become smaller than this at the end of a step are tied
+# For a dictionary of a problem that is scaled to entries of about one.
+ZERO_PIVOT = 1e-10  # smaller entries count as round-off and are not pivots
+ZERO_VALUE = 1e-12  # basic variables that are smaller than this after a step count as tied
 
 
 class Dictionary(NamedTuple):
-    """x_basic = T (x_nonbasic, 1). f_i has the number i, a_i the number n + i, z0 the number 2 n.
+    """x_basic = T (x_nonbasic, 1). f_i is variable i, a_i is variable n + i, and z0 is variable 2 n.
 
-    table: (n, n + 2), values last. basic: (n,) and nonbasic: (n + 1,) variables. place: (2 n + 1,) of each variable: its column
-    where nonbasic, -1 - row where basic. home: (n,) the variables that were basic before z0 came in.
+    table: (n, n + 2) T, with the values in the last column.
+    basic: (n,) and nonbasic: (n + 1,) variables.
+    place: (2 n + 1,) position of each variable: its column if nonbasic, -1 - row if basic.
+    home: (n,) variables that were basic before z0 entered.
     """
 
     table: Floats
@@ -63,7 +67,7 @@ class Dictionary(NamedTuple):
 
 @kernel
 def exchange(dictionary, row, column):
-    """The basic variable of the row and the nonbasic one of the column change places."""
+    """Exchange the basic variable of the row and the nonbasic variable of the column."""
     table = dictionary.table
     inverse = 1.0 / table[row, column]
     for j in range(table.shape[1]):
@@ -82,7 +86,7 @@ def exchange(dictionary, row, column):
 
 @kernel
 def _perturbation(dictionary, row, j):
-    """How much of e^(j + 1) is in the value of a row: what the home variable j being that much smaller does to it."""
+    """Return the coefficient of e^(j + 1) in the value of a row: the effect of a decrease of the home variable j."""
     at = dictionary.place[dictionary.home[j]]
     if at >= 0:
         return -dictionary.table[row, at]
@@ -91,9 +95,11 @@ def _perturbation(dictionary, row, j):
 
 @kernel_part
 def leaving_row(dictionary, column, tied):
-    """The row that reaches zero first when the variable of the column grows: the lexicographic ratio test; -1 if none does.
+    """Return the row that first reaches zero as the variable of the column increases, or -1 if none does.
 
-    z0 leaves whenever it can, which ends the walk. tied: (n,) work array.
+    This is the lexicographic ratio test. z0 leaves whenever it can, which ends the path.
+
+    tied: (n,) work array.
     """
     table, n = dictionary.table, dictionary.basic.size
     largest = 1.0
@@ -131,9 +137,11 @@ def leaving_row(dictionary, column, tied):
 
 @kernel
 def walk(dictionary, entering, limit, tied, best):
-    """So many exchanges, or fewer, from the point at which `entering` is about to grow: (end, entering, exchanges made).
+    """Make at most `limit` exchanges, from the point at which `entering` starts to increase.
 
-    best: (n + 1,) the forces where z0 was smallest, and that z0, kept up to date.
+    best: (n + 1,) the forces at the smallest z0 so far, and that z0; updated.
+
+    Returns the outcome (UNFINISHED, COMPLEMENTARY or ON_RAY), the next entering variable and the number of exchanges.
     """
     n = dictionary.basic.size
     for made in range(limit):
@@ -157,10 +165,11 @@ def walk(dictionary, entering, limit, tied, best):
 
 @kernel
 def clamp(dictionary, wanted):
-    """Bring the forces of the wanted indices (n,) into the basis for their accelerations; the number of those refused.
+    """Make the forces of the wanted indices (n,) basic in place of their accelerations, and return the number of refused
+    indices.
 
-    A principal pivot transform, the best diagonal pivot first, or the best two by two block where no diagonal entry will do. An
-    index that depends on those brought in before is refused.
+    This is a principal pivot transform. It takes the largest diagonal pivot first, or the largest 2 x 2 block if no diagonal
+    entry is large enough. An index that depends on the indices before it is refused.
     """
     table, n = dictionary.table, dictionary.basic.size
     waiting = wanted.copy()
@@ -179,7 +188,7 @@ def clamp(dictionary, wanted):
                             best, first, second = block, i, j
         if first < 0:
             return waiting.sum()
-        # a_i leaves row i for f_i of column i, so that rows and columns keep their indices; in a block they come out crosswise
+        # f_i of column i replaces a_i in row i, so that rows and columns keep their indices. In a block they come out swapped.
         exchange(dictionary, first, second)
         waiting[first] = False
         if second != first:
@@ -190,7 +199,7 @@ def clamp(dictionary, wanted):
 
 @kernel_part
 def _uncross(dictionary, i, j):
-    """Swap two rows, and the two columns of the same indices."""
+    """Swap two rows, and the two columns with the same indices."""
     table, basic, nonbasic, place = dictionary.table, dictionary.basic, dictionary.nonbasic, dictionary.place
     for k in range(table.shape[1]):
         table[i, k], table[j, k] = table[j, k], table[i, k]
@@ -203,7 +212,7 @@ def _uncross(dictionary, i, j):
 
 
 def _fresh(A: Floats, b: Floats, d: Floats, dictionary: Dictionary) -> bool:
-    """Compute the dictionary of its basis afresh from a - A f - d z0 = b; False if the basis is singular."""
+    """Recompute the dictionary of the current basis from a - A f - d z0 = b. Return False if the basis is singular."""
     n = b.size
     columns = np.column_stack([-A, np.eye(n), -d])
     try:
@@ -217,7 +226,7 @@ def _fresh(A: Floats, b: Floats, d: Floats, dictionary: Dictionary) -> bool:
 
 
 def _equilibrated(A: Floats) -> tuple[Floats, Floats]:
-    """Powers of two (rows, columns) that bring the largest entries of all rows and columns of A near to one."""
+    """Return powers of two (rows, columns) that scale the largest entry of each row and column of A to about one."""
     rows, columns = np.ones(A.shape[0]), np.ones(A.shape[0])
     for _ in range(8):
         size = np.abs(A) * rows[:, None] * columns
@@ -238,18 +247,24 @@ def _statistics(cost: dict[str, int], seconds: float) -> Statistics:
 
 
 def _idle(A: Floats, sizes: Sizes, ray: Floats) -> bool:
-    """Whether a ray nowhere drives together what it acts on: it then bears no impulse that could make a contact stick."""
+    """Return True if a ray slows no contact at which it acts. It then has no impulse that could make a contact stick."""
     pushed = ray > 0.0
     return not bool((A @ ray < -ROUNDING * (sizes.column @ ray) * sizes.row)[pushed].any())
 
 
 def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations: int, time_limit: float) -> LcpEnd:
-    """Walk from the complementary basis in which the forces of `start` (n,) are clamped, None for none, to a solution or a ray.
+    """Follow the path of Lemke's algorithm to a solution or a ray.
 
-    max_iterations: exchanges of two variables; time_limit: s. At either limit the status is MAX_ITERATIONS, the force the one
-    with the least z0 on the way. From a start other than f = 0 the covering vector d is that of the transformed problem, of no
-    sign in the given one: the ray need not have the property (10), or may be one that moves nothing, A z = 0, in a problem that
-    has a solution. In either case the walk begins again from f = 0.
+    If indices are initially clamped, d is the covering vector of the transformed problem, and may have any sign in the given
+    one. The ray may then lack the property (10), or move nothing, A z = 0, although the problem has a solution. In both cases
+    the algorithm starts again from f = 0.
+
+    A: (n, n). b: (n,).
+    start: (n,) bool, indices that are initially clamped, or None for none.
+    max_iterations: limit of exchanges.
+    time_limit: limit of the time [s].
+
+    Returns an `LcpEnd`. At either limit its status is MAX_ITERATIONS, and its force is that at the smallest z0 so far.
     """
     begin = perf_counter()
     n = b.size
@@ -271,19 +286,19 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
     if start.any():
         cost["rank_deficient"] = int(clamp(dictionary, start))
         clamped = dictionary.basic < n
-        # d of the given problem for which z0 comes with ones into the transformed one
+        # The d of the given problem for which the column of z0 in the transformed problem is all ones.
         covering = np.where(clamped, 0.0, 1.0) - scaled[:, clamped].sum(axis=1)
         dictionary.home[:] = dictionary.basic
         cost["factorisations"] += 1
         if not _fresh(scaled, right, covering, dictionary):
             raise np.linalg.LinAlgError("a basis made of accepted pivots is singular")
-        if dictionary.table[:, n + 1].min() >= -ZERO_VALUE:  # up to the round-off of clamping, a solution
+        if dictionary.table[:, n + 1].min() >= -ZERO_VALUE:  # a solution up to the round-off of clamping
             return ended(Status.SOLVED, _refined(scaled, right, dictionary, cost))
     value = dictionary.table[:, n + 1]
     if value.min(initial=0.0) >= 0.0:
         return ended(Status.SOLVED, _forces(dictionary))
 
-    # z0 comes in where the value is lowest, among equals where the perturbation is smallest: in the last one
+    # z0 enters in the row with the lowest value. Of equal rows, the last has the smallest perturbation.
     row = n - 1 - int(np.argmin(value[::-1]))
     leaving = int(dictionary.basic[row])
     exchange(dictionary, row, n)
@@ -322,7 +337,7 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
 
 
 def _forces(dictionary: Dictionary) -> Floats:
-    """The forces (n,) of a dictionary, round-off below zero cut off."""
+    """Return the forces (n,) of a dictionary, with negative round-off set to zero."""
     n = dictionary.basic.size
     force = np.zeros(n)
     clamped = dictionary.basic < n
@@ -331,7 +346,7 @@ def _forces(dictionary: Dictionary) -> Floats:
 
 
 def _forces_along(dictionary: Dictionary, entering: int) -> Floats:
-    """The change (n,) of the forces when the entering variable grows by one."""
+    """Return the change (n,) of the forces for a unit increase of the entering variable."""
     n = dictionary.basic.size
     change = np.zeros(n)
     clamped = dictionary.basic < n
@@ -342,7 +357,7 @@ def _forces_along(dictionary: Dictionary, entering: int) -> Floats:
 
 
 def _refined(A: Floats, b: Floats, dictionary: Dictionary, cost: dict[str, int]) -> Floats:
-    """The forces of a complementary basis from a fresh solve of A_CC f_C = -b_C with one step of refinement."""
+    """Return the forces of a complementary basis from a new solve of A_CC f_C = -b_C with one step of iterative refinement."""
     kept = _forces(dictionary)
     clamped = np.sort(dictionary.basic[dictionary.basic < b.size])
     if clamped.size == 0:
@@ -355,13 +370,13 @@ def _refined(A: Floats, b: Floats, dictionary: Dictionary, cost: dict[str, int])
         return kept
     found = -inverse @ b[clamped]
     found -= inverse @ (block @ found + b[clamped])
-    # what the terms of the product leave of each other is no force: where all others are zero it would set the scale
+    # Remainders of canceled terms are not forces. If all other forces are zero, they would set the scale.
     found[np.abs(found) <= b.size * np.finfo(float).eps * (np.abs(inverse) @ np.abs(b[clamped]))] = 0.0
     force[clamped] = np.maximum(found, 0.0)
     return min(force, kept, key=lambda f: _violation(A, b, f))
 
 
 def _violation(A: Floats, b: Floats, force: Floats) -> float:
-    """How far from complementary forces are: max |min(f, a)|, which is zero exactly at solutions."""
+    """Return the complementarity error of forces, max |min(f, a)|, which is zero exactly at solutions."""
     worst = float(np.abs(np.minimum(force, A @ force + b)).max(initial=0.0))
     return worst if np.isfinite(worst) else np.inf

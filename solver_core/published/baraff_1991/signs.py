@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Static friction by guessing the signs of its components (Baraff 1991, section 8.2).
 
-The friction disk is replaced by a box in the tangent axes (in two dimensions it is the same), for x as for y:
+A box in the tangent axes replaces the friction disk (in two dimensions they are equal). For x, and likewise for y:
 
     -mu f_i <= f_xi <= mu f_i                                                               (16)
     f_xi sgn(f_xi) >= 0,    a_xi sgn(f_xi) <= 0                                             (17)
     (mu f_i - f_xi sgn(f_xi)) a_xi sgn(f_xi) = 0                                            (18)
     f_i >= 0,    a_i >= 0,    f_i a_i = 0                                                   (19)
 
-The signs are guessed from an iterative solution of (16) to (19), projected Gauss-Seidel, which need not converge. With signs s
-known, and phi = s f_x, a multiplier lambda for (16) makes the rest a linear complementarity problem:
+The signs are guessed from an iterative solution of (16) to (19) by projected Gauss-Seidel, which need not converge. With known
+signs s and phi = s f_x, a multiplier lambda of (16) turns the rest into a linear complementarity problem:
 
     0 <= f       perp  a >= 0                                                               (19)
     0 <= phi     perp  s a_x + lambda >= 0
     0 <= lambda  perp  mu f - phi >= 0                                                      (16)
 
-Where phi > 0, lambda = -s a_x, and this is (17) and (18). Where phi = 0 and f > 0, lambda = 0, and s a_x > 0 breaks (17): the
-sign was wrong. The paper ends here, and misses a form of (16) for Lemke's algorithm; lambda is one. The matrix of the problem
-is copositive, z . Mz = (f, phi) . A (f, phi) + mu f . lambda, so where only static friction acts and contacts can move apart,
-there is an answer for any set of signs, and Lemke's algorithm finds it. We change all wrong signs and solve again, until none
-is wrong or a set of signs comes back.
+If phi > 0, lambda = -s a_x, and this is (17) and (18). If phi = 0 and f > 0, lambda = 0, and s a_x > 0 violates (17): the sign
+was wrong. The paper stops at this point, because it has no form of (16) for Lemke's algorithm; lambda provides one. The matrix
+of the problem is copositive, z . Mz = (f, phi) . A (f, phi) + mu f . lambda. If all friction is static and the contacts can
+separate, there is a solution for any set of signs, and Lemke's algorithm finds it. All wrong signs are then changed and the
+problem is solved again, until no sign is wrong or a set of signs repeats.
 
-Limits. Signs may stay wrong: the status is then MAX_ITERATIONS, with the best iterate. In three dimensions the box allows
-friction of up to sqrt(2) mu f along its diagonals, and slip that friction opposes only partly. The paper proposes to choose the
-axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not settle: with x along
-friction the axes of a contact that slips swing to and fro by 45 degrees, because friction saturates along both; with x against
-the slip they stay, with a_y = 0 and any f_y. There are no contact impulses: where friction along given directions leaves no
-forces, that is not distinguished from a failure.
+Limits. Signs may remain wrong; the status is then MAX_ITERATIONS, with the best iterate. In three dimensions the box allows
+friction of up to sqrt(2) mu f along its diagonals, and friction that opposes the slip only in part. The paper proposes to
+choose
+the axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not converge. With x along
+the friction, the axes of a slipping contact alternate by 45 degrees, because friction saturates along both. With x against the
+slip they stay, with a_y = 0 and an arbitrary f_y. There are no contact impulses: if friction along given directions leaves no
+solution, that is reported like any other failure.
 """
 
 from __future__ import annotations
@@ -51,12 +52,18 @@ __all__ = ["sign_guessing"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-SIGN_SWEEPS = 100  # of projected Gauss-Seidel before the signs are read off
-NO_SIGN = 1e-12  # of the largest |b|: an acceleration below has no sign
+SIGN_SWEEPS = 100  # sweeps of projected Gauss-Seidel before the signs are read
+NO_SIGN = 1e-12  # relative to the largest |b|: the sign of a smaller acceleration is ignored
 
 
 class BoxProblem(NamedTuple):
-    """a = A f + b with friction in boxes: indices (k,) of friction forces, for each its normal force, `bearing`, and mu."""
+    """The problem a = A f + b with box friction.
+
+    A: (n, n). b: (n,).
+    friction: (k,) index of each friction force.
+    bearing: (k,) index of its normal force.
+    mu: (k,) its coefficient of friction.
+    """
 
     A: Floats
     b: Floats
@@ -67,10 +74,11 @@ class BoxProblem(NamedTuple):
 
 @kernel
 def projected_gauss_seidel(A, b, bounded_by, mu, f, sweeps):
-    """Sweeps over (16) to (19), the forces f (n,) in place.
+    """Make sweeps of projected Gauss-Seidel over (16) to (19), in place.
 
-    bounded_by: (n,) index of the normal force that bounds a friction force, -1 at normal forces; mu: (n,). A diagonal entry
-    of zero leaves its force at what it was.
+    bounded_by: (n,) index of the normal force that bounds each friction force, -1 for normal forces.
+    mu: (n,) coefficients of friction.
+    f: (n,) forces; updated. A force with a diagonal entry of zero is unchanged.
     """
     for _ in range(sweeps):
         for i in range(b.size):
@@ -88,8 +96,10 @@ def projected_gauss_seidel(A, b, bounded_by, mu, f, sweeps):
 
 
 def guess(box: BoxProblem, forces: Floats) -> Floats:
-    """The signs (k,) of friction, from forces (n,) that are improved by projected Gauss-Seidel; against the acceleration where
-    friction is zero."""
+    """Return the signs (k,) of friction, from forces (n,) that projected Gauss-Seidel improves first.
+
+    Where friction is zero, the sign opposes the acceleration.
+    """
     bounded_by, mu = np.full(box.b.size, -1), np.zeros(box.b.size)
     bounded_by[box.friction], mu[box.friction] = box.bearing, box.mu
     f = forces.copy()
@@ -100,7 +110,13 @@ def guess(box: BoxProblem, forces: Floats) -> Floats:
 
 
 def with_signs(box: BoxProblem, signs: Floats, max_iterations: int, time_limit: float) -> tuple[Floats, Statistics]:
-    """Solve (16) to (19) with sgn(f_x) given: the forces (n,), in which signs may prove wrong, and what they cost."""
+    """Solve (16) to (19) for given signs of friction.
+
+    signs: (k,) 1 or -1.
+    max_iterations: limit of pivots. time_limit: limit of the time [s].
+
+    Returns the forces (n,), for which some signs may prove wrong, and the statistics of the solve.
+    """
     n, k = box.b.size, box.friction.size
     sign = np.ones(n)
     sign[box.friction] = signs
@@ -112,12 +128,16 @@ def with_signs(box: BoxProblem, signs: Floats, max_iterations: int, time_limit: 
     M[row, box.bearing] = box.mu
     found = lemke(M, np.append(sign * box.b, np.zeros(k)), np.zeros(n + k, dtype=bool), max_iterations, time_limit)
     forces = found.force[:n]
-    forces[box.friction] = np.minimum(forces[box.friction], box.mu * forces[box.bearing])  # which rounding may have passed
+    # Round-off may have exceeded the bound.
+    forces[box.friction] = np.minimum(forces[box.friction], box.mu * forces[box.bearing])
     return sign * forces, found.stats
 
 
 def wrong_signs(box: BoxProblem, signs: Floats, forces: Floats) -> NDArray[np.bool_]:
-    """Where (17) is broken, (k,): a contact bears, its friction is zero, and its acceleration is along the sign of friction."""
+    """Return where (17) is violated (k,).
+
+    There, the contact carries load, its friction is zero, and its acceleration points along the sign of friction.
+    """
     along = signs * (box.A @ forces + box.b)[box.friction]
     idle = (forces[box.friction] == 0.0) & (forces[box.bearing] > 0.0)
     return idle & (along > NO_SIGN * np.abs(box.b).max(initial=0.0))
@@ -128,8 +148,12 @@ def sign_guessing(
 ) -> Result:
     """Solve a contact problem with static friction in boxes along its tangent axes.
 
-    max_iterations: pivots over all sets of signs, None for no limit but that of no set coming twice. warm_start: (m, dim)
-    impulses from which the first guess of the signs begins. SOLVED means that the box's residuals are within the tolerance.
+    tolerance: bound on the relative residuals of the box law.
+    max_iterations: limit of pivots over all sets of signs; None for no limit, because no set of signs is tried twice.
+    time_limit: time after which the best result so far is returned [s].
+    warm_start: (m, dim) impulses for the first guess of the signs, or None [N s].
+
+    Returns a `Result`. SOLVED means that the residuals of the box law are within the tolerance.
     """
     begin = perf_counter()
     free = without_bilateral(problem)

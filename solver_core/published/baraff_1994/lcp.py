@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...problem.result import Status
-from ..complementarity import LcpEnd, entry_sizes, is_ray, relative_residual, without_rounding
+from ..complementarity import LcpEnd, entry_sizes, is_ray, is_symmetric, relative_residual, without_rounding
 from ..dense import Layout
 from . import attempts
 from .attempts import Guess
@@ -34,7 +34,7 @@ def pivot_lcp(
     For symmetric positive semidefinite A with b in its column space, it ends with a solution. For others it may end with a
     ray or without a result.
 
-    A: (n, n). b: (n,).
+    A: (n, n), C-contiguous. b: (n,).
     start: (n,) bool, indices that are initially in C; None to guess them if A is symmetric.
     tolerance: bound on `lcp_residual`.
     max_iterations: limit of pivots over all attempts.
@@ -42,7 +42,9 @@ def pivot_lcp(
     """
     begin = perf_counter()
     # Without a given start, the check that A is semidefinite can wait until the first attempt has failed.
-    symmetric = bool((A == A.T).all()) and (start is None or _is_semidefinite(A))
+    equals_transpose = is_symmetric(A)
+    symmetric = equals_transpose and (start is None or _is_semidefinite(A))
+    columns = A if equals_transpose else np.ascontiguousarray(A.T)
     # Any positive values serve, because the forces in C are solved for.
     known = np.zeros(0) if start is None else start.astype(np.float64)
     guesses = (GIVEN if start is not None else GUESSED if symmetric else ()) + (PROXIMAL_GUESSES if symmetric else ())
@@ -51,7 +53,7 @@ def pivot_lcp(
     counts, tried, pivots = np.zeros(4, np.int64), 0, max_iterations
     for attempt in attempts.plan(n, guesses):
         sizes, limit = entry_sizes(A, symmetric), attempts.pivots_of(attempt, False, pivots)
-        unknowns = Unknowns(np.ascontiguousarray(A.T), b, sizes, layout, np.zeros(n), symmetric)
+        unknowns = Unknowns(columns, b, sizes, layout, np.zeros(n), symmetric)
         outcome = attempts.made(unknowns, scales, attempt, known, limit, begin + time_limit)
         force = np.maximum(outcome.force, 0.0)
         acceleration = A @ force + b

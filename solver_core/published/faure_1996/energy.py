@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faure 1996: contact forces as a sum of global solutions, each of which redistributes what the one before left inconsistent.
+"""Contact forces as a sum of global solutions (Faure 1996).
 
     a = A f + b                                                                       (7)
     f_n >= 0,  a_n >= 0                                                               (1)
     |f_t| <= mu f_n                                                                   (2)
-    f_t = -mu f_n v_t / |v_t|   where the contact slides                              (3)
+    f_t = -mu f_n v_t / |v_t|   for a sliding contact                                 (3)
 
-Of every pair of a force and an acceleration one is assumed, the set H, and the other computed; what comes out inconsistent with
-(1) to (3) is taken away, the assumptions about it are changed, and a global solution for what was taken away brings back the
-balance of energy (figure 3). Bilateral constraints need no assumption: their accelerations are zero throughout. Of all forces
-that balance, each redistribution takes the smallest (2.5), so that what bears a load in parallel shares it. Read velocities and
-impulses for accelerations and forces, and the same algorithm solves a time step.
+Of each pair of a force and an acceleration, one is assumed (the set H) and the other is computed. Parts that violate (1) to (3)
+are removed, the assumptions about them are changed, and a global solution for the removed parts restores the balance of energy
+(figure 3). Bilateral constraints need no assumption, because their accelerations are always zero. Each redistribution is the
+smallest one that restores the balance (section 2.5), so parallel supports share the load. With velocities and impulses in place
+of accelerations and forces, the same algorithm solves a time step.
 
-As published, friction that came to its bound is never asked again: it neither grows with the normal force nor turns against the
-slip, which is (2) and not yet Coulomb's law. By default it is asked anew in every iteration here: friction is sought along
+As published, friction at its bound is not reconsidered: it neither grows with the normal force nor turns against the slip. That
+satisfies (2) but not Coulomb's law. The default here reconsiders it in every iteration, along
 
-    y = f_t - a_t / k,    k the largest eigenvalue of the contact's own block of A,
+    y = f_t - a_t / k,    k the largest eigenvalue of the contact's own block of A.
 
-which is within the bound where the contact sticks and beyond it, along the slip, where it slides (3); the dependence of (3) on
-what is computed is taken in to first order. And bodies that are wholly rigid may go in circles: after some iterations contacts
-give way a little, by a compliance that acts on what is redistributed alone, grows less and less and begins anew. 2.5 has the
-same reason for the smallest forces, bodies that give way.
+|y| is within the bound if the contact sticks. If it slides, |y| exceeds the bound, and y points along the friction of (3). The
+dependence of (3) on the computed forces is included to first order. Wholly rigid bodies may make the iteration cycle. After
+some
+iterations, the contacts therefore get a small compliance. It acts on the redistributed forces only, decreases step by step, and
+then starts again. Section 2.5 motivates the smallest forces in the same way, by bodies that are slightly elastic.
 
-An iteration is one factorisation of a dense matrix, whatever happens: its cost is bounded, and what there is after any of them
-is consistent with (1) and (2) once it is cut off.
+Every iteration is one factorization of a dense matrix, so its cost is bounded. After each iteration the forces, clipped to (1)
+and (2), are a consistent result.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ Flags = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
 MOST_REDISTRIBUTIONS = 200
-MARGIN = 0.1  # of the tolerance: what is aimed at as long as an iteration more halves the error
+MARGIN = 0.1  # relative to the tolerance: the target as long as each iteration halves the error
 HALVED = 0.5
-RANK = 1e-11  # of the largest entry on the diagonal of R: forces whose effect is less have none
-# Of the diagonal of A, how much contacts give way: nothing at first, then from FIRST_COMPLIANCE on a third as much after every
-# few redistributions, COMPLIANCES times, and again.
+RANK = 1e-11  # rank threshold, relative to the largest entry on the diagonal of R
+# Compliance relative to the diagonal of A: zero for the first RIGID_FIRST redistributions. It then starts at FIRST_COMPLIANCE,
+# decreases by STIFFENING every REDISTRIBUTIONS_A_LEVEL redistributions, and starts again after COMPLIANCES levels.
 RIGID_FIRST = 7
 FIRST_COMPLIANCE = 0.1
 STIFFENING = 3.0
@@ -63,8 +64,14 @@ COMPLIANCES = 10
 
 
 class Contacts(NamedTuple):
-    """Where the unknowns of m contacts are: normal (m,); of the s that may stick, which: static (s,), and tangent (s, t).
-    mu: (m,). stiffness: (m,) k."""
+    """The indices of the unknowns of m contacts, s of which may stick.
+
+    normal: (m,) index of each normal force.
+    static: (s,) contacts that may stick.
+    tangent: (s, t) indices of their friction forces.
+    mu: (m,) coefficients of friction.
+    stiffness: (m,) k.
+    """
 
     normal: Indices
     static: Indices
@@ -74,9 +81,13 @@ class Contacts(NamedTuple):
 
 
 class Assumptions(NamedTuple):
-    """The set H: closed (m,) contacts, whose normal acceleration is assumed to be zero, not their force; slides (s,): those of
-    the static ones whose friction is assumed to be at its bound, along direction (s, t), sought at aim (s, t), not their
-    tangential acceleration to be zero."""
+    """The set H.
+
+    closed: (m,) True if the normal acceleration is assumed to be zero, False if the normal force is.
+    slides: (s,) True if friction is assumed to be at its bound, False if the tangential acceleration is assumed to be zero.
+    direction: (s, t) unit direction of friction at its bound.
+    aim: (s, t) the vector y whose direction that is.
+    """
 
     closed: Flags
     slides: Flags
@@ -93,12 +104,18 @@ def energy(
     error_of: Callable[[Result], float],
     as_published: bool = False,
 ) -> Result:
-    """Solve a contact problem by redistributions of energy; friction along given sliding directions is (5), in the matrix.
+    """Solve a contact problem by redistributions of energy. Friction along given sliding directions is (5), in the matrix.
 
-    max_iterations: None for 200. time_limit: s. error_of: the relative Coulomb residual of a result. as_published: figure 3 as
-    it is, which begins with every contact closed (3.2) and ends when nothing is inconsistent with (1) and (2). The result is
-    the one with the least residual of those on the way, SOLVED where that is within the tolerance; as published it is the last,
-    and SOLVED claims nothing but that the algorithm ended.
+    tolerance: bound on the relative residuals.
+    max_iterations: limit of redistributions; None for 200.
+    time_limit: time after which the best result so far is returned [s].
+    warm_start: (m, dim) impulses to start from, or None [N s].
+    error_of: function that returns the relative Coulomb residual of a result.
+    as_published: True for figure 3 of the paper without changes. It starts with every contact closed (section 3.2) and ends
+        when no force violates (1) and (2).
+
+    Returns a `Result`: the iterate with the smallest residual, SOLVED if that is within the tolerance. As published, it is the
+    last iterate, and SOLVED means only that the algorithm ended.
     """
     begin = perf_counter()
     dense = dense_problem(problem)
@@ -139,7 +156,7 @@ def energy(
 
 
 def _is_enough(errors: list[float], tolerance: float) -> bool:
-    """Whether the least error is far within the tolerance, or within it when the last iteration has done little about it."""
+    """Return True if the smallest error is far below the tolerance, or within it and no longer decreasing quickly."""
     least = min(errors)
     return least <= MARGIN * tolerance or (least <= tolerance and len(errors) > 1 and errors[-1] > HALVED * errors[-2])
 
@@ -158,9 +175,10 @@ def _contacts(dense: DenseProblem, mu: Floats) -> Contacts:
 
 
 def _first(contacts: Contacts, force: Floats, response: Floats, as_published: bool) -> Assumptions:
-    """The first set H, in which friction sticks at every closed contact.
+    """Return the first set H, in which friction sticks at every closed contact.
 
-    As published (3.2), every contact is closed. Otherwise a contact is closed if it presses or would close without forces.
+    As published (section 3.2), every contact is closed. Otherwise a contact is closed if it has a normal force or would close
+    without forces.
     """
     every = np.ones(len(contacts.normal), dtype=bool)
     closed = every if as_published else (force[contacts.normal] > 0.0) | (response[contacts.normal] < 0.0)
@@ -169,21 +187,24 @@ def _first(contacts: Contacts, force: Floats, response: Floats, as_published: bo
 
 
 def _aims(contacts: Contacts, force: Floats, response: Floats) -> tuple[Floats, Floats]:
-    """(m,) and (s, t): the forces less what the accelerations are against, y."""
+    """Return the normal (m,) and tangential (s, t) parts of y: the forces minus the accelerations over k."""
     k, tangent = contacts.stiffness, contacts.tangent
     normal = force[contacts.normal] - response[contacts.normal] / k
     return normal, force[tangent] - response[tangent] / k[contacts.static, None]
 
 
 def _bounds(contacts: Contacts, force: Floats) -> Floats:
-    """(s,) mu f_n."""
+    """Return the bounds mu f_n of static friction (s,)."""
     static = contacts.static
     return contacts.mu[static] * np.maximum(force[contacts.normal[static]], 0.0)
 
 
 def _assume(contacts: Contacts, force: Floats, response: Floats, _before: Assumptions) -> Assumptions:
-    """The assumptions that forces and accelerations suggest, with Coulomb's law. A contact that neither presses nor closes is
-    open, and friction that is at its bound and not beyond it sticks, whatever the sign of their rounding."""
+    """Return the set H that the forces and accelerations suggest, with Coulomb's law.
+
+    A contact with neither a normal force nor a closing acceleration is open. Friction at its bound but not beyond it sticks.
+    Signs of round-off have no effect.
+    """
     normal, aim = _aims(contacts, force, response)
     least = _rounding(force, normal)
     closed = normal > least
@@ -194,36 +215,41 @@ def _assume(contacts: Contacts, force: Floats, response: Floats, _before: Assump
 
 
 def _as_published(contacts: Contacts, force: Floats, response: Floats, before: Assumptions) -> Assumptions:
-    """Figure 3: normal accelerations and forces by their signs; friction beyond its bound is at it from then on."""
+    """Return the set H of figure 3.
+
+    Contacts open and close by the signs of their forces and accelerations. Friction beyond its bound stays at the bound from
+    then on.
+    """
     normal, static, tangent = contacts.normal, contacts.static, contacts.tangent
     least = _rounding(force, force[normal])
     attractive = before.closed & (force[normal] < -least)
     closed = (before.closed & ~attractive) | (~before.closed & (response[normal] < 0.0))
     size = np.linalg.norm(force[tangent], axis=1)
-    # what has let go once keeps the friction that it has: none
+    # A contact that has opened keeps its friction of zero.
     slides = before.slides | (before.closed[static] & (size > _bounds(contacts, force) + least)) | attractive[static]
     direction = np.divide(force[tangent], size[:, None], out=np.zeros_like(before.direction), where=size[:, None] > 0.0)
     return Assumptions(closed, slides, direction, force[tangent])
 
 
 def _rounding(force: Floats, sought: Floats) -> float:
-    """What is no larger is rounding of forces (n,), or of those sought at contacts (m,)."""
+    """Return the size below which forces (n,), or sought forces at contacts (m,), are round-off."""
     return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(sought).max(initial=0.0)))
 
 
 def _compliance(iteration: int) -> float:
-    """Of the diagonal of A, in one of the iterations."""
+    """Return the compliance of an iteration, relative to the diagonal of A."""
     if iteration < RIGID_FIRST:
         return 0.0
     return FIRST_COMPLIANCE / STIFFENING ** ((iteration - RIGID_FIRST) // REDISTRIBUTIONS_A_LEVEL % COMPLIANCES)
 
 
 def _restrict(contacts: Contacts, assumed: Assumptions, force: Floats, as_published: bool) -> Floats:
-    """Forces that satisfy what is assumed of them: the inconsistent ones compensated, figure 3's v added."""
+    """Return forces that satisfy the assumptions about forces: in figure 3, the inconsistent forces are compensated and v is
+    added."""
     force = force.copy()
     open_contacts = ~assumed.closed
     if as_published:
-        # friction at its bound is brought down to it, never up
+        # Friction at its bound is reduced to it, never increased.
         size, bound = np.linalg.norm(force[contacts.tangent], axis=1), _bounds(contacts, force)
         length = np.minimum(size, bound)
     else:
@@ -238,8 +264,12 @@ def _restrict(contacts: Contacts, assumed: Assumptions, force: Floats, as_publis
 def _redistribute(
     dense: DenseProblem, contacts: Contacts, assumed: Assumptions, force: Floats, compliance: float, as_published: bool
 ) -> tuple[Floats, Floats]:
-    """Forces, and the accelerations that belong to them: the smallest change of what is computed that brings the assumed
-    accelerations to zero, figure 3's v-bar. compliance: of the diagonal of A."""
+    """Return the forces after a redistribution, and their accelerations.
+
+    The computed forces change by the smallest amount that brings the assumed accelerations to zero, v-bar of figure 3.
+
+    compliance: relative to the diagonal of A.
+    """
     A, b = dense.A, dense.b
     static = contacts.static
     response = times(A, force) + b
@@ -274,9 +304,15 @@ def _slide(
     matrix: Floats,
     right: Floats,
 ) -> None:
-    """Writes (3) to first order into the rows of friction that slides, times k:
+    """Write (3), to first order and times k, into the rows of sliding friction:
 
-    df_t = mu y / |y| df_n + r (1 - y y^T / |y|^2) (df_t - da_t / k + what y has changed since),   r = mu f_n / |y|.
+        df_t = mu y / |y| df_n + r (1 - y y^T / |y|^2) (df_t - da_t / k + d),   r = mu f_n / |y|,
+
+    where d is the change of y since it was assumed.
+
+    place: (n,) row of each unknown, or -1.
+    force, response: (n,) current forces and accelerations.
+    matrix, right: the linear system; updated.
     """
     bound = _bounds(contacts, force)
     for s in sliding:
@@ -295,7 +331,7 @@ def _slide(
 
 
 def _cut_off(contacts: Contacts, force: Floats) -> Floats:
-    """The forces without what (1) and (2) do not allow."""
+    """Return the forces clipped to (1) and (2)."""
     force = force.copy()
     force[contacts.normal] = np.maximum(force[contacts.normal], 0.0)
     size, bound = np.linalg.norm(force[contacts.tangent], axis=1), _bounds(contacts, force)
@@ -304,14 +340,17 @@ def _cut_off(contacts: Contacts, force: Floats) -> Floats:
 
 
 def _without_rounding(dense: DenseProblem, force: Floats, response: Floats) -> Floats:
-    """The accelerations without those that are rounding of the terms that they are the sum of: their signs are none."""
+    """Return the accelerations with those set to zero that are round-off of the terms they are the sum of."""
     size = times(np.abs(dense.A), np.abs(force)) + np.abs(dense.b)
     return np.where(np.abs(response) > ROUNDING * size, response, 0.0)
 
 
 def _is_consistent(contacts: Contacts, force: Floats, response: Floats, tolerance: float, fastest: float) -> bool:
-    """Whether forces and accelerations have (1) and (2), to a tolerance of the largest force, and of the fastest acceleration
-    that there is without forces: where all sticks, those with them are rounding."""
+    """Return True if forces and accelerations satisfy (1) and (2).
+
+    The tolerance is relative to the largest force, and to the largest acceleration without forces: if all contacts stick, the
+    accelerations with forces are round-off.
+    """
     largest = np.abs(force).max(initial=0.0)
     excess = np.linalg.norm(force[contacts.tangent], axis=1) - _bounds(contacts, force)
     return bool(

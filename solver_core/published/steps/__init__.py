@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps of a simulation solved by a published method."""
+"""Simulation steps by the published methods."""

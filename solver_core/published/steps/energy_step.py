@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A time step with Faure's redistributions of energy, island by island; friction is Coulomb's at the end of the step."""
+"""A time step by Faure's redistributions of energy, island by island, with Coulomb's law at the end of the step."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["solve_islands"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MIN_TIME = 1e-9  # s: the time limit of an island after the step's deadline
+MIN_TIME = 1e-9  # s; time limit of an island after the deadline of the step
 
 
 def solve_islands(system: System, impulse: Floats, step: StepInput) -> tuple[Floats, Totals]:
-    """Solve every island with `energy`; a `StepMethod` (see `solve_one_by_one`)."""
+    """Solve every island with `energy`. This is a `StepMethod`, see `solve_one_by_one`."""
 
     def solve_part(part: System, _chosen: Indices, warm_start: Floats) -> tuple[ContactProblem, Result]:
         problem, left = ContactProblem.of_system(part), max(step.deadline - perf_counter(), MIN_TIME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Islands solved one by one by a method that takes a contact problem, and measured by its own law."""
+"""Solution of the islands one by one, with a method for contact problems, and residuals of the method's law."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["BARAFF", "COULOMB", "Law", "solve_one_by_one"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# A part of a step's system, the triples of rows that it has of it, and impulses to start from: its problem, with the law at
-# every contact that the result is of.
+# Solver of an island, given its system, the indices of its triples in the step's system, and its warm start. Returns the
+# problem, with the law that holds at each contact, and its result.
 SolvePart = Callable[[System, Indices, Floats], tuple[ContactProblem, Result]]
 
 
 class Law(NamedTuple):
-    """A method's law: its residuals, and which of them is its natural map."""
+    """The law of a method: the names of its residuals, and the name of its natural map."""
 
     parts: tuple[str, ...]
     natural: str
 
     def of(self, measured: Residuals) -> tuple[Residual, ...]:
-        """The residuals of the law."""
+        """Return the residuals of the law."""
         return tuple(getattr(measured, name) for name in self.parts)
 
 
@@ -42,8 +42,15 @@ BARAFF = Law(("penetration", "cone", "complementarity", "opposition", "saturatio
 
 
 def solve_one_by_one(system: System, impulse: Floats, solve: SolvePart, law: Law, found: Found) -> tuple[Floats, Totals]:
-    """Solve every island; impulse (m, 3) is warm start and answer. found: what to count as having found the answers. Returns
-    the velocities (n,), and totals without a relative error and a residual, which are those of Kaufman et al."""
+    """Solve every island.
+
+    impulse: (m, 3) warm start on input, result on output [N s].
+    solve: solver of one island.
+    law: law whose residuals are reported.
+    found: method to which the results are attributed.
+
+    Returns the velocities (n,) and the totals. The totals lack the relative error and the residual of Kaufman et al.
+    """
     v = system.velocity.copy()
     start, contacts, number = islands_of(system)
     out = not_begun(start.size - 1)

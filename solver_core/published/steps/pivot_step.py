@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A time step with Baraff's algorithm, island by island.
+"""A time step by Baraff's algorithm, island by island.
 
-A contact that slides when the step begins has friction mu f_N against that sliding velocity (Baraff 1994, section 6), until
-it would be turned back within the step: then it sticks, or slips anew, as static friction has it. An infinite step of the
-algorithm is a set of contact impulses: they act, scaled until the first sliding contact sticks, and what remains is an
-impact that is solved like any other step (Baraff 1991, section 7.1).
+A contact that slides fast at the start of the step has friction mu f_N against that sliding velocity (Baraff 1994, section 6).
+If friction would reverse the sliding within the step, the contact has static friction instead. An infinite step of the
+algorithm
+is a set of contact impulses. They are scaled until the first sliding contact sticks, and applied. The rest is an impact that is
+solved like any other step (Baraff 1991, section 7.1).
 """
 
 from __future__ import annotations
@@ -31,15 +32,17 @@ __all__ = ["sliding_directions", "solve_islands", "solve_step"]
 
 Floats = NDArray[np.float64]
 
-LASTING = 4.0  # times what friction may take from a sliding velocity in a step: faster contacts slide through it
-TURNED_BACK = 1e-9  # of the fastest relative velocity: a contact turned back by less has just come to rest
+LASTING = 4.0  # times the velocity that friction can remove in a step: faster contacts slide for the whole step
+TURNED_BACK = 1e-9  # relative to the fastest relative velocity: a smaller reversal counts as coming to rest
 
 
 def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> Floats:
-    """(m, 2) unit vectors along the sliding velocity at twist (n,), zero where a contact may come to rest within the step.
+    """Return unit vectors (m, 2) along the sliding velocity, or zero for contacts that may come to rest within the step.
 
-    gravity_speed: m/s, the velocity that gravity gives in a step; friction under a body's own weight takes mu times as much
-    away. Slower contacts are left to static friction, which at velocity level is Coulomb's law of the step's end.
+    Slower contacts get static friction, which at velocity level is Coulomb's law at the end of the step.
+
+    twist: (n,) velocities of the bodies at the start of the step.
+    gravity_speed: velocity that gravity adds in a step [m/s]. Friction under a body's own weight removes mu times as much.
     """
     direction = np.zeros((system.mu.size, 2))
     for k, u in enumerate(relative_velocities(system, twist)[: system.mu.size, 1:]):
@@ -52,10 +55,14 @@ def sliding_directions(system: System, twist: Floats, gravity_speed: float) -> F
 def solve_step(
     system: System, direction: Floats, warm_start: Floats, tolerance: float, max_iterations: int, deadline: float = np.inf
 ) -> tuple[ContactProblem, Result]:
-    """Solve one island's step; the problem returned is the one, with its law at every contact, that the result is of.
+    """Solve the step of one island.
 
-    direction: (m, 2) of what slides, else zero. warm_start: (m, 3). max_iterations: pivots a contact. deadline: of
-    `perf_counter`, after which the status is TIME_LIMIT where there is no solution yet.
+    direction: (m, 2) direction of each sliding contact, or zero.
+    warm_start: (m, 3) [N s].
+    max_iterations: limit of pivots per contact.
+    deadline: time of `perf_counter` [s]; the status is TIME_LIMIT if there is no solution by then.
+
+    Returns the problem, with the law that holds at each contact, and its result.
     """
     m = system.body_a.size
     problem = ContactProblem(
@@ -90,15 +97,18 @@ def solve_step(
     assert result is not None
     result = replace(result, stats=replace(result.stats, iterations=iterations))
     if carried.any():
-        # one problem again, from the velocities that the step began with
+        # One problem for the whole step, from the velocities at its start.
         problem = _stuck(problem, np.zeros(m, dtype=bool), system)
         result = _confirmed(problem, replace(result, impulse=result.impulse + carried), tolerance)
     return problem, result
 
 
 def _confirmed(problem: ContactProblem, result: Result, tolerance: float) -> Result:
-    """The result, its status withdrawn where Baraff's law does not hold for the whole of it: the sum of an impact, whose
-    friction is against the sliding before it, and of what remains, need be no solution of the step."""
+    """Return the result, UNCONFIRMED if Baraff's law does not hold for the whole step.
+
+    The sum of an impact, whose friction opposes the initial sliding, and of the remaining step need not be a solution of the
+    step.
+    """
     if result.status is Status.SOLVED and not residuals(problem, result).static_friction <= tolerance:
         return replace(result, status=Status.UNCONFIRMED)
     return result
@@ -107,8 +117,8 @@ def _confirmed(problem: ContactProblem, result: Result, tolerance: float) -> Res
 def _solve_joined(
     system: System, warm_start: Floats, tolerance: float, max_iterations: int, deadline: float
 ) -> tuple[ContactProblem, Result]:
-    """As `solve_step` for an island with joints, in which all friction is static: what slides has the law of static friction at
-    the step's end, and there are no infinite steps."""
+    """As `solve_step`, for an island with joints. All its friction is static: sliding contacts have the law of static friction
+    at the end of the step, and there are no infinite steps."""
     problem = ContactProblem.of_system(system)
     joined = joints_as_contacts(problem)
     most, left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
@@ -122,7 +132,7 @@ def _stuck(problem: ContactProblem, stuck: NDArray[np.bool_], system: System) ->
 
 
 def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
-    """The ray scaled until the first sliding contact sticks, and that contact; -1 when none ever does."""
+    """Return the ray scaled until the first sliding contact sticks, and that contact, or -1 if none ever sticks."""
     assert result.ray is not None
     change = times(problem.delassus, result.ray.ravel()).reshape(result.ray.shape)
     speed = np.sum(problem.direction * problem.free_velocity[:, 1:], axis=1)
@@ -135,8 +145,10 @@ def _impulses(problem: ContactProblem, result: Result) -> tuple[Floats, int]:
 
 
 def solve_islands(system: System, impulse: Floats, step: StepInput) -> tuple[Floats, Totals]:
-    """Solve every island by pivoting; a `StepMethod` (see `solve_one_by_one`). Dissipation is the worse of opposition and
-    saturation (see `residuals`)."""
+    """Solve every island by pivoting. This is a `StepMethod`, see `solve_one_by_one`.
+
+    The reported dissipation is the larger of opposition and saturation, see `residuals`.
+    """
     direction = sliding_directions(system, step.velocities, step.gravity_speed)
     limits = step.tolerance, step.max_iterations, step.deadline
 

@@ -129,7 +129,7 @@ def test_a_missed_tolerance_is_said_and_the_bake_is_kept(make_body, fake_worker)
     fake_worker.status = 3
     bake()
     record = bpy.context.scene.stiction.bake
-    assert record.state == "CACHED" and record.missed_steps == 1 and "missed" in record.summary
+    assert record.state == "CACHED" and record.missed_steps == 1 and "did not converge" in record.summary
 
 
 def test_a_cache_that_is_gone_or_damaged_is_said_and_changes_nothing(make_body, fake_worker):

@@ -394,7 +394,7 @@ def test_the_panel_says_why_a_body_cannot_bend_and_its_frequency_until_it_is_ano
 
     panel, context = bpy.types.STICTION_PT_object_flexible, bpy.context
     box, ob = make_body("Box"), make_plank()
-    for one, why in ((box, "The shape Convex Hull does not bend: choose the shape Mesh"), (ob, "")):
+    for one, why in ((box, "The shape Convex Hull cannot bend: choose the shape Mesh"), (ob, "")):
         context.view_layer.objects.active = one
         assert panel.poll(context)
         assert why_rigid(one) == why

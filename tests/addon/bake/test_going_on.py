@@ -54,7 +54,7 @@ def test_the_rest_is_baked_anew_and_the_frames_before_stay(body):
     body.rigid_body.friction = 0.5
     assert bake_rest(3) == {"FINISHED"}
     assert heights(body) == pytest.approx([0.0, 0.25, 0.5, 1.0, 1.5])
-    assert scene.stiction.bake.earlier == "Frames 1 to 3 are of another bake: friction 0.25 of Box"
+    assert scene.stiction.bake.earlier == "Frames 1 to 3 are from another bake: friction 0.25 of Box"
     # neither the bake before nor one of the new friction alone is touched
     assert scene.stiction.bake.cache != before and Path(before).exists()
     assert bpy.ops.stiction.bake() == {"FINISHED"}
@@ -80,8 +80,8 @@ def test_a_third_bake_goes_on_after_the_second(body):
         bake_rest(frame)
     assert heights(body) == pytest.approx([0.0, 0.25, 0.75, 1.25, 2.25])
     assert bpy.context.scene.stiction.bake.earlier.splitlines() == [
-        "Frames 1 to 2 are of another bake: friction 0.25 of Box",
-        "Frames 3 to 4 are of another bake: friction 0.5 of Box",
+        "Frames 1 to 2 are from another bake: friction 0.25 of Box",
+        "Frames 3 to 4 are from another bake: friction 0.5 of Box",
     ]
 
 
@@ -147,7 +147,7 @@ def test_a_body_that_was_added_is_named(body, make_body):
 
 
 def test_without_a_bake_or_its_files_it_says_so(body):
-    with pytest.raises(RuntimeError, match="no bake to keep frames of"):
+    with pytest.raises(RuntimeError, match="no bake whose frames could be kept"):
         bake_rest(3)
     bpy.ops.stiction.bake()
     body.rigid_body.friction = 0.5
@@ -163,7 +163,7 @@ def test_on_the_command_line_keyframes_begin_with_the_frames_that_are_kept(body,
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     assert int(cli.run(["bake", str(file), "-o", str(output)])) == 0
     assert int(cli.run(["bake", str(output), "-o", str(output), "--keep-to", "3", "--set", "Box:friction=0.5"])) == 0
-    assert "Frames 1 to 3 are of another bake: friction 0.25 of Box" in capsys.readouterr().out
+    assert "Frames 1 to 3 are from another bake: friction 0.25 of Box" in capsys.readouterr().out
     bpy.ops.wm.open_mainfile(filepath=str(output))
     assert heights(bpy.data.objects["Box"]) == pytest.approx([0.0, 0.25, 0.5, 1.0, 1.5])
     assert int(cli.run(["bake", str(output), "-o", str(output), "--keep-to", "9", "--set", "Box:friction=0.1"])) == 2

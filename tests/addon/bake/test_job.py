@@ -101,7 +101,7 @@ def test_a_missed_tolerance_keeps_the_bake(job):
     finished = {"event": "finished", "frames": 4, "missed_steps": 3, "seconds": 9.0}
     state, effects = play(job, STARTED, frame(1), frame(2, missed=3), frame(3), frame(4), finished, job.WorkerEnded(3))
     assert state.phase is job.Phase.MISSED and state.missed_steps == 3
-    assert effects[-1].level == "WARNING" and "3 steps missed" in effects[-1].text
+    assert effects[-1].level == "WARNING" and "3 steps did not converge" in effects[-1].text
 
 
 def test_missed_steps_of_an_earlier_run_count_when_a_bake_was_resumed(job):
@@ -240,7 +240,7 @@ def test_a_pause_is_asked_for_once_and_ended_once(job):
     assert more == (job.LetWorkerGoOn(),) and not state.pausing
     assert job.advance(state, go_on)[1] == ()
     # what the worker said before it heard of the end of the pause
-    assert job.advance(state, job.WorkerMessage({"event": "paused"}))[0].status == "Going on"
+    assert job.advance(state, job.WorkerMessage({"event": "paused"}))[0].status == "Continuing"
     assert job.advance(state, job.WorkerMessage(frame(3)))[0].status == "Frame 3 of 4, 3 contacts"
 
 
@@ -256,17 +256,17 @@ def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_lo
     started = {**STARTED, "frame_end": 101}
     assert play(job, started)[0].details == play(job, started, timed(1, 0.0))[0].details == ()
     cold = play(job, started, timed(1, 0.0), timed(2, 90.0))[0]
-    assert cold.details[0] == "2:28 h left, 90 s a frame"
+    assert cold.details[0] == "2:28 h left, 90 s per frame"
     warm = play(job, started, timed(1, 0.0), timed(2, 90.0), timed(3, 0.5))[0]
     assert warm.details[0] == "49 s left, 2 frames/s"
     slower = play(job, started, timed(1, 0.0), *(timed(n, 0.5) for n in range(2, 41)), *(timed(n, 2.0) for n in range(41, 61)))[
         0
     ]
-    assert slower.details[0] == "1:22 min left, 2 s a frame"
+    assert slower.details[0] == "1:22 min left, 2 s per frame"
     fast, very_slow = (play(job, started, timed(1, 0.0), timed(2, 9.0), timed(3, pace))[0] for pace in (1.0 / 152.0, 147.0))
-    assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s a frame")
+    assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s per frame")
     assert slower.details[1] == "3 contacts, 1 iterations"
-    assert slower.details[-1] == "60 kB on disk, 101 kB in the end"
+    assert slower.details[-1] == "60 kB on disk, 101 kB when finished"
 
 
 def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):

@@ -72,7 +72,7 @@ def test_what_falls_flies_straight_on_once_gravity_is_gone_for_the_rest_of_the_b
     scene.rigidbody_world.point_cache.frame_end = 5
     scene.frame_set(2)
     assert bpy.ops.stiction.bake(from_here=True) == {"FINISHED"}
-    assert scene.stiction.bake.earlier == "Frames 1 to 2 are of another bake: gravity (0, 0, -9.81)"
+    assert scene.stiction.bake.earlier == "Frames 1 to 2 are from another bake: gravity (0, 0, -9.81)"
     places = heights(falling_box)
     assert np.array_equal(places[:2], before[:2])
     # velocities belong to the middle of a step

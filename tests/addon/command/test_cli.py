@@ -39,7 +39,7 @@ def test_a_bake_writes_keyframes_and_leaves_its_input_alone(run, file, fake_work
 
 def test_keyframes_are_as_the_arguments_want_them(run, file, fake_worker, tmp_path, capsys):
     output = tmp_path / "baked.blend"
-    assert run("bake", file, "-o", output, "--keys-within", "0.5", "0.1", "--keys-a-frame", "2", "--nla") == 0
+    assert run("bake", file, "-o", output, "--keys-within", "0.5", "0.1", "--keys-per-frame", "2", "--nla") == 0
     said = capsys.readouterr().out
     assert "off the cache by at most" in said and "degrees (" in said
     bpy.ops.wm.open_mainfile(filepath=str(output))
@@ -120,7 +120,7 @@ def test_a_command_line_of_a_farm_for_an_earlier_version_bakes_and_is_told_what_
     assert run(*command, *former) == 0
     said = capsys.readouterr().out
     for option in ("--crowd-limit", "--step-accuracy", "--staggering"):
-        assert f"warning: {option} has no effect any more" in said
+        assert f"warning: {option} no longer has an effect" in said
     assert "--moving-tolerance" in said and "--crowd-tolerance" not in said
     assert run(*command, "--moving-tolerance", "1e-4") == 0
     assert "warning" not in capsys.readouterr().out
@@ -199,10 +199,10 @@ def test_resuming_what_is_not_there_begins_and_says_so(run, file, fake_worker, t
     assert run("bake", file, "-o", output) == 0
     capsys.readouterr()
     assert run("bake", file, "-o", output, "--resume") == 0
-    assert "to resume; the bake starts anew" not in capsys.readouterr().out
+    assert "to resume; the bake starts at the first frame" not in capsys.readouterr().out
     assert run("bake", file, "-o", output, "--resume", "--set", "Cube.001:friction=0.25") == 0
     said = capsys.readouterr().out
-    assert "to resume; the bake starts anew" in said and str(tmp_path / "cache") in said
+    assert "to resume; the bake starts at the first frame" in said and str(tmp_path / "cache") in said
 
 
 def test_bakes_of_one_file_with_other_settings_have_files_of_their_own(run, file, fake_worker, tmp_path):

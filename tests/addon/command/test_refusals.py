@@ -45,7 +45,7 @@ def test_the_input_is_overwritten_only_when_asked(run, file, fake_worker):
         (("bake", "{file}", "-o", "{out}", "--keys-within", "0", "1"), ["--keys-within", "0 mm"]),
         (("bake", "{file}", "-o", "{out}", "--keys-within", "1", "nan"), ["--keys-within", "nan"]),
         (("bake", "{file}", "-o", "{out}", "--keys-within", "1", "1", "--keys-step", "2"), ["--keys-within", "not allowed"]),
-        (("bake", "{file}", "-o", "{out}", "--keys-a-frame", "2", "--keys-step", "2"), ["--keys-a-frame", "exclude"]),
+        (("bake", "{file}", "-o", "{out}", "--keys-per-frame", "2", "--keys-step", "2"), ["--keys-per-frame", "exclude"]),
         (("bake", "{file}", "-o", "{out}", "--set", "nonsense"), ["nonsense", "OBJECT:FIELD=VALUE"]),
         (("bake", "{file}", "-o", "{out}", "--set", "Nobody:mass=1"), ["Nobody"]),
         (("bake", "{file}", "-o", "{out}", "--set", "Cube.001:colour=1"), ["colour", "friction"]),

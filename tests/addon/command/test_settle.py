@@ -42,7 +42,7 @@ def test_named_objects_settle_and_what_does_not_rest_is_told_by_the_status(run, 
     output = tmp_path / "settled.blend"
     assert run("settle", drop, "-o", output, "--object", "Loose", "--seconds", "0.1") == 3
     assert "Loose still moves after 0.1 s" in capsys.readouterr().out
-    assert run("settle", drop, "-o", output, "--object", "Loose", "--seconds", "0.1", "--accept-missed") == 0
+    assert run("settle", drop, "-o", output, "--object", "Loose", "--seconds", "0.1", "--accept-unconverged") == 0
     bpy.ops.wm.open_mainfile(filepath=str(output))
     assert bpy.data.objects["Box"].location.z == 1.0 and bpy.data.objects["Loose"].location.z < 1.0
 
@@ -52,9 +52,9 @@ def test_named_objects_settle_and_what_does_not_rest_is_told_by_the_status(run, 
     [
         (("--object", "Nobody"), "the scene has no object 'Nobody'"),
         (("--seconds", "0"), "0 is too short"),
-        (("--seconds", "nan"), "is not finite"),
+        (("--seconds", "nan"), "must be 0 or more and finite"),
         (("--seed", "-1"), "below 0"),
-        (("--gravity", "0", "0", "inf"), "have to be finite"),
+        (("--gravity", "0", "0", "inf"), "must be finite"),
         (("--land-on", "clouds"), "invalid choice"),
     ],
 )

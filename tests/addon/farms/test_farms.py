@@ -95,7 +95,7 @@ def test_an_openjd_job_bakes_and_renders_to_its_end_and_goes_on_after_it_was_pre
     done = openjd("run", job, "--step", "Render", "--run-dependencies", "-p", "Frames=1,3")
     assert done.returncode == 0, done.stdout + done.stderr
     # the two frames that were there are not simulated again
-    assert "Baked frames 1 to 5" in done.stdout and "the bake starts anew" not in done.stdout, done.stdout
+    assert "Baked frames 1 to 5" in done.stdout and "the bake starts at the first frame" not in done.stdout, done.stdout
     assert sorted(one.name for one in (file.parent / "frames").iterdir()) == ["f0001.png", "f0003.png"]
     bpy.ops.wm.open_mainfile(filepath=str(file.with_name("scene_baked.blend")))
     bpy.context.scene.frame_set(3)
@@ -125,7 +125,7 @@ def test_a_bake_that_openjd_preempts_while_it_runs_keeps_its_frames(run, file, t
     capsys.readouterr()
     baked = file.with_name("scene_baked.blend")
     assert run("bake", file, "-o", baked, "--end", kept + 3, "--resume") == 0
-    assert "the bake starts anew" not in capsys.readouterr().out and baked.exists()
+    assert "the bake starts at the first frame" not in capsys.readouterr().out and baked.exists()
 
 
 def stand_in(file):
@@ -177,7 +177,7 @@ def test_a_flamenco_job_type_bakes_once_and_renders_what_was_baked(run, file):
                 "exe": "{blender}",
                 "args": [
                     *("-b", blend, "--command", "stiction", "bake", "-o", baked),
-                    *("--scene", "Shot's one", "--resume", "--accept-missed", "--threads", "3"),
+                    *("--scene", "Shot's one", "--resume", "--accept-unconverged", "--threads", "3"),
                 ],
             },
         }
@@ -216,7 +216,7 @@ def test_an_opencue_outline_has_a_layer_that_bakes_and_one_that_renders_after_it
     bake, render = layers
     baked = str(file.with_name("scene_baked.blend"))
     assert bake.command[:7] == ["blender", "-b", str(file), "--command", "stiction", "bake", "-o"]
-    assert bake.command[7:] == [baked, "--scene", "Shot's one", "--resume", "--accept-missed", "--threads", "0"]
+    assert bake.command[7:] == [baked, "--scene", "Shot's one", "--resume", "--accept-unconverged", "--threads", "0"]
     assert bake.others == {"env": {"NUMBA_CACHE_DIR": str(file.parent)}}
     assert render.command == ["blender", "-b", baked, "-S", "Shot's one", "-f", "%{FRAME}"]
     assert (render.others["range"], render.after) == ("1-3", ["bake"])
@@ -236,7 +236,7 @@ def test_bad_usage_of_a_job_is_status_2(run, file, capsys):
     assert run("job", file, "--farm", "deadline", "-o", job) == 2
     assert run("job", file, "--farm", "openjd", "-o", job, "--threads", "-1") == 2
     assert run("job", file, "--farm", "openjd", "-o", job, "--baked", file) == 2
-    assert "a bake that is begun again needs the scene as it is" in capsys.readouterr().err
+    assert "a restarted bake needs the original scene" in capsys.readouterr().err
     assert not job.exists()
 
 
@@ -245,16 +245,16 @@ def test_what_each_machine_has_for_itself_is_warned_of(run, file, capsys):
     bpy.context.scene.render.filepath = "/tmp/"
     bpy.ops.wm.save_mainfile()
     assert run("job", file, "--farm", "flamenco", "-o", file.with_name("job.js")) == 0
-    assert "warning: the render output is /tmp, which every machine of a farm has for itself" in capsys.readouterr().out
+    assert "warning: the render output is /tmp, which is local to each machine of a farm" in capsys.readouterr().out
 
 
 def test_a_missed_tolerance_is_accepted_where_that_is_asked_for(run, file, fake_worker):
     fake_worker.status = 3
     baked = file.with_name("baked.blend")
     assert run("bake", file, "-o", baked) == 3
-    assert run("bake", file, "-o", baked, "--accept-missed") == 0
+    assert run("bake", file, "-o", baked, "--accept-unconverged") == 0
     fake_worker.status = 1
-    assert run("bake", file, "-o", baked, "--accept-missed") == 1
+    assert run("bake", file, "-o", baked, "--accept-unconverged") == 1
 
 
 def test_the_operator_writes_the_same_job(run, file, tmp_path):

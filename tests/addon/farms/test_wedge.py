@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""*Wedge* hands what the panel has to a sweep beside Blender, shows how it goes, stops it, and says what came out."""
+"""*Sweep* hands what the panel has to a sweep beside Blender, shows how it goes, stops it, and says what came out."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_value_that_makes_no_sense_is_said_in_the_words_of_the_panel_and_nothi
     process = says(0)
     with pytest.raises(UsageError, match=r"^'substeps=ten': substeps is counted: 'ten' is not a whole number$"):
         variations_of(wedge)
-    with pytest.raises(RuntimeError, match="The wedge cannot begin: 'substeps=ten'"):
+    with pytest.raises(RuntimeError, match="The sweep cannot start: 'substeps=ten'"):
         bpy.ops.stiction.wedge()
     assert not process.given and "'ten' is not a whole number" in session().trouble
     wedge.axes[1].values = "10,20"
@@ -129,7 +129,7 @@ def test_a_sweep_that_fails_says_why_and_one_that_dies_what_it_left(wedge, says)
     [
         (lambda scene: scene.stiction_wedge.axes.clear(), "Nothing is varied"),
         (lambda scene: setattr(scene.stiction_wedge, "folder", "//wedge"), "Save the file first"),
-        (lambda scene: setattr(session(), "is_running", True), "A wedge is running"),
+        (lambda scene: setattr(session(), "is_running", True), "A sweep is running"),
         (lambda scene: bpy.ops.rigidbody.world_remove(), "no rigid bodies"),
     ],
 )

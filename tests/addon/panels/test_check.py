@@ -262,7 +262,7 @@ def test_a_hull_that_fills_a_hollow_is_named_once_and_not_what_is_in_it(make_bod
     make_body("Table", kind="PASSIVE", mesh=box_mesh("Table", (1.0, 1.0, 0.05))).location = (3.0, 1.0, 0.46)
     hollow, table = causes(*(("Mug", f"Pen {k}", 0.3) for k in range(3)), ("Mug", "Table", 0.01))
     assert hollow.objects == ("Mug",) and hollow.field == "hollow"
-    assert hollow.message == "the hull fills the hollow of Mug, in which Pen 0 and 2 more begin: choose the shape Mesh"
+    assert hollow.message == "the hull fills the hollow of Mug, in which Pen 0 and 2 more start: choose the shape Mesh"
     # that one stands in the other all the same
     assert table.field == "overlap" and set(table.objects) == {"Mug", "Table"}
 
@@ -274,8 +274,8 @@ def test_a_hull_that_fills_a_hollow_is_named_before_anything_rests_on_its_openin
     (one,) = (finding for finding in look().findings if finding.field == "hollow")
     assert (one.level, one.objects) == ("INFO", ("Crate",))
     assert (
-        one.message
-        == "the hull fills the hollow of Crate, so Pen 0 and 2 more do not enter it: choose the shape Mesh where bodies go in"
+        one.message == "the hull fills the hollow of Crate, so Pen 0 and 2 more do not enter it: choose the shape Mesh for "
+        "bodies with others inside"
     )
     assert bpy.ops.stiction.check_scene() == {"FINISHED"}
     fields = [one.field for one in bpy.context.window_manager.stiction.findings]
@@ -291,7 +291,7 @@ def test_a_bake_names_the_hull_that_fills_a_hollow_in_which_a_body_begins(make_b
     fake_worker.warnings = ({"objects": ["Mug", "Pen"], "field": "overlap", "message": overlap},)
     assert bpy.ops.stiction.bake() == {"FINISHED"}
     told = capfd.readouterr().out
-    assert "the hull fills the hollow of Mug, in which Pen begins" in told and "overlap by" not in told
+    assert "the hull fills the hollow of Mug, in which Pen starts" in told and "overlap by" not in told
 
 
 def test_what_is_wrong_with_many_objects_alike_is_one_line(make_body, look):
@@ -318,7 +318,7 @@ def test_bodies_of_a_chain_that_overlap_at_their_joints_are_one_line(scene, make
     pairs = [(a, b, 1e-3 * (k + 1)) for k, (a, b) in enumerate(pairwise(names))]
     (one,) = causes(*pairs)
     assert one.field == "joined_overlap" and len(one.objects) == 36 and first.name not in one.objects
-    assert one.message.startswith("36 pairs of joined bodies overlap at the joint, by up to 36 mm (Plate 35 and Plate 36)")
+    assert one.message.startswith("36 pairs of connected bodies overlap at the joint, by up to 36 mm (Plate 35 and Plate 36)")
 
 
 def test_many_overlaps_are_one_line_with_the_deepest(make_body, causes):
@@ -337,7 +337,7 @@ def test_many_findings_that_differ_in_names_and_numbers_are_one_line(extension):
 
     found = [Finding("WARNING", (f"Egg {k}",), "mass", f"Egg {k} weighs {k + 0.5} kg") for k in range(5)]
     (one,) = alike(found)
-    assert one.objects == tuple(f"Egg {k}" for k in range(5)) and one.message == "Egg 0 weighs 0.5 kg (5 such findings)"
+    assert one.objects == tuple(f"Egg {k}" for k in range(5)) and one.message == "Egg 0 weighs 0.5 kg (5 such messages)"
     assert list(alike(found[:3])) == found[:3]
 
 

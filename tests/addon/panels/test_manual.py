@@ -39,12 +39,12 @@ DIALOGUES = {
         "place_error": "distance",
         "rotation_error": "angle",
         "step": "step",
-        "a_frame": "keys-a-frame",
+        "a_frame": "keys-per-frame",
         "to_strip": "nla-strip",
     },
     "STICTION_OT_add_contact_points": {"with_marks": "with-marks"},
     "STICTION_OT_add_debris": {"with_effects": "with-effects"},
-    "STICTION_OT_jump_to_worst": {"measure": "worst-in"},
+    "STICTION_OT_jump_to_worst": {"measure": "criterion"},
     "STICTION_OT_export_certificate": {"suffix": "accuracy-as"},
 }
 LINE = re.compile(r"\*\*Unit\*\* (?P<unit>.+) · \*\*Default\*\* (?P<default>.+) · \*\*Cost\*\* (?P<cost>.+)")
@@ -132,7 +132,7 @@ def test_online_manual_finds_every_setting_and_every_button(extension, tmp_path,
     def place(name: str) -> str:
         return next((suffix for pattern, suffix in mapping if fnmatchcase(name.lower(), pattern)), "")
 
-    assert place("bpy.types.SceneStiction.moving_tolerance") == "docs/settings.html#tolerance-in-motion"
+    assert place("bpy.types.SceneStiction.moving_tolerance") == "docs/settings.html#moving-tolerance"
     assert place("bpy.ops.stiction.bake_to_keyframes") == "docs/baking.html#bake-to-keyframes"
     assert place("bpy.ops.stiction.bake") == "docs/baking.html#bake-pause-and-resume"
     assert place("bpy.ops.stiction.add_arch") == "docs/gallery.html"

@@ -66,7 +66,7 @@ def test_a_table_is_saved_and_loaded_as_a_preset(scene, two, tmp_path):
     assert [(pair.a, pair.b, pair.mu_static, pair.mu_dynamic) for pair in scene.stiction.pairs] == before
     wrong = tmp_path / "wrong.json"
     wrong.write_text('{"pairs": [{"materials": ["Steel"]}]}')
-    with pytest.raises(RuntimeError, match="is no table of pairs"):
+    with pytest.raises(RuntimeError, match="is not a table of pairs"):
         bpy.ops.stiction.load_pairs(filepath=str(wrong))
 
 

@@ -135,9 +135,9 @@ def test_flexible_is_shown_for_every_shape_and_says_what_to_choose(make_body):
         ob.rigid_body.collision_shape = shape
         assert bpy.types.STICTION_PT_object_flexible.poll(bpy.context)
         text = " ".join(drawn("object_flexible").labels)
-        assert f"The shape {name} does not bend: choose the shape Mesh" in text
+        assert f"The shape {name} cannot bend: choose the shape Mesh" in text
     ob.rigid_body.collision_shape = "MESH"
-    assert not any("does not bend" in text for text in drawn("object_flexible").labels)
+    assert not any("cannot bend" in text for text in drawn("object_flexible").labels)
     ob.rigid_body.type = "PASSIVE"
     assert "choose the type Active" in " ".join(drawn("object_flexible").labels)
 
@@ -228,9 +228,9 @@ def test_a_first_bake_says_below_its_bar_what_it_compiles_and_that_this_is_done_
     make_body()
     session = bpy.context.window_manager.stiction
     session.is_baking, session.details = True, ""
-    session.status = "Compiling once, 136 kernels of at most 544; later bakes reuse them"
+    session.status = "Compiling (first run only), 136 kernels of at most 544; later bakes reuse them"
     layout = drawn("scene", WIDE)
-    assert layout.bars == ["Compiling once"]
+    assert layout.bars == ["Compiling (first run only)"]
     assert layout.labels[0] == "136 kernels of at most 544; later bakes reuse them"
     session.status, session.details = "Frame 3 of 5, 12 contacts", "2 s left, 1 frames/s\n12 contacts, 3 iterations"
     layout = drawn("scene", WIDE)

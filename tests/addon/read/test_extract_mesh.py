@@ -179,7 +179,7 @@ def test_deforming_meshes_that_cannot_be_followed_are_named(make_body):
     make_body("Fine")
     found = problems_of(read)
     assert "active" in found[("Jelly", "use_deform")]
-    assert "vertices, and 9 at the first frame" in found[("Grows", "use_deform")]
+    assert "vertices, but 9 at the first frame" in found[("Grows", "use_deform")]
     assert {name for name, _ in found} == {"Jelly", "Grows"}
 
 

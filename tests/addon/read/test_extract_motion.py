@@ -136,7 +136,7 @@ def test_a_passive_body_that_moves_and_is_not_animated_is_named(make_body):
     keyed(make_body("Thrown"), "location", (0, 0, 0), (0, 0, 1))
     messages = {name: warning.message for warning in read().warnings for name in warning.objects}
     assert set(messages) == {"Lift", "Wheel", "Grows", "Carried", "Following", "Frozen"}
-    assert "switch on Animated" in messages["Lift"] and "switch on Dynamic and Animated" in messages["Frozen"]
+    assert "enable Animated" in messages["Lift"] and "enable Dynamic and Animated" in messages["Frozen"]
 
 
 def test_a_passive_body_that_shrinks_to_nothing_after_the_first_frame_is_only_a_warning(make_body):

@@ -81,20 +81,20 @@ def thrown(ob):
 REFUSED = {
     "modifiers": (armature, "Wave moves vertices.*choose the source Base"),
     "modifiers ": (doubled, r"\(Fine\) make \d+ vertices of 28.*choose the source Base or Deform"),
-    "deformable": (absolute, "absolute.*switch on Relative"),
-    "deformable ": (solo, "switch off Solo"),
+    "deformable": (absolute, "absolute.*enable Relative"),
+    "deformable ": (solo, "disable Solo"),
     "poisson": (lambda ob: setattr(ob.stiction, "poisson", 0.5), "0.45"),
     "young": (lambda ob: setattr(ob.stiction, "young", 0.0), "rubber has"),
-    "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "from 1 to 60"),
+    "modes": (lambda ob: setattr(ob.stiction, "modes", 100), "choose 1 to 60"),
     "resolution": (lambda ob: setattr(ob.stiction, "resolution", 3), "thin"),
     "resolution ": (lambda ob: flattened(ob, 1e-4), "choose 0"),
     "collision_shape": (opened, "open"),
     "collision_shape ": (flattened, "give it a thickness"),
     "shape ": (in_two, "2 parts that hang on each other by nothing.*join them"),
-    "velocity": (thrown, "pinned vertices stay where they are; let the body begin at rest"),
+    "velocity": (thrown, "pinned vertices do not move; start the body at rest"),
     "shape": (lambda ob: setattr(ob.rigid_body, "collision_shape", "BOX"), "choose the shape Mesh"),
     "deformable  ": (lambda ob: setattr(ob.rigid_body, "type", "PASSIVE"), "only an active body bends"),
-    "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "switch Deforming off"),
+    "use_deform": (lambda ob: setattr(ob.rigid_body, "use_deform", True), "disable Deforming"),
 }
 
 
@@ -114,7 +114,7 @@ def test_a_part_of_a_compound_is_refused_and_a_jointed_body_is_not(scene, make_p
     whole = make_body("Whole", shape="COMPOUND")
     part = make_plank("Part")
     part.parent = whole
-    assert "cannot bend; switch Flexible off" in problems_of(read)["Part", "deformable"]
+    assert "cannot bend; disable Flexible" in problems_of(read)["Part", "deformable"]
     part.parent = None
     whole.rigid_body.collision_shape = "BOX"
     joint = bpy.data.objects.new("Hinge", None)

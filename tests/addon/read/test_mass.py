@@ -64,7 +64,7 @@ def test_a_center_that_is_not_chosen_is_named(make_body):
     assert "choose Origin" in problems_of(read)["Box", "center_object"]
 
 
-@pytest.mark.parametrize(("moments", "words"), [((1, 1, 3), "more than the sum"), ((1, 1, 0), "must be above 0")])
+@pytest.mark.parametrize(("moments", "words"), [((1, 1, 3), "exceed the sum"), ((1, 1, 0), "must be above 0")])
 def test_moments_that_no_body_has_are_named(make_body, moments, words):
     ob = make_body("Box")
     ob.stiction.own_inertia, ob.stiction.moments = True, moments

@@ -44,7 +44,7 @@ def test_what_was_set_by_the_name_of_now_stays(reopened):
     ("values", "said"),
     [
         ({"crowd_limit": 1e-2}, "crowd limit"),
-        ({"crowd_tolerance": 1e-4, "crowd_limit": 1e-3}, "Tolerance in Motion"),
+        ({"crowd_tolerance": 1e-4, "crowd_limit": 1e-3}, "Moving Tolerance"),
         ({"friction_cone": 1, "polygon_sides": 6}, "friction cone"),
         ({"staggering": 2}, "staggering"),
         ({"step_accuracy": 1e-3}, "step accuracy"),
@@ -69,13 +69,14 @@ def test_nonsense_by_a_former_name_is_left_out(reopened, value):
     assert reopened(crowd_tolerance=value, crowd_limit=value).stiction.moving_tolerance == pytest.approx(1e-3)
 
 
-def test_a_bake_of_an_earlier_version_is_not_outdated_by_the_name_of_a_setting(scene, make_body):
+@pytest.mark.parametrize("former", ["tolerance in motion", "crowd tolerance"])
+def test_a_bake_of_an_earlier_version_is_not_outdated_by_the_name_of_a_setting(scene, make_body, former):
     from stiction.addon.bake.fingerprint import SCENE, changes_since, made_from, written
 
     make_body()
     now = made_from(scene)
     earlier = {**now, SCENE: dict(now[SCENE])}
-    earlier[SCENE]["crowd tolerance"] = earlier[SCENE].pop("tolerance in motion")
+    earlier[SCENE][former] = earlier[SCENE].pop("moving tolerance")
     assert changes_since(written(earlier), now) == []
     scene.stiction.moving_tolerance = 1e-5
-    assert changes_since(written(earlier), made_from(scene)) == ["tolerance in motion of the scene"]
+    assert changes_since(written(earlier), made_from(scene)) == ["moving tolerance of the scene"]

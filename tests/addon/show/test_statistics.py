@@ -126,7 +126,7 @@ def test_the_certificate_is_written_as_what_its_name_ends_with(baked, suffix, tm
     elif suffix == ".csv":
         assert [int(row["frame"]) for row in csv.DictReader(text.splitlines())] == [1, 2, 3, 4, 5]
     else:
-        assert "1 of 8 time steps missed the tolerance" in text
+        assert "1 of 8 time steps did not converge" in text
 
 
 def test_what_cannot_be_exported_is_said(baked, tmp_path):
@@ -203,6 +203,6 @@ def test_the_lines_of_all_plots_lie_in_their_boxes_one_above_the_other(baked):
     whole = overlay.background_of(list(boxes.values()), 6.0)
     assert len(points) == len(colours) and len(points) % 2 == 0
     assert (points >= (whole.x, whole.y)).all() and (points <= (whole.x + whole.width, whole.y + whole.height)).all()
-    # the one frame in which a step missed the tolerance is marked
+    # the one frame with an unconverged step is marked
     marks = points[(colours == overlay.LIMIT).all(axis=1)].reshape(-1, 2, 2)
     assert len(marks) == 2 and marks[1, 0, 0] == pytest.approx(boxes["residual"].at(3, 2, 5))

@@ -45,7 +45,7 @@ def baked(experiment: Experiment, rate: int) -> Film:
         source, cache = Path(folder) / "scene.blend", Path(folder) / "cache"
         save_blend(spec, rate // FPS, source)
         command = [sys.executable, "-c", CONSOLE.format(root=str(ROOT)), "bake", str(source)]
-        command += ["-o", str(Path(folder) / "baked.blend"), "--cache", str(cache), "--accept-missed", "--threads", "1"]
+        command += ["-o", str(Path(folder) / "baked.blend"), "--cache", str(cache), "--accept-unconverged", "--threads", "1"]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), cwd=folder, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"stiction bake ended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -135,7 +135,7 @@ def test_the_page_says_whether_every_step_is_as_exact_as_was_asked(write):
     assert "All 4 time steps are within the tolerance of 1e-06" in "".join(Page(write(GOOD, GOOD)[3]).said)
     status, _, _, page = write(GOOD, MISSED, BROKEN)
     said = "".join(Page(page).said)
-    assert status == ExitStatus.MISSED_TOLERANCE and "2 of 6 time steps missed" in said
+    assert status == ExitStatus.MISSED_TOLERANCE and "2 of 6 time steps did not converge" in said
     assert "Motion that the contact law does not explain" not in said
     assert "max iterations" in said and "natural map 0.004" in said and "not finite" in said
 

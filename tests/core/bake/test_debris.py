@@ -175,7 +175,7 @@ def test_the_table_names_kinds_bodies_and_times_and_needs_contacts(tmp_path, cap
     fall = math.sqrt(2.0 * HEIGHT / GRAVITY)
     assert float(hit["time"]) == pytest.approx(fall, abs=0.02) and float(hit["frame"]) == pytest.approx(1 + FPS * fall, abs=0.6)
     assert main([*files, "--per-area", "-1"]) == ExitStatus.BAD_INPUT
-    assert "has to be 0 or more" in capsys.readouterr().err
+    assert "must be 0 or more" in capsys.readouterr().err
     assert reader.has_contacts
     bare = baked(tmp_path, spec, 4, keep_contacts=False)
     with pytest.raises(CacheError, match="bake again with Keep Contacts"):

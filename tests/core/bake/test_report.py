@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report adds up, says where a step missed its tolerance, and is JSON whatever happened."""
+"""The report adds up, says where a step did not converge, and is JSON whatever happened."""
 
 from __future__ import annotations
 

@@ -87,6 +87,6 @@ def test_large_bends_are_warned_about_where_they_are_taken_as_small_and_pressing
     # the fifth shape goes with bends, and alone is nothing but strain
     bent, pressed = 0.2 * np.eye(8)[0], np.eye(8)[4]
     little, far = warned(Elasticity.LINEAR, np.zeros(8), bent)
-    assert little == [] and "switch Large Bends on" in far[0]
+    assert little == [] and "enable Large Bends" in far[0]
     straight, curved, flat = warned(Elasticity.STVK, np.zeros(8), bent, pressed)
     assert straight == [] and curved == [] and "gives way the more it is pressed" in flat[0]

@@ -64,7 +64,7 @@ def was_in_motion(frames: list) -> bool:
 def test_a_wall_that_was_hit_comes_to_rest_and_sleeps():
     """A ball knocks a wall of sixteen courses: a second later no brick moves by a micrometer, and in the next all fall asleep.
 
-    At the tolerance in motion they crept by up to 0.1 mm in a quarter of a second, for seconds.
+    At the moving tolerance they crept by up to 0.1 mm in a quarter of a second, for seconds.
     """
     wall = sc.scenes.wall(courses=16, bricks=3)
     middle = np.mean([body.position for body in wall.bodies[1:]], axis=0)
@@ -81,7 +81,7 @@ def test_a_wall_that_was_hit_comes_to_rest_and_sleeps():
 
 @pytest.mark.slow
 def test_a_pencil_that_balances_among_many_falls():
-    """Its fall is too slow to be seen among the errors of the tolerance in motion when the others have come to rest."""
+    """Its fall is too slow to be seen among the errors of the moving tolerance when the others have come to rest."""
     ends = np.array([[0.0, 0.0, -0.25], [0.0, 0.0, 0.25]])
     shape = ShapeSpec(ShapeKind.HULL, ends, margin=0.01)
     at, turn = np.array([0.3 * 0.5 * COLUMNS, 0.0, 0.26]), axis_angle((0.0, 1.0, 0.0), 1e-6)

@@ -152,7 +152,7 @@ def test_frames_that_are_kept_of_another_bake_are_gone_on_from_in_the_middle_of_
     [
         (((5, 30),), "a span needs a first and a last frame"),
         (((7, 5),), "a span needs a first and a last frame"),
-        (((0, 5), (6, 9)), "simulated for a frame at least"),
+        (((0, 5), (6, 9)), "simulated for at least one frame"),
         (((0, 0), (6, 9)), "the first span has no motion"),
     ],
 )

@@ -120,7 +120,7 @@ def test_frames_of_the_other_bake_that_are_lost_cannot_be_baked_by_this_one(tmp_
     with open(cache, "r+b") as file:
         file.truncate(FrameCacheReader(cache)._places[8].frame.offset)
     assert worker.main([str(tmp_path / "mixed.snapshot"), str(cache), "--resume"]) == 2
-    assert "up to 10 are of another bake" in capsys.readouterr().out
+    assert "up to 10 are from another bake" in capsys.readouterr().out
 
 
 def test_bakes_of_three_scenes_follow_each_other_and_each_is_told(tmp_path, capsys):

@@ -217,7 +217,7 @@ WRONG = {
     "no such material": (bad(box(physicsMaterial=3)), "no material 3"),
     "negative mass": (bad({"motion": {"mass": -2}, **box()}), "above 0"),
     "mass that is no number": (bad({"motion": {"mass": math.nan}, **box()}), "not finite"),
-    "inertia that no body has": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 5]}, **box()}), "more than the sum"),
+    "inertia that no body has": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 5]}, **box()}), "exceed the sum"),
     "center that is no place": (bad({"motion": {"mass": 1, "centerOfMass": [1, 2]}, **box()}), "three numbers"),
     "inertia": (bad({"motion": {"mass": 1, "inertiaDiagonal": [1, 0, 1]}, **box()}), "above 0"),
     "zero scale": (bad(box(), scale=[1, 0, 1]), "no volume"),

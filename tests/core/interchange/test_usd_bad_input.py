@@ -85,7 +85,7 @@ BAD = {
     "radius that is no number": (lambda stage: ball(stage, radius=math.nan), "not a number"),
     "place that is no number": (lambda stage: ball(stage).GetAttribute("xformOp:scale").Set(Gf.Vec3f(math.nan)), "finite"),
     "unknown shape": (unknown, "make it a Mesh"),
-    "inertia that no body has": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, 1, 5)), "more than the sum"),
+    "inertia that no body has": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, 1, 5)), "exceed the sum"),
     "inertia about two axes": (lambda stage: mass(stage, DiagonalInertia=Gf.Vec3f(1, 1, 0)), "must be above 0"),
     "negative mass": (lambda stage: mass(stage, Mass=-1.0), "above 0"),
     "infinite density": (lambda stage: mass(stage, Mass=0.0, Density=math.inf), "finite"),

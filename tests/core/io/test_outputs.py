@@ -155,7 +155,7 @@ def test_standard_output_gets_a_certificate_and_a_table(folder):
 
 def test_standard_output_of_the_worker_has_its_events(folder, capsys):
     assert worker.main([str(folder / "scene.snapshot"), str(folder / "new.cache"), "--report", "-"]) == ExitStatus.BAD_INPUT
-    assert "standard output has the events" in capsys.readouterr().out and not (folder / "new.cache").exists()
+    assert "standard output is used for the events" in capsys.readouterr().out and not (folder / "new.cache").exists()
 
 
 @POSIX

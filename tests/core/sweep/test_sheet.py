@@ -150,7 +150,7 @@ def test_the_page_runs_nothing_loads_nothing_and_shows_names_as_text(sheet):
     assert not any(name in attributes for _, attributes in page.tags for name in ("src", "href", "onload", "onclick"))
     assert "<script>alert(1)</script>" in page.text
     assert "no space <left> on the device" in page.text
-    assert "3 of 4 variations are baked; 1 have steps that missed the tolerance; 1 failed" in page.text
+    assert "3 of 4 variations are baked; 1 have unconverged steps; 1 failed" in page.text
     # a picture for each that has one, and three plots for each of two axes
     assert sum(tag == "svg" for tag, _ in page.tags) == 3 + 6
     for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL):

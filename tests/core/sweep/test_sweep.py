@@ -192,7 +192,7 @@ def test_two_sweeps_do_not_work_in_one_folder(tmp_path, capsys):
 def test_nothing_is_written_where_something_is_wrong(tmp_path, capsys):
     scene_file = snapshot(tmp_path)
     for arguments, why in (
-        (("--vary", "frction=1"), "nothing called 'frction'"),
+        (("--vary", "frction=1"), "'frction' cannot be varied"),
         ((), "nothing is varied"),
         (("--vary", "seed=1", "--workers", "0"), "--workers: 0 is less than 1"),
         (("--vary", "seed=1", "--threads", "-1"), "--threads: -1 is not between"),

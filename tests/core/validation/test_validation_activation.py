@@ -50,15 +50,15 @@ NAN = np.full((1, 3, 4), np.nan)
         (zone(triangles=BOX.triangles[:-1]), ("Zone", "triangles"), "is open"),
         (zone(triangles=BOX.triangles[:0]), ("Zone", "triangles"), "no faces"),
         (zone(triangles=BOX.triangles + 3), ("Zone", "triangles"), "not rows of three"),
-        (zone(vertices=np.zeros((0, 3))), ("Zone", "vertices"), "one vertex at least"),
+        (zone(vertices=np.zeros((0, 3))), ("Zone", "vertices"), "at least one vertex"),
         (zone(vertices=BOX.vertices * np.nan), ("Zone", "vertices"), "finite"),
         (zone(distance=-1.0), ("Zone", "distance"), "0 m or more"),
         (zone(transforms=np.zeros((3, 3, 4))), ("Zone", "transforms"), r"\(10, 3, 4\)"),
         (zone(transforms=NAN), ("Zone", "transforms"), "not finite at frame 1"),
         (zone(transforms=np.zeros((10, 3, 4))), ("Zone", "scale"), "0 at all frames"),
-        (zone(body="C"), ("Zone", "body"), "no body of the scene"),
+        (zone(body="C"), ("Zone", "body"), "not a body of the scene"),
         (zone(body="A"), ("Zone", "activation"), "would wake itself"),
-        (replace(GOOD, bodies=("A", "C")), ("Wake", "bodies"), "no bodies"),
+        (replace(GOOD, bodies=("A", "C")), ("Wake", "bodies"), "C: not in the scene"),
         (replace(GOOD, impulse=-3.0), ("Wake", "impulse"), "above 0"),
         (replace(GOOD, values=np.zeros(4)), ("Wake", "values"), r"\(10,\)"),
         (replace(GOOD, values=np.full(10, np.nan)), ("Wake", "values"), "not finite at frame 1"),
@@ -92,4 +92,4 @@ def test_bodies_that_wait_for_each_other_are_pointed_out():
 @pytest.mark.parametrize("activation", [ActivationSpec("Wake", ("A",)), ActivationSpec("Wake", ("A",), frame=30)])
 def test_what_never_wakes_is_pointed_out(activation):
     (warning,) = [one for one in scene_warnings(scene(activation)) if one.field == "activation"]
-    assert "for ever" in warning.message
+    assert "forever" in warning.message
