@@ -2,13 +2,10 @@
 """Debris of a bake, for effects: python -m solver_core.debris SNAPSHOT CACHE FILE.csv
 
 A bake has three kinds of debris events: bonds break, bodies hit each other, and bodies scrape along each other. Points of
-debris
-are sampled from them: a number per area of a broken bond, and a number per joule of a hit or a scrape. Each pair of bodies has
-    a
-running sum of its area or energy. Point k appears where the sum passes (k + u_k) / rate, with a random number u_k that depends
-on
-the seed, the kind of event and the names of the bodies. So neither the number of points nor their impulses depend on the time
-step.
+debris are sampled from them: a number per area of a broken bond, and a number per joule of a hit or a scrape. Each pair of
+bodies has a running sum of its area or energy. Point k appears where the sum passes (k + u_k) / rate, with a random number u_k
+that depends on the seed, the kind of event and the names of the bodies. So neither the number of points nor their impulses
+depend on the time step.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 """The kinds of kernels (functions that numba compiles). They differ in their callers and in whether they allocate arrays.
 
 kernel: called from Python. If other kernels call it too, they get it as an inner kernel, and its machine code is generated only
-    if
-Python calls it.
+    if Python calls it.
 
 kernel_part: a part of a kernel of any kind, written as a function for readability. It is compiled only within its only caller,
     which must be of the kind that the part would have.

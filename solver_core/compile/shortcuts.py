@@ -5,8 +5,7 @@ Each shortcut gives the same result as numba, so kernels and their keys do not c
 searches took a ninth of the time:
 
 - numba finds the type of a call by trying all implementations of the function in turn. The calls `a + b` and `a[i]` with the
-  same
-  types occur thousands of times in the kernels, and each is searched again during lowering. The result is now cached;
+  same types occur thousands of times in the kernels, and each is searched again during lowering. The result is now cached;
 - each of these trials compares the compile options, twenty numbers that were collected again for each comparison.
 
 The shortcuts depend on numba's internals, so `kernel_lock.py` uses them only with the tested versions of numba.

@@ -65,11 +65,9 @@ class Residuals:
     opposition: max(0, lam_t . u_t) [J], (21) of Baraff 1994.
     saturation: |u_t| (mu lam_n - |lam_t|) [J], the last condition of (16) of Baraff 1994.
     static_map: a natural map of these two conditions and the cone [m/s], instead of P. It is the largest of three: the distance
-        of
-        |lam_t| from the cone; the smaller of |u_t| and the unused friction; the smaller of |lam_t| and the slip along it.
+        of |lam_t| from the cone; the smaller of |u_t| and the unused friction; the smaller of |lam_t| and the slip along it.
     joint: natural map of the three rows of a joint together [m/s], |lam - P((lam - kappa u) / (1 + kappa gamma))| / kappa, with
-        P
-        onto the interval of each row. Its index is that of the joint.
+        P onto the interval of each row. Its index is that of the joint.
     bilateral: |u_b| of a bilateral constraint [m/s]. Its index is that of the constraint.
     consistency: difference of the velocities of the result from G lam + g [m/s].
 

@@ -4,9 +4,8 @@
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9) of Baraff 1991
 
 If forces grow without bound, round-off decides whether they accelerate a contact: the normal acceleration of a jamming rod is
-the
-remainder of 1 - 1. Every test therefore compares a number with the size of the terms that cancel in it, by `ROUNDING`, `Sizes`
-and `terms`.
+the remainder of 1 - 1. Every test therefore compares a number with the size of the terms that cancel in it, by `ROUNDING`,
+`Sizes` and `terms`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@
 
 The unknowns are the forces of bilateral constraints, the normal forces and, at contacts that may stick, friction. Along a given
 sliding direction d, friction is -mu f_N d, (24), and not an unknown: the column of f_N becomes A_N - mu (d_x A_x + d_y A_y),
-and
-the friction rows are removed. A is then unsymmetric, and there may be several solutions or none. Entries of A_N - mu (...) that
-are round-off, as for a rod that neither resists nor yields, are set to zero; otherwise they would cause forces of 1e16 N.
+and the friction rows are removed. A is then unsymmetric, and there may be several solutions or none. Entries of A_N - mu (...)
+that are round-off, as for a rod that neither resists nor yields, are set to zero; otherwise they would cause forces of 1e16 N.
 """
 
 from __future__ import annotations

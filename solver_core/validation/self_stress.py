@@ -2,13 +2,10 @@
 """Joints whose reactions are not unique at the start of a scene, because they can carry self-stress.
 
 Let J be the rows of the locked joint coordinates, as functions of the velocities of the moving bodies. Impulses lam on them
-have the
-effect J^T lam. Two solutions with the same motion differ by a null vector of J^T, a self-stress: reactions in balance with each
-other (Pellegrino and Calladine 1986). The reaction of a joint is unique if all null vectors are zero on its rows. The component
-y
-of a random vector z in the null space is then zero there too; if some null vector is not zero, y is zero with probability 0.
-The
-iteration
+have the effect J^T lam. Two solutions with the same motion differ by a null vector of J^T, a self-stress: reactions in balance
+with each other (Pellegrino and Calladine 1986). The reaction of a joint is unique if all null vectors are zero on its rows. The
+component y of a random vector z in the null space is then zero there too; if some null vector is not zero, y is zero with
+probability 0. The iteration
 
     [ I    J    ] [y]   [z]
     [ J^T  -d I ] [x] = [-d x']

@@ -4,17 +4,15 @@
     a = A f + b,    f >= 0,    a >= 0,    f . a = 0                                        (9)
 
 An artificial variable z0 with a covering vector d > 0 makes any problem feasible: a = A f + b + d z0 with a large z0. From
-there
-the algorithm visits almost complementary points, at which f_i a_i = 0 for all i and, for one i, both f_i and a_i are nonbasic.
-The complement of the variable that left the basis last enters next. The path ends when z0 reaches zero, which is a solution, or
-on a ray.
+there the algorithm visits almost complementary points, at which f_i a_i = 0 for all i and, for one i, both f_i and a_i are
+nonbasic. The complement of the variable that left the basis last enters next. The path ends when z0 reaches zero, which is a
+solution, or on a ray.
 
 The ray. Along it, the point changes by (df, da, dz0) >= 0 with da = A df + d dz0, and all f_i a_i remain zero: da_i = 0 where
 df_i > 0. So (A df)_i = -d_i dz0 <= 0 where df_i > 0, and z = df has the property (10) of valid contact impulses for any A. df =
-0
-only on the initial ray, to which the path never returns. For some classes more holds. If A is copositive,
-0 <= df . A df = -(d . df) dz0 gives dz0 = 0 and A df >= 0. If A is positive semidefinite, or at least copositive-plus, the
-problem then has no solution (Cottle, Pang and Stone 1992, section 4.4). For other A it may have one.
+0 only on the initial ray, to which the path never returns. For some classes more holds. If A is copositive, 0 <= df . A df =
+-(d . df) dz0 gives dz0 = 0 and A df >= 0. If A is positive semidefinite, or at least copositive-plus, the problem then has no
+solution (Cottle, Pang and Stone 1992, section 4.4). For other A it may have one.
 
 Ties. Rows with equal ratios are compared as if b were b + (e, e^2, ..., e^n) with an infinitesimal e. No basis is then visited
 twice, so the path ends for any degenerate problem.

@@ -23,11 +23,10 @@ problem is solved again, until no sign is wrong or a set of signs repeats.
 
 Limits. Signs may remain wrong; the status is then MAX_ITERATIONS, with the best iterate. In three dimensions the box allows
 friction of up to sqrt(2) mu f along its diagonals, and friction that opposes the slip only in part. The paper proposes to
-choose
-the axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not converge. With x along
-the friction, the axes of a slipping contact alternate by 45 degrees, because friction saturates along both. With x against the
-slip they stay, with a_y = 0 and an arbitrary f_y. There are no contact impulses: if friction along given directions leaves no
-solution, that is reported like any other failure.
+choose the axes again until friction lies along one of them, where (16) to (19) are Coulomb's law. That does not converge. With
+x along the friction, the axes of a slipping contact alternate by 45 degrees, because friction saturates along both. With x
+against the slip they stay, with a_y = 0 and an arbitrary f_y. There are no contact impulses: if friction along given directions
+leaves no solution, that is reported like any other failure.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 
 A contact that slides fast at the start of the step has friction mu f_N against that sliding velocity (Baraff 1994, section 6).
 If friction would reverse the sliding within the step, the contact has static friction instead. An infinite step of the
-algorithm
-is a set of contact impulses. They are scaled until the first sliding contact sticks, and applied. The rest is an impact that is
-solved like any other step (Baraff 1991, section 7.1).
+algorithm is a set of contact impulses. They are scaled until the first sliding contact sticks, and applied. The rest is an
+impact that is solved like any other step (Baraff 1991, section 7.1).
 """
 
 from __future__ import annotations

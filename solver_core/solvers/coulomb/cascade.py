@@ -4,19 +4,13 @@
 Staggering converges slowly if normal and tangential impulses are strongly coupled (a leaning card, section 4 of Kaufman et al.
 2008), and may not converge at all from a distant start. So other methods propose impulses, in this order:
 
-| proposal                       | problems                                            | bound
-|
-| ------------------------------ | --------------------------------------------------- |
----------------------------------------- | | warm start                     | all
-| acceptable                               |
-| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts   | target
-|
-| first order, by regions        | more than `LARGE` bodies                            | acceptable, at least `COARSE` if moving
-|
-| first order: sweeps, then ADMM | moving or many bodies, not mostly joints            | acceptable, at least `COARSE` if few
-|
-| Newton's method                | unsolved ones, before each further iteration        | target
-|
+| proposal                       | problems                                          | bound                                   |
+| ------------------------------ | ------------------------------------------------- | --------------------------------------- |
+| warm start                     | all                                               | acceptable                              |
+| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts | target                                  |
+| first order, by regions        | more than `LARGE` bodies                          | acceptable, at least `COARSE` if moving |
+| first order: sweeps, then ADMM | moving or many bodies, not mostly joints          | acceptable, at least `COARSE` if few    |
+| Newton's method                | unsolved ones, before each further iteration      | target                                  |
 
 The bounds on the natural map are those of `criteria.py`. `solve_system` eliminates joints. `propose_beforehand` starts large
 islands, from Python. `solve_island` makes all other proposals; a new one belongs there. Problems given as a matrix get
