@@ -81,8 +81,8 @@ def test_it_comes_to_an_end_where_nothing_can_move():
     np.testing.assert_array_equal(v, held.velocity)
 
 
-@pytest.fixture(scope="module")
-def falling():
+@pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.long)], ids=["two rings", "three rings"])
+def falling(request):
     """The problems of a vault's first frame with the impulses that they begin with, and its statistics."""
     seen, original = [], system_solver.solve_islands
 
@@ -95,7 +95,7 @@ def falling():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(system_solver, "solve_islands", see)
-        statistics = sc.Simulation(barrel_vault(TOO_THIN, rings=2), threads=1).run(1)[-1].statistics
+        statistics = sc.Simulation(barrel_vault(TOO_THIN, rings=request.param), threads=1).run(1)[-1].statistics
     return seen, statistics
 
 
