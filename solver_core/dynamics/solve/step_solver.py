@@ -24,7 +24,7 @@ from ..contact.surface_motion import Surfaces
 from ..joints.joints import Joints, with_joints
 from ..joints.rows import JointStep
 from ..model.bodies import State
-from ..model.island_motion import IslandMotion
+from ..model.island_motion import Asked, IslandMotion
 from ..model.large_bends import LargeBends
 from ..model.predict import Begin
 from .bent_further import Solved, followed_part, solve_bent
@@ -270,7 +270,7 @@ class StepSolver:
         return solve_lowered(problem, solve_once)
 
 
-def of_impacts(begin: Begin) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the tolerance (moving,) of impacts, and (moving,) which bodies are in motion: none."""
+def of_impacts(begin: Begin) -> Asked:
+    """Return the requested accuracy of impacts. No island counts as moving."""
     moving = len(begin.offset) - 1
-    return np.full(moving, IMPACT_TOLERANCE), np.zeros(moving, np.bool_)
+    return Asked(np.full(moving, IMPACT_TOLERANCE), np.zeros(moving, np.bool_), np.ones(moving))
