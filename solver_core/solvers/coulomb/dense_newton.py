@@ -29,8 +29,8 @@ from ...linalg.small_dense import times
 from ...problem.coulomb import natural_maps, responses
 from ..criteria import INNER
 from ..effort import LEAST, OVERDUE
-from .newton_in_impulses import DenseLaw, newton_in_impulses
-from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
+from .newton_in_impulses import LARGE_RULES, DenseLaw, newton_from_far
+from .newton_iteration import NewtonOperator, newton_iteration
 
 __all__ = [
     "MAX_FACTORISATIONS",
@@ -50,9 +50,6 @@ ZERO_BLOCK = 1e-14  # a (3, 3) block of G up to this is round-off; relative to t
 # A matrix of more than DENSE_ROWS rows is stored as sparse if at most DENSE_SHARE of its blocks are nonzero. With more of
 # them, dense factors are faster. Up to DENSE_ROWS rows the kernel is as fast as LAPACK, and has the same bits everywhere.
 DENSE_SHARE, DENSE_ROWS = 0.15, 300
-# Steps for one compliance, and full steps uphill among them. From a distant start, more of both find more solutions with a
-# small compliance, and failures take longer.
-LARGE_RULES = NewtonRules(max_steps=25, max_uphill=2, full_uphill=True, reuse=0.0)
 SOFTEST = 1.0  # first and largest compliance; from here Newton's method converges from almost any start
 STIFFER = 0.3  # factor of the compliance after a solution, at first; smaller ones fail more often
 SOFTER = 10.0  # factor of the last compliance with a solution, after repeated failures
@@ -199,7 +196,7 @@ def _proximal_step(island: Island, compliance: float, impulse: Floats, target: f
     x = impulse.ravel().copy()
     if island.is_small:
         law = DenseLaw(np.ascontiguousarray(island.matrix), island.free.ravel(), island.mu, np.empty((0, 2)), island.kappa)
-        steps, is_solved = newton_in_impulses(law, np.array([compliance]), target, x)
+        steps, is_solved = newton_from_far(law, compliance, target, x)
     else:
         trial = _Trial(np.empty(impulse.shape), np.empty((len(impulse), 3, 3)))
         equation = _Equation(island, compliance, impulse)
