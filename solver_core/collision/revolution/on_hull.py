@@ -33,7 +33,7 @@ from .candidates import (
 from .closest_revolution import generator
 from .contact_axis import contact_axis
 from .other import Other
-from .solid import SIDE, cap_middle, signed_distance
+from .solid import cap_middle, side_distance
 
 __all__ = ["SAME_WAY", "border_contacts", "in_face", "round_hull_contacts"]
 
@@ -137,8 +137,8 @@ def edge_along_line(found, r, hull, edge, line, normal, count):
         s = dot(sub(point, start), way) / length2
         if s < -AT_END or s > 1.0 + AT_END:
             continue
-        gap, outwards, part = signed_distance(r, point)
-        if gap > found.limit or part != SIDE or dot(outwards, normal) < SAME_WAY:
+        gap, outwards = side_distance(r, point)
+        if gap > found.limit or dot(outwards, normal) < SAME_WAY:
             continue
         of_round, of_other = END, 4 * int(i if end == 0 else j) + ON_VERTEX
         if end >= 2:

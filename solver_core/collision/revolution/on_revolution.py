@@ -32,7 +32,7 @@ from .closest_revolution import generator
 from .contact_axis import contact_axis
 from .on_hull import SAME_WAY
 from .other import Other
-from .solid import SIDE, cap_middle, signed_distance
+from .solid import SIDE, cap_middle, side_distance
 
 __all__ = ["round_round_contacts"]
 
@@ -119,9 +119,9 @@ def ends_along_side(found, r, o, normal, count):
         return count
     for end in range(2):
         point = p if end == 0 else q
-        gap, outwards, part = signed_distance(r, point)
+        gap, outwards = side_distance(r, point)
         s = dot(sub(point, start), way) / length2
-        if part != SIDE or gap > found.limit or dot(outwards, normal) < SAME_WAY or s < -AT_END or s > 1.0 + AT_END:
+        if gap > found.limit or dot(outwards, normal) < SAME_WAY or s < -AT_END or s > 1.0 + AT_END:
             continue
         count = add_point(found, count, advanced(point, -gap, outwards), outwards, gap, SIDE + NO_POINT, END + end)
     return count

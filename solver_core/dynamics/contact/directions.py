@@ -40,7 +40,7 @@ from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
 from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
-from ...linalg.vec3 import dot, vec
+from ...linalg.vec3 import dot, rotated, rotated_back, vec
 from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, are_among
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
@@ -64,8 +64,9 @@ DOUBTED, DOUBTED_BEARING = 1e-3, 0.5
 CLEAR_OFFSETS = 0.5
 # Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
 SEPARATING_OFFSETS = 0.05
-# Cosine of two normals that are the same, and that are the same for a bounce.
-KEPT_NORMAL, SAME_FOR_BOUNCE = 0.9998, 1.0 - 1e-6
+# Cosine of two normals that are the same. The second one is for a normal that turns with one of the bodies, as the normal of a
+# face does: the contact is the same, but its normal at the end of the step is another one.
+SAME_NORMAL, TURNED_NORMAL = 1.0 - 1e-6, 0.9998
 
 
 class Poses(NamedTuple):
@@ -395,7 +396,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         drop_doubtful(contacts, doubt, pair, True, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
-    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear)
+    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear)
     if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, False, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
@@ -456,14 +457,39 @@ def drop_doubtful(contacts, doubt, pair, separates, out):
     where that direction separates the pair, all of those along it."""
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        is_along = dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
+        is_along = dot(normal, vec(contacts.normal, row)) > SAME_NORMAL
         out.stands[row] = not doubt.in_doubt[row] or (is_along and (separates or doubt.bearing[row]))
 
 
 @leaf_kernel
-def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
+def turned_with(poses, body, normal):
+    """A direction that turns with a body, from the first to the second of two `Poses`."""
+    begin, end = poses
+    return rotated(end.rotation[body], rotated_back(begin.rotation[body], normal))
+
+
+@leaf_kernel
+def is_same_normal(normal, later, poses, bodies, bounces):
+    """Whether a normal at the end is that of a contact at the begin, and obstructs the same motion.
+
+    The normal of a face turns with its body. The normal at an edge or at a round surface also turns where bodies slide past each
+    other, and then the two normals are those of different places. bounces: whether the bodies would bounce. A bounce has one
+    line, so that its normal may not turn at all.
+    """
+    cosine = dot(normal, later)
+    if cosine > SAME_NORMAL:
+        return True
+    if bounces or cosine <= TURNED_NORMAL:
+        return False
+    of_a, of_b = turned_with(poses, bodies[0], normal), turned_with(poses, bodies[1], normal)
+    return max(dot(of_a, later), dot(of_b, later)) > SAME_NORMAL
+
+
+@leaf_kernel
+def has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear):
     """Whether each contact in doubt of a pair has the normal of each contact at the end, of each overlap there if it is not
     clear, and the least gap there is what those in doubt say."""
+    bodies = contacts.body_a[pair.first], contacts.body_b[pair.first]
     expected, least = np.inf, np.inf
     for row in range(pair.first, pair.end):
         if doubt.in_doubt[row]:
@@ -475,8 +501,8 @@ def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
     most = np.inf if is_clear else -CLEAR_OFFSETS * doubt.offset[pair.first]
     for row in range(pair.first, pair.end):
         for k in range(pair.first_ahead, pair.end_ahead):
-            counts = doubt.in_doubt[row] and found.gap[k] < most
-            same = SAME_FOR_BOUNCE if doubt.bouncing[row] else KEPT_NORMAL
-            if counts and dot(vec(contacts.normal, row), vec(found.normal, k)) <= same:
+            if not (doubt.in_doubt[row] and found.gap[k] < most):
+                continue
+            if not is_same_normal(vec(contacts.normal, row), vec(found.normal, k), poses, bodies, doubt.bouncing[row]):
                 return False
     return True
