@@ -24,6 +24,7 @@ from ..criteria import (
 )
 from ..effort import allow
 from .admm import admm
+from .even_loads import spread_evenly
 from .gauss_seidel import sweeps
 
 __all__ = ["propose", "sweeps_and_admm"]
@@ -31,9 +32,7 @@ __all__ = ["propose", "sweeps_and_admm"]
 # Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
 # iteration of first order, which hands on from joint to joint what the factor knows.
 OF_A_TREE = 3
-# Sweeps take contacts one after the other, and so load redundant contacts unevenly; with sliding friction, a plank on four points
-# then turns to one side. Newton's method spreads what it adds evenly. In islands of so many bodies it is fast from far away, too.
-EVEN = 12
+LONE_POINTS = 2  # contacts of an island, of which none is redundant
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
@@ -53,7 +52,7 @@ def propose(operator, criteria, tumbles, effort, state):
         return Found.START, _goes_on(system, criteria, tumbles, error)
     # redundant contacts take first order many iterations, over all of them; factors of few degrees of freedom are cheap
     is_crowded = contacts > max(degrees, CROWDED * bodies)
-    if few and (exact or is_crowded or bodies <= EVEN or error <= NEAR_FOR_NEWTON * criteria.scale):
+    if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
         # what tumbles would be as far away after a projection
         return Found.START, tumbles
     if bodies > LARGE:
@@ -69,11 +68,14 @@ def propose(operator, criteria, tumbles, effort, state):
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
     # A coarse tolerance asks for no equilibrium.
     is_fine = criteria.acceptable < COARSE * criteria.scale
+    found, limit = Found.SWEEPS, acceptable
     error, _ = sweeps(operator, criteria, effort, state)
-    if error <= criteria.acceptable:
-        return Found.SWEEPS, error > acceptable or (is_fine and _goes_on(system, criteria, tumbles, error))
-    error = admm(operator, criteria, effort, state)
-    return Found.ADMM, error > fallback or (is_fine and _goes_on(system, criteria, tumbles, error))
+    if error > criteria.acceptable:
+        found, limit = Found.ADMM, fallback
+        error = admm(operator, criteria, effort, state)
+    if few and contacts > LONE_POINTS:
+        error = spread_evenly(operator, criteria, error, effort, state)
+    return found, error > limit or (is_fine and _goes_on(system, criteria, tumbles, error))
 
 
 @kernel_part
