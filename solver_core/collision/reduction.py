@@ -19,8 +19,8 @@ __all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIED", "choose"]
 FEW_CONTACTS, MOST_CONTACTS = 8, 20
 # Relative: gaps, and distances of contacts, that differ by less are equal.
 TIED = 1e-9
-# Of the way from the lowest gap to the largest that a contact may have: contacts up to here touch at the same time. Rounding must
-# not leave out one end of an edge that lies flat.
+# Of the way from the lowest gap to the largest that a contact may have: contacts up to here touch at the same time. Rounding
+# must not leave out one end of an edge that lies flat.
 LEVEL = 1e-4
 # The directions lead to both sides of two axes, at these angles in rad with the one, then with the other. A corner of at most
 # 134 degrees is always the farthest in one of the first eight, and none is across an edge of a regular polygon, of up to 64

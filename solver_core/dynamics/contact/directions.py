@@ -472,9 +472,9 @@ def turned_with(poses, body, normal):
 def is_same_normal(normal, later, poses, bodies, bounces):
     """Whether a normal at the end is that of a contact at the begin, and obstructs the same motion.
 
-    The normal of a face turns with its body. The normal at an edge or at a round surface also turns where bodies slide past each
-    other, and then the two normals are those of different places. bounces: whether the bodies would bounce. A bounce has one
-    line, so that its normal may not turn at all.
+    The normal of a face turns with its body. The normal at an edge or at a round surface also turns where bodies slide past
+    each other, and then the two normals are those of different places. bounces: whether the bodies would bounce. A bounce has
+    one line, so that its normal may not turn at all.
     """
     cosine = dot(normal, later)
     if cosine > SAME_NORMAL:

@@ -24,7 +24,6 @@ from ..criteria import (
 )
 from ..effort import allow
 from .admm import admm
-from .even_loads import spread_evenly
 from .gauss_seidel import sweeps
 
 __all__ = ["propose", "sweeps_and_admm"]
@@ -32,7 +31,11 @@ __all__ = ["propose", "sweeps_and_admm"]
 # Products of blocks in a factorisation, a body: where bodies hang together in trees, or nearly, it takes as long as an
 # iteration of first order, which hands on from joint to joint what the factor knows.
 OF_A_TREE = 3
-LONE_POINTS = 2  # contacts of an island, of which none is redundant
+# Sweeps take contacts one after the other, so that of redundant contacts the first ones bear more. With sliding friction the
+# distribution matters: a plank on four points turns to one side, and a row of books stays pressed together. Newton's method
+# changes all impulses at once. It is as quick from far away in an island of at most so many bodies.
+BODIES_AT_ONCE = 12
+POINTS_OF_A_LINE = 2  # contacts of a body; more of them, or contacts with more bodies, may be redundant
 FACTORISING = 30  # iterations of a solve, of which it may do the factorisations
 
 
@@ -52,7 +55,8 @@ def propose(operator, criteria, tumbles, effort, state):
         return Found.START, _goes_on(system, criteria, tumbles, error)
     # redundant contacts take first order many iterations, over all of them; factors of few degrees of freedom are cheap
     is_crowded = contacts > max(degrees, CROWDED * bodies)
-    if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
+    is_redundant = bodies <= BODIES_AT_ONCE and contacts > POINTS_OF_A_LINE * bodies
+    if few and (exact or is_crowded or is_redundant or error <= NEAR_FOR_NEWTON * criteria.scale):
         # what tumbles would be as far away after a projection
         return Found.START, tumbles
     if bodies > LARGE:
@@ -68,14 +72,11 @@ def propose(operator, criteria, tumbles, effort, state):
         criteria = StoppingCriteria(bounds[0], bounds[1], bounds[2], criteria.scale, 0, MAX_CHECKS)
     # A coarse tolerance asks for no equilibrium.
     is_fine = criteria.acceptable < COARSE * criteria.scale
-    found, limit = Found.SWEEPS, acceptable
     error, _ = sweeps(operator, criteria, effort, state)
-    if error > criteria.acceptable:
-        found, limit = Found.ADMM, fallback
-        error = admm(operator, criteria, effort, state)
-    if few and contacts > LONE_POINTS:
-        error = spread_evenly(operator, criteria, error, effort, state)
-    return found, error > limit or (is_fine and _goes_on(system, criteria, tumbles, error))
+    if error <= criteria.acceptable:
+        return Found.SWEEPS, error > acceptable or (is_fine and _goes_on(system, criteria, tumbles, error))
+    error = admm(operator, criteria, effort, state)
+    return Found.ADMM, error > fallback or (is_fine and _goes_on(system, criteria, tumbles, error))
 
 
 @kernel_part
