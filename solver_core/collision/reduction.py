@@ -21,7 +21,7 @@ FEW_CONTACTS, MOST_CONTACTS = 8, 20
 TIED = 1e-9
 # Of the way from the lowest gap to the largest that a contact may have: contacts up to here touch at the same time. Rounding
 # must not leave out one end of an edge that lies flat.
-LEVEL = 1e-4
+TOUCH_TOGETHER = 1e-4
 # The directions lead to both sides of two axes, at these angles in rad with the one, then with the other. A corner of at most
 # 134 degrees is always the farthest in one of the first eight, and none is across an edge of a regular polygon, of up to 64
 # sides, with a corner or an edge on an axis: there rounding would choose between the edge's ends.
@@ -113,7 +113,7 @@ def choose(point, normal, gap, limit, turn, share, chosen):
     first, second = axes_across(up, turn)
     count = 0
     for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (LEVEL if stage == 0 else LOWER) * span
+        level = np.inf if stage == 1 else lowest + (TOUCH_TOGETHER if stage == 0 else LOWER) * span
         room = min(share, count + (QUARTERS if stage == 2 else FEW_CONTACTS))
         for angle in range(1 if stage == 2 else len(ANGLES)):
             total = count

@@ -12,8 +12,8 @@ because s_n, the separation along n, is linear in time. Therefore the expected m
 2. If the direction of the least gap is not in doubt, it separates the pair all along: the contacts in doubt along other
    directions are left out. If it is in doubt and bore in the last step, the pair goes on bearing along it: all of its contacts
    stand. In all rules contacts that bore along the normal of the least gap stand.
-3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, and the least
-   gap is what those in doubt let expect, the contacts stand.
+3. Else the contacts at the end of w are found. If their normals are those that the pair has as the step begins, or have turned
+   with one of the bodies, and the least gap is what those in doubt let expect, the contacts stand.
 4. If the normals differ and the bodies do not overlap at the end, and the direction that separates them there also does as the
    step begins, they pass: the contacts of the end take the place of those in doubt.
 5. Else the time of impact is found. If there is none, they pass all the same, as a corner that turns past an edge does. If
@@ -64,9 +64,9 @@ DOUBTED, DOUBTED_BEARING = 1e-3, 0.5
 CLEAR_OFFSETS = 0.5
 # Rest offsets: an overlap along a direction as the step begins with which it still separates the bodies.
 SEPARATING_OFFSETS = 0.05
-# Cosine of two normals that are the same. The second one is for a normal that turns with one of the bodies, as the normal of a
-# face does: the contact is the same, but its normal at the end of the step is another one.
-SAME_NORMAL, TURNED_NORMAL = 1.0 - 1e-6, 0.9998
+# Cosine of two normals that are the same; and the least between normals of the begin and of the end of which one is the other,
+# turned with one of the bodies.
+UNTURNED_NORMAL, TURNED_NORMAL = 1.0 - 1e-6, 0.9998
 
 
 class Poses(NamedTuple):
@@ -457,7 +457,7 @@ def drop_doubtful(contacts, doubt, pair, separates, out):
     where that direction separates the pair, all of those along it."""
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        is_along = dot(normal, vec(contacts.normal, row)) > SAME_NORMAL
+        is_along = dot(normal, vec(contacts.normal, row)) > UNTURNED_NORMAL
         out.stands[row] = not doubt.in_doubt[row] or (is_along and (separates or doubt.bearing[row]))
 
 
@@ -477,12 +477,12 @@ def is_same_normal(normal, later, poses, bodies, bounces):
     one line, so that its normal may not turn at all.
     """
     cosine = dot(normal, later)
-    if cosine > SAME_NORMAL:
+    if cosine > UNTURNED_NORMAL:
         return True
     if bounces or cosine <= TURNED_NORMAL:
         return False
     of_a, of_b = turned_with(poses, bodies[0], normal), turned_with(poses, bodies[1], normal)
-    return max(dot(of_a, later), dot(of_b, later)) > SAME_NORMAL
+    return max(dot(of_a, later), dot(of_b, later)) > UNTURNED_NORMAL
 
 
 @leaf_kernel
