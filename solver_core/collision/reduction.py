@@ -20,6 +20,9 @@ __all__ = ["FEW_CONTACTS", "MOST_CONTACTS", "TIE_TOLERANCE", "select_contacts"]
 FEW_CONTACTS, MOST_CONTACTS = 8, 20
 # Relative difference up to which gaps, and distances of contacts, are equal.
 TIE_TOLERANCE = 1e-9
+# Relative to the range of gaps: contacts up to this height above the lowest gap touch at the same time. Rounding must not leave
+# out one end of an edge that lies flat.
+TOUCH_TOGETHER = 1e-4
 # Angles [rad] of the directions with the first of two axes, in all four quadrants. Each corner of at most 134 degrees is
 # farthest along one of the first eight directions. No direction is perpendicular to an edge of a regular polygon with up to 64
 # sides and a corner or an edge on an axis, because rounding would then choose between the ends of the edge.
@@ -120,7 +123,7 @@ def select_contacts(point, normal, gap, limit, turn, max_count, selected):
     first, second = tangent_axes(mean_normal, turn)
     count = 0
     for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (TIE_TOLERANCE if stage == 0 else LOW_GAP_FRACTION) * span
+        level = np.inf if stage == 1 else lowest + (TOUCH_TOGETHER if stage == 0 else LOW_GAP_FRACTION) * span
         stage_limit = min(max_count, count + (QUADRANTS if stage == 2 else FEW_CONTACTS))
         for angle in range(1 if stage == 2 else len(ANGLES)):
             total = count

@@ -33,7 +33,7 @@ from .candidates import (
 from .closest_revolution import generatrix
 from .contact_axis import contact_axis
 from .other import OtherShape
-from .solid import SIDE, cap_middle, signed_distance
+from .solid import cap_middle, side_distance
 
 __all__ = ["SAME_DIRECTION_COSINE", "append_edge_contacts", "in_face", "round_hull_contacts"]
 
@@ -143,8 +143,8 @@ def append_overlap_ends(sink, r, hull, edge, line, normal, count):
         s = dot(sub(point, start), way) / length2
         if s < -END_TOLERANCE or s > 1.0 + END_TOLERANCE:
             continue
-        gap, outwards, part = signed_distance(r, point)
-        if gap > sink.limit or part != SIDE or dot(outwards, normal) < SAME_DIRECTION_COSINE:
+        gap, outwards = side_distance(r, point)
+        if gap > sink.limit or dot(outwards, normal) < SAME_DIRECTION_COSINE:
             continue
         of_round, of_other = OVERLAP_END, 4 * int(i if end == 0 else j) + ON_VERTEX
         if end >= 2:

@@ -32,7 +32,7 @@ from .closest_revolution import generatrix
 from .contact_axis import contact_axis
 from .on_hull import SAME_DIRECTION_COSINE
 from .other import OtherShape
-from .solid import SIDE, cap_middle, signed_distance
+from .solid import SIDE, cap_middle, side_distance
 
 __all__ = ["round_round_contacts"]
 
@@ -122,15 +122,9 @@ def append_side_ends(sink, r, o, normal, count):
         return count
     for end in range(2):
         point = p if end == 0 else q
-        gap, outwards, part = signed_distance(r, point)
+        gap, outwards = side_distance(r, point)
         s = dot(sub(point, start), way) / length2
-        if (
-            part != SIDE
-            or gap > sink.limit
-            or dot(outwards, normal) < SAME_DIRECTION_COSINE
-            or s < -END_TOLERANCE
-            or s > 1.0 + END_TOLERANCE
-        ):
+        if gap > sink.limit or dot(outwards, normal) < SAME_DIRECTION_COSINE or s < -END_TOLERANCE or s > 1.0 + END_TOLERANCE:
             continue
         count = add_point(
             sink, count, advanced(point, -gap, outwards), outwards, gap, SIDE + SURFACE_FEATURE_OFFSET, OVERLAP_END + end

@@ -30,6 +30,7 @@ __all__ = [
     "rim_axes",
     "rim_point",
     "round_shape_at",
+    "side_distance",
     "side_normal",
     "signed_distance",
     "support",
@@ -161,6 +162,21 @@ def signed_distance(r, point):
         else:
             distance, part, radial, axial = beyond, TOP if at_top else BASE, 0.0, sign
     return distance, add(scaled(radial, outwards), scaled(axial, r.axis)), part
+
+
+@leaf_kernel
+def side_distance(r, point):
+    """Return the signed distance of a point from the lateral surface, extended past its ends, and the unit normal there.
+
+    At an end of the side, rounding would choose between side and cap in `signed_distance`.
+    """
+    away = sub(point, r.base)
+    height = dot(away, r.axis)
+    outwards = radial_part(r, away, height)
+    rho = norm(outwards)
+    outwards = divided(outwards, rho) if rho > NO_RADIAL_PART * r.radius else r.across
+    radial, axial = side_normal(r)
+    return radial * (rho - r.radius) + axial * height, add(scaled(radial, outwards), scaled(axial, r.axis))
 
 
 @leaf_kernel

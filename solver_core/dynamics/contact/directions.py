@@ -12,8 +12,8 @@ because s_n, the separation along n, is linear in time. Therefore the expected m
 2. If the contact with the smallest gap is not in doubt, its normal separates the pair during the whole step. Contacts in doubt
    along other normals are removed. If it is in doubt and carried load in the last step, the pair continues to rest on it, and
    all contacts are kept. All rules keep contacts that carried load along the normal of the smallest gap.
-3. Otherwise the contacts at the end of w are detected. If their normals equal those at the start, and the smallest gap is the
-   one that the contacts in doubt predict, the contacts are kept.
+3. Otherwise the contacts at the end of w are detected. If their normals equal those at the start, or those rotated with one of
+   the bodies, and the smallest gap is the one that the contacts in doubt predict, the contacts are kept.
 4. If the normals differ, the bodies do not overlap at the end, and the direction that separates them there also separates them
    at the start, then they pass each other. The contacts at the end replace those in doubt.
 5. Otherwise the time of impact is computed. If there is none, the bodies pass each other, as a corner does that rotates past an
@@ -40,7 +40,7 @@ from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
 from ...collision.separation_along import is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
-from ...linalg.vec3 import dot, vec
+from ...linalg.vec3 import dot, rotated, rotated_back, vec
 from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, are_among
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
@@ -64,8 +64,9 @@ DOUBTED, DOUBTED_BEARING = 1e-3, 0.5
 CLEAR_OFFSETS = 0.5
 # Rest offsets; a direction separates two bodies at the start of the step if they overlap by less along it.
 SEPARATING_OFFSETS = 0.05
-# Cosine of the angle between two normals that count as equal, and that count as equal for a bounce.
-KEPT_NORMAL, SAME_FOR_BOUNCE = 0.9998, 1.0 - 1e-6
+# Cosine of the angle between equal normals, and between a normal at the start and one at the end that is the same one, rotated
+# with one of the bodies.
+UNTURNED_NORMAL, TURNED_NORMAL = 1.0 - 1e-6, 0.9998
 
 
 class Poses(NamedTuple):
@@ -419,7 +420,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         drop_doubtful(contacts, doubt, pair, True, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
-    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, is_clear)
+    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear)
     if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, False, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
@@ -497,17 +498,48 @@ def drop_doubtful(contacts, doubt, pair, separates, out):
     """
     normal = vec(contacts.normal, least_gap(contacts, pair.first, pair.end))
     for row in range(pair.first, pair.end):
-        is_along = dot(normal, vec(contacts.normal, row)) > KEPT_NORMAL
+        is_along = dot(normal, vec(contacts.normal, row)) > UNTURNED_NORMAL
         out.stands[row] = not doubt.in_doubt[row] or (is_along and (separates or doubt.bearing[row]))
 
 
 @leaf_kernel
-def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
+def turned_with(poses, body, normal):
+    """Return a direction that rotates with a body, at the end of the step. poses: `Poses` at the start and at the end."""
+    begin, end = poses
+    return rotated(end.rotation[body], rotated_back(begin.rotation[body], normal))
+
+
+@leaf_kernel
+def is_same_normal(normal, later, poses, bodies, bounces):
+    """Return whether a normal at the end is that of a contact at the start, and obstructs the same motion.
+
+    The normal of a face rotates with its body. The normal at an edge or at a round surface also rotates if bodies slide past
+    each other, and then the two normals belong to different places.
+
+    Parameters
+    ----------
+    normal, later : unit normals at the start and at the end
+    poses : `Poses` at the start and at the end
+    bodies : indices of both bodies
+    bounces : whether the bodies would bounce; the normal of a bounce may not rotate at all
+    """
+    cosine = dot(normal, later)
+    if cosine > UNTURNED_NORMAL:
+        return True
+    if bounces or cosine <= TURNED_NORMAL:
+        return False
+    of_a, of_b = turned_with(poses, bodies[0], normal), turned_with(poses, bodies[1], normal)
+    return max(dot(of_a, later), dot(of_b, later)) > UNTURNED_NORMAL
+
+
+@leaf_kernel
+def has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear):
     """Return whether the contacts in doubt of a pair describe its state at the end of the step.
 
     Each of them must have the normal of each contact at the end, or of each overlap there if the pair is not clear, and must
     predict the smallest gap there.
     """
+    bodies = contacts.body_a[pair.first], contacts.body_b[pair.first]
     expected, least = np.inf, np.inf
     for row in range(pair.first, pair.end):
         if doubt.in_doubt[row]:
@@ -519,8 +551,8 @@ def has_its_normals_ahead(contacts, doubt, found, pair, is_clear):
     most = np.inf if is_clear else -CLEAR_OFFSETS * doubt.offset[pair.first]
     for row in range(pair.first, pair.end):
         for k in range(pair.first_ahead, pair.end_ahead):
-            counts = doubt.in_doubt[row] and found.gap[k] < most
-            same = SAME_FOR_BOUNCE if doubt.bouncing[row] else KEPT_NORMAL
-            if counts and dot(vec(contacts.normal, row), vec(found.normal, k)) <= same:
+            if not (doubt.in_doubt[row] and found.gap[k] < most):
+                continue
+            if not is_same_normal(vec(contacts.normal, row), vec(found.normal, k), poses, bodies, doubt.bouncing[row]):
                 return False
     return True

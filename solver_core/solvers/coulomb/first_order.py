@@ -32,6 +32,11 @@ __all__ = ["propose", "sweeps_and_admm"]
 # larger value more islands start with Newton's method.
 OF_A_TREE = 3
 FACTORISING = 30  # the budget of first-order methods in a subdomain, as iterations of a solve (`effort.allow`)
+# Sweeps take contacts one after the other, so the first of several redundant contacts carry more load. If they slide, the
+# distribution matters: a plank on four points turns to one side, and a row of books stays pressed together. Newton's method
+# changes all impulses at once, and is as fast from a distant start in an island of at most so many bodies.
+BODIES_AT_ONCE = 12
+POINTS_OF_A_LINE = 2  # contacts per body; with more, or with contacts of more bodies, contacts may be redundant
 
 
 @kernel_part
@@ -58,7 +63,8 @@ def propose(operator, criteria, tumbles, effort, state):
         return Found.START, _goes_on(system, criteria, tumbles, error)
     # First-order methods need many iterations for redundant contacts, while few degrees of freedom have a cheap factor.
     is_crowded = contacts > max(degrees, CROWDED * bodies)
-    if few and (exact or is_crowded or error <= NEAR_FOR_NEWTON * criteria.scale):
+    is_redundant = bodies <= BODIES_AT_ONCE and contacts > POINTS_OF_A_LINE * bodies
+    if few and (exact or is_crowded or is_redundant or error <= NEAR_FOR_NEWTON * criteria.scale):
         # A moving island would be as far away after a projection.
         return Found.START, tumbles
     if bodies > LARGE:

@@ -123,6 +123,18 @@ def test_of_an_octagon_with_something_in_its_middle_all_corners_stay():
     np.testing.assert_array_equal(keeps, np.arange(8))
 
 
+@pytest.mark.parametrize("noise", [1e-15, 5e-10, 1e-7])
+def test_both_ends_of_the_lowest_edge_of_a_wheel_stay_when_rounding_tilts_it(noise):
+    """Nine edges of a wheel of 64 sides are within reach. Without one end of the lowest edge, it lands on the other alone."""
+    angles = 2.0 * np.pi * (np.arange(9) - 3.7) / 64
+    ends = np.array([[0.3 * np.sin(u), y, 0.3 * (1.0 - np.cos(u))] for u in angles for y in (-0.05, 0.05)])
+    gap = ends[:, 2] + noise * (ends[:, 1] > 0.0)
+    keeps = reduced_group(ends, np.tile([0.0, 0.0, 1.0], (18, 1)), gap, np.arange(18).astype(np.uint64), 0.02, np.eye(3))
+    lowest = np.argsort(gap)[:2]
+    assert np.isin(lowest, keeps).all()
+    assert (ends[keeps, 1] > 0.0).sum() == (ends[keeps, 1] < 0.0).sum()
+
+
 def test_a_few_corners_are_contacts_whatever_is_beside_them():
     assert len(find([PLANE, ball(0.2)], [[0, 0, 0], [0, 0, 0.2001]])) == 1
     assert len(find([PLANE, hull(prism(8))], [[0, 0, 0], [0, 0, 0.2001]])) == 8

@@ -168,6 +168,20 @@ def test_a_lying_cylinder_touches_a_plane_and_a_box_at_both_ends_of_its_lowest_l
         np.testing.assert_allclose(contacts.gap, 1e-4, atol=1e-12)
 
 
+@pytest.mark.parametrize("yaw", [0.0, 1e-9, -3e-10])
+@pytest.mark.parametrize("before", [1e-3, 6e-3, -4e-3])
+def test_a_cylinder_that_lies_along_an_edge_touches_it_at_both_ends_of_its_side(before, yaw):
+    """A drum that comes to a seam of boards, and goes on past it. Rounding must not choose between the side and a cap."""
+    lying = Rotation.from_euler("z", yaw).as_matrix() @ turn(math.pi / 2, 0, 0)
+    boards = [box_shape((1, 4, 1))] * 2
+    places = [[-0.5, 0, -0.5], [0.5, 0, -0.5], [-before, 0.1, 0.5001]]
+    contacts = find([*boards, CYLINDER], places, [np.eye(3), np.eye(3), lying], reach=2e-3)
+    for board in (0, 1):
+        of_drum = (contacts.body_a == board) & (contacts.body_b == 2)
+        ends = contacts.point[of_drum & (np.abs(contacts.point[:, 0]) < 5e-4)]
+        np.testing.assert_allclose(np.sort(ends[:, 1]), [-0.4, 0.6], atol=1e-8)
+
+
 def test_a_cylinder_across_a_narrow_beam_touches_its_two_edges():
     contacts = find([box_shape((0.2, 4, 1)), CYLINDER], [[0, 0, 0], [0, 0, 1.0001]], [np.eye(3), turn(0, math.pi / 2, 0)])
     np.testing.assert_allclose(np.sort(contacts.point[:, 0]), [-0.1, 0.1], atol=1e-12)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import solver_core as sc
 from solver_core.scene.parts import box_shape, cylinder_shape, ground, sphere_shape
-from solver_core.scene.spec import BodyKind, BodySpec
+from solver_core.scene.spec import BodyKind, BodySpec, ShapeKind, ShapeSpec
 
 from ..bodies import body, material, poses, scene
 
@@ -68,6 +70,30 @@ def test_a_corner_that_turns_past_a_post_does_not_touch_it():
     rod = body(size=(length, 0.04, 0.04), material=surface, angular_velocity=(0.0, 0.0, rate))
     frames = sc.Simulation(scene(post, rod, gravity=NO_GRAVITY, fps=60.0), substeps=4).run(60)
     np.testing.assert_allclose([frame.velocities[1] for frame in frames], [[0.0, 0.0, 0.0, 0.0, 0.0, rate]] * 61, atol=1e-9)
+
+
+@pytest.mark.parametrize("before", [2.6e-3, 4.7e-3, 5.1e-3, 8e-3])
+def test_a_ball_in_a_bend_of_flat_walls_loses_what_the_angle_takes(before):
+    """cos(a) of its speed, wherever a step begins: they do not meet along the direction to the edge of the next wall."""
+    surface, angle, radius, speed = material(0.0), np.radians(5.0), 0.05, 2.0
+    turn = Rotation.from_euler("z", angle)
+    corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (-0.1, 0.0) for z in (-0.2, 0.2)])
+    walls = [
+        BodySpec(f"Wall {i}", BodyKind.PASSIVE, ShapeSpec(ShapeKind.HULL, points), material=surface)
+        for i, points in enumerate((corners - [1.0, 0.0, 0.0], turn.apply(corners)))
+    ]
+    ball = BodySpec(
+        "Ball",
+        BodyKind.ACTIVE,
+        sphere_shape(radius),
+        np.array([-before, radius * (1.0 + 2e-4), 0.0]),
+        mass=1.0,
+        material=surface,
+    )
+    ball = replace(ball, velocity=np.array([speed, 0.0, 0.0]))
+    frames = sc.Simulation(scene(*walls, ball, gravity=NO_GRAVITY, fps=60.0), substeps=4).run(4)
+    expected = speed * np.cos(angle) * np.array([np.cos(angle), np.sin(angle), 0.0])
+    np.testing.assert_allclose(frames[-1].velocities[2, :3], expected, atol=1.5e-4 * speed)
 
 
 def test_the_mirror_image_of_a_slide_over_seams_is_the_mirrored_slide():

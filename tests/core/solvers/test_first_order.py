@@ -215,3 +215,38 @@ def test_all_that_a_solve_tries_shares_its_time(monkeypatch):
     problem = sc.ContactProblem.from_delassus(factor @ factor.T, -np.ones(60), mu=0.0)
     assert sc.solve(problem, time_limit=8.0).status is sc.Status.SOLVED
     assert given == [pytest.approx(2.0)]
+
+
+def test_a_plank_that_slides_on_two_rollers_is_loaded_alike_on_both_sides():
+    """Of its four points only three loads follow from balance. One that is loaded more on one side turns by its friction."""
+    half, apart, mu, mass = 0.1, 0.5, 0.3, 2.0
+    inertia = mass / 12.0 * np.array([0.0404, 5.7604, 5.8])
+    points = np.array([[x - 0.15, y, -0.01] for x in (-apart, apart) for y in (-half, half)])
+    axes = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    jacobian = np.array([[np.concatenate([axis, np.cross(point, axis)]) for axis in axes] for point in points])
+    bias = np.zeros((4, 3))
+    bias[:, 1] = [-1.5, -1.5, 1.5, 1.5]
+    block = np.diag([mass, mass, mass, *inertia])
+    system = System(
+        offset=np.array([0, 6]),
+        block_start=np.array([0, 36]),
+        mass=block.ravel(),
+        inverse_mass=np.diag(1.0 / np.diag(block)).ravel(),
+        velocity=np.array([0.0, 0.0, -0.04, 0.0, 0.0, 0.0]),
+        body_a=np.full(4, -1),
+        body_b=np.zeros(4, np.int64),
+        jacobian_a=np.zeros((4, 3, 6)),
+        jacobian_b=jacobian,
+        bias=bias,
+        slack=np.zeros(4),
+        mu=np.full(4, mu),
+        box=np.zeros((0, 3, 3)),
+        least_scale=0.04,
+    )
+    # what the step before left, far from the answer: half of the load
+    impulse = np.array([[0.007, 0.0021, 0.0]] * 2 + [[0.013, -0.0039, 0.0]] * 2)
+    requests = Requests(np.array([1e-6]), np.array([True]), 50, 0, ACCELERATED)
+    v, totals = solve_islands(system, impulse, requests, effort_of_a_step())
+    assert totals.status == sc.Status.SOLVED
+    np.testing.assert_allclose(impulse[::2, 0], impulse[1::2, 0], rtol=1e-9)
+    assert abs(v[5]) < 1e-12 and impulse[:, 0].sum() == pytest.approx(0.08, rel=1e-6)

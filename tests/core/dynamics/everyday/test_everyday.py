@@ -13,6 +13,7 @@ import pytest
 
 from ....bench.everyday.catalog import BAKED, SUBJECTS, Entry, find
 from ....bench.everyday.experiment import Claim, Film, at_most, equals
+from ....bench.everyday.merged import merged
 from ....bench.everyday.running import USUAL_RATE, film, judged, placement
 
 # They take longer, or are much like another one: left to the benchmark.
@@ -33,7 +34,6 @@ LONG = frozenset(
         "mass on a spring",
         "crate over slats, 0.5 m/s",
         "box over tiles, slowly",
-        "wheel of 64 sides, 20 m/s",
         "wheel over rail joints",
         "ten dominoes on a slab",
         "drum down a ramp of boards",
@@ -112,10 +112,7 @@ LONG = frozenset(
 # Still wrong, and why: docs/everyday.md. The benchmark shows by how much.
 STILL_WRONG = frozenset(
     {
-        "book pulled from a shelf",
-        "wheel of 64 sides, 5 m/s",
-        "ball through a duct of 18 pieces",
-        "ten dominoes on tiles",
+        "wheel of 64 sides, 20 m/s",
     }
 )
 SCENES = [entry for entry in find(SUBJECTS) if entry.name not in LONG | STILL_WRONG]
@@ -168,3 +165,18 @@ def test_a_film_is_measured_by_its_times():
     seen = Film(("Box",), 0.1, np.array([0.0, 0.1, 0.2]), poses, np.zeros((3, 1, 6)), np.zeros(0), np.zeros((0, 0, 6)))
     assert (seen.at(0.0), seen.at(0.05), seen.at(0.1), seen.at(9.0)) == (0, 1, 1, 2)
     assert seen.way("Box") == 1.5 and seen.rise("Box") == 0.0 and seen.most_turned("Box") == 0.0
+
+
+def test_rows_of_later_runs_replace_those_of_the_same_scene_and_variant():
+    def row(scene: str, variant: str, right: str) -> dict[str, str]:
+        return {"scene": scene, "variant": variant, "right": right}
+
+    usual, short = "as it is, 240 steps a second", "as it is, 60 steps a second"
+    before = [row("box on a slab", usual, "False"), row("no such scene", usual, "True")]
+    after = [row("box over one seam", usual, "True"), row("box on a slab", usual, "True"), row("box on a slab", short, "False")]
+    expected = [
+        row("box on a slab", short, "False"),
+        row("box over one seam", usual, "True"),
+        row("box on a slab", usual, "True"),
+    ]
+    assert merged([before, after]) == expected
