@@ -118,7 +118,7 @@ ROWS = (
         0.0,
         float(OF_A_COLUMN),
         0.0,
-        "153 of 156, two storeys",
+        "153 of 156, two stories",
         "only the column",
         rammed_building,
     ),

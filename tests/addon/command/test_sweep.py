@@ -65,4 +65,4 @@ def test_what_cannot_be_baked_is_refused_before_any_process(run, file, handed_ov
     assert run("sweep", file, "-o", tmp_path / "out", "--cache", "x", "--vary", "seed=1") == 2
     assert not handed_over
     said = capsys.readouterr().err
-    assert "-: is no folder" in said or "- is no folder; name one for the bakes and the sheet" in said
+    assert "- is not a folder; name one for the bakes and the sheet" in said

@@ -275,7 +275,7 @@ def test_what_something_else_places_is_refused_by_name(fake_settle, make_body, f
     ob = make_body("Held")
     how(ob)
     select(ob)
-    assert "Held: keyframes, a driver or a constraint place it" in refused()
+    assert "Held: keyframes, a driver or a constraint move it" in refused()
 
 
 def test_flat_and_empty_meshes_are_refused_by_name(fake_settle, floor):

@@ -93,5 +93,5 @@ def test_energy_of_a_pinned_board_that_something_falls_on_never_grows():
 
 
 def test_what_is_pinned_has_to_begin_at_rest():
-    with pytest.raises(sc.SceneError, match="velocity: pinned vertices stay"):
+    with pytest.raises(sc.SceneError, match="velocity: pinned vertices do not move"):
         sc.Simulation(SceneSpec((board(velocity=np.array([1.0, 0.0, 0.0])),)))

@@ -196,7 +196,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, capsys):
         ((), "nothing is varied"),
         (("--vary", "seed=1", "--workers", "0"), "--workers: 0 is less than 1"),
         (("--vary", "seed=1", "--threads", "-1"), "--threads: -1 is not between"),
-        (("--vary", "seed=1", "--nudge", "nan"), "--nudge: nan is not 0 or more"),
+        (("--vary", "seed=1", "--nudge", "nan"), "--nudge: nan must be 0 or more"),
         (("--vary", "seed=1", "--stands-within", "-1", "3"), "--stands-within: -1 mm"),
     ):
         status, said = refused(capsys, scene_file, tmp_path / "out", *arguments)
@@ -279,7 +279,7 @@ def test_what_is_no_address_is_refused_and_a_scheduler_that_does_not_answer_is_n
     monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.2)
     folder = tmp_path / "out"
     status, said = refused(capsys, snapshot(tmp_path), folder, "--vary", "seed=1", "--scheduler", "nowhere")
-    assert status == 2 and "'nowhere' is no address of a scheduler" in said
+    assert status == 2 and "'nowhere' is not an address of a scheduler" in said
     status, said = refused(capsys, snapshot(tmp_path), folder, "--vary", "seed=1", "--scheduler", "tcp://127.0.0.1:9")
     assert status == 1 and "the scheduler at tcp://127.0.0.1:9 does not answer within 0.2 s" in said
 
