@@ -307,7 +307,7 @@ def test_an_open_mesh_settles_as_its_hull_and_says_so(fake_settle, floor, capfd)
     ob.data.from_pydata(points, [], faces)
     select(ob)
     settle()
-    assert "Bowl is an open mesh, so its convex hull collides" in capfd.readouterr().out
+    assert "Bowl is an open mesh, so its convex hull is used" in capfd.readouterr().out
 
 
 def test_a_linked_object_is_refused_by_name(fake_settle, scene, tmp_path):

@@ -122,5 +122,5 @@ def test_what_is_not_moved_by_the_solver_cannot_be_pulled(scene, make_body):
 
 def test_without_a_window_nothing_plays(scene, make_body):
     make_body("Box")
-    with pytest.raises(RuntimeError, match="window"):
+    with pytest.raises(RuntimeError, match="no viewport"):
         bpy.ops.stiction.play("INVOKE_DEFAULT")
