@@ -398,7 +398,7 @@ BROKEN = [
     (BodyKind.PASSIVE, (CUBE, CUBE_TRIANGLES + 1), "triangles", "refer to vertices"),
     (BodyKind.ACTIVE, (CUBE, CUBE_TRIANGLES[:-1]), "shape", "open"),
     (BodyKind.ACTIVE, sheet(3, 1.0), "shape", "open"),
-    (BodyKind.ACTIVE, (CUBE, CUBE_TRIANGLES[:, ::-1]), "normals", "inwards"),
+    (BodyKind.ACTIVE, (CUBE, CUBE_TRIANGLES[:, ::-1]), "normals", "inward"),
 ]
 
 

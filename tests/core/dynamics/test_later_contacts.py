@@ -16,6 +16,7 @@ from solver_core.collision.detect import detect
 from solver_core.dynamics.contact.build import NO_TURNING, Beyond, build_system
 from solver_core.dynamics.contact.material_rules import rules_of
 from solver_core.dynamics.look_ahead.impacts import NO_IMPACTS, Cut
+from solver_core.dynamics.model.island_motion import Asked
 from solver_core.dynamics.model.rest_gaps import rest_offsets
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.pacing.parts import MAX_CUTS, Parts
@@ -328,7 +329,7 @@ def test_a_step_is_cut_at_an_impact_of_two_unless_one_is_in_a_large_island_in_mo
     pellet = ShapeSpec(ShapeKind.HULL, np.zeros((1, 3)), margin=0.005)
     shot = body("Pellet", pellet, random, (0.02, 0.01, 0.1), (3.0, 1.0, -60.0), 0.0, 0.01)
     simulation = sc.Simulation(SceneSpec((plate, shot), gravity=NO_GRAVITY, fps=240.0), substeps=1)
-    simulation._steps.island_motion.look = lambda begin, system: (np.full(1, 1e-6), np.zeros(1, dtype=bool))
+    simulation._steps.island_motion.look = lambda begin, system: Asked(np.full(1, 1e-6), np.zeros(1, dtype=bool), np.ones(1))
     simulation._steps.island_motion.members[1] = in_motion
     outcome = simulation._steps._try_partial_step(0.0, Parts(h))
     if in_motion:
