@@ -45,7 +45,7 @@ MOST_BOUNDED = 6  # solves with bounds on rows of joints: one, and more for coor
 # Factors on the compliance of bounded rows, in turn. Which rows of stiff joints yield is hard to find at once; softer rows give
 # the start for stiffer ones, as in the continuation of Madsen and Nielsen (1990) for Huber's function.
 SOFTENED = 1e6, 1e4, 1e2
-CALM = 0.1  # of a motion: joints that yield contradict each other if the motion they need is within this
+UNMOVED = 0.1  # of a motion: joints that yield contradict each other if the motion they need is within this
 
 Moved = Callable[[Floats], State]  # the state at the end of the step, from velocities (dof,)
 
@@ -283,7 +283,7 @@ class JoinedStep:
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
         # A shorter step would have less time to correct joints that are off already.
-        contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= CALM * change
+        contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= UNMOVED * change
         return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
 
     def _solve_pass(
