@@ -97,8 +97,9 @@ def is_among(row, chosen, count):
 def choose(point, normal, gap, limit, turn, share, chosen):
     """Writes the rows of at most `share` contacts of a region into chosen (MOST_CONTACTS,): how many.
 
-    Those that lie farthest out of the lowest, of all, and of the lower ones, in this order, on all sides or none. A gap near
-    the limit makes a contact count as nearer. turn: (3, 3) axes of the smaller body, in columns.
+    Those that lie farthest out of the lowest, of those that touch together with them, of all, and of the lower ones, in this
+    order, on all sides or none. A gap near the limit makes a contact count as nearer. turn: (3, 3) axes of the smaller body, in
+    columns.
     """
     count = len(gap)
     if count <= min(FEW_CONTACTS, share):
@@ -112,10 +113,12 @@ def choose(point, normal, gap, limit, turn, share, chosen):
     middle, up = middle_of(point, normal)
     first, second = axes_across(up, turn)
     count = 0
-    for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (TOUCH_TOGETHER if stage == 0 else LOWER) * span
-        room = min(share, count + (QUARTERS if stage == 2 else FEW_CONTACTS))
-        for angle in range(1 if stage == 2 else len(ANGLES)):
+    # the lowest, those that touch together with them, all, and the lower ones
+    for stage in range(4):
+        part = TIED if stage == 0 else TOUCH_TOGETHER if stage == 1 else np.inf if stage == 2 else LOWER
+        level = lowest + part * span
+        room = min(share, FEW_CONTACTS if stage < 2 else count + (QUARTERS if stage == 3 else FEW_CONTACTS))
+        for angle in range(1 if stage == 3 else len(ANGLES)):
             total = count
             for side in range(QUARTERS):
                 row = outermost(point, gap, lowest, span, level, direction(angle, side, first, second), middle)
@@ -124,8 +127,8 @@ def choose(point, normal, gap, limit, turn, share, chosen):
                     total += 1
             if total <= room or count == 0:
                 count = min(total, share)
-            if count == room:
+            if count >= room:
                 break
-        if stage == 0 and highest <= level:
+        if stage < 2 and highest <= level:
             break
     return count
