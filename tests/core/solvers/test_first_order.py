@@ -82,9 +82,9 @@ def test_few_bodies_that_are_known_to_tumble_take_half_the_factorisations_to_the
     for tumbles in (False, True):
         total = 0
         for seed in range(12):
-            problem = random_bodies(seed, contacts=30, bodies=10, mu=(0.4, 0.8))
-            requests = Requests(np.full(10, 1e-6), np.full(10, tumbles), 200, 0, ACCELERATED)
-            impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (30, 3)))
+            problem = random_bodies(seed, contacts=45, bodies=15, mu=(0.4, 0.8))
+            requests = Requests(np.full(15, 1e-6), np.full(15, tumbles), 200, 0, ACCELERATED)
+            impulse = np.abs(np.random.default_rng(seed).normal(0.0, 0.02, (45, 3)))
             _, totals = solve_islands(problem.system, impulse, requests, effort_of_a_step())
             assert totals.status == sc.Status.SOLVED
             assert totals.errors[Error.WORST] <= 1e-6
@@ -105,25 +105,26 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
     monkeypatch.setattr(system_solver, "solve_corrected", see)
     sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
     assert len(seen) > 10
-    for jointed, expected in ((True, sc.Found.START), (False, sc.Found.ADMM)):
+    for jointed, expected in ((True, {sc.Found.START}), (False, FIRST_ORDER)):
         system = seen[-1]
         if not jointed:
-            # the same bodies, and contacts between them where joints were
-            rows = np.arange(len(system.body_a))
-            system = system._replace(mu=np.full(len(rows), 0.5), slack=np.zeros(len(rows)), box=system.box[:0])
+            # the same bodies, and contacts between them where joints were, at most two a body
+            few = min(len(system.body_a), 2 * (len(system.offset) - 1))
+            rows = {name: getattr(system, name)[:few] for name in ("body_a", "body_b", "jacobian_a", "jacobian_b", "bias")}
+            system = system._replace(mu=np.full(few, 0.5), slack=np.zeros(few), box=system.box[:0], **rows)
         impulse, criteria = np.full((len(system.body_a), 3), 1e-3), StoppingCriteria(1e-9, 1e-7, 1e-7, FASTEST, 0, MAX_CHECKS)
         state = State(impulse, np.empty_like(system.velocity))
         found, by_newton = left(whole(system), criteria, True, effort_of_a_step(), state)
-        assert found == expected
+        assert found in expected
         assert by_newton
         assert (impulse == 1e-3).all() == jointed
 
 
-@pytest.mark.parametrize("contacts, is_left", [(36, False), (37, True)])
+@pytest.mark.parametrize("contacts, is_left", [(156, False), (157, True)])
 def test_bodies_with_many_contacts_are_left_to_newtons_method(contacts, is_left):
     """More than twelve a body, and than there are degrees of freedom: a mat of foam took three times as long."""
     left, whole = map(callable_from_python, (propose, operator_of))
-    system = random_bodies(2, contacts=contacts, bodies=3, mu=(0.4, 0.8)).system
+    system = random_bodies(2, contacts=contacts, bodies=13, mu=(0.4, 0.8)).system
     impulse, criteria = np.full((contacts, 3), 1.0), StoppingCriteria(1e-9, 1e-7, 1e-7, FASTEST, 0, MAX_CHECKS)
     state = State(impulse, np.empty_like(system.velocity))
     found, by_newton = left(whole(system), criteria, True, effort_of_a_step(), state)
