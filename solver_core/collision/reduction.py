@@ -101,8 +101,9 @@ def is_among(row, selected, count):
 def select_contacts(point, normal, gap, limit, turn, max_count, selected):
     """Select at most max_count contacts of one normal region that span its support.
 
-    Three passes select extreme contacts: of the lowest ones, of all, and of those with low gaps. The four directions of an
-    angle are added together or not at all (except the first four), so a mirrored scene keeps mirrored contacts.
+    Four passes select extreme contacts: of the lowest ones, of those that touch together with them, of all, and of those with
+    low gaps. The four directions of an angle are added together or not at all (except the first four), so a mirrored scene
+    keeps mirrored contacts.
 
     point, normal, gap: (m, 3) [m], (m, 3) unit, and (m,) [m]. limit: largest gap; a contact at this gap counts for a tenth of
         its distance [m].
@@ -122,10 +123,11 @@ def select_contacts(point, normal, gap, limit, turn, max_count, selected):
     middle, mean_normal = mean_point_and_normal(point, normal)
     first, second = tangent_axes(mean_normal, turn)
     count = 0
-    for stage in range(3):
-        level = np.inf if stage == 1 else lowest + (TOUCH_TOGETHER if stage == 0 else LOW_GAP_FRACTION) * span
-        stage_limit = min(max_count, count + (QUADRANTS if stage == 2 else FEW_CONTACTS))
-        for angle in range(1 if stage == 2 else len(ANGLES)):
+    for stage in range(4):
+        part = TIE_TOLERANCE if stage == 0 else TOUCH_TOGETHER if stage == 1 else np.inf if stage == 2 else LOW_GAP_FRACTION
+        level = lowest + part * span
+        stage_limit = min(max_count, FEW_CONTACTS if stage < 2 else count + (QUADRANTS if stage == 3 else FEW_CONTACTS))
+        for angle in range(1 if stage == 3 else len(ANGLES)):
             total = count
             for side in range(QUADRANTS):
                 row = extreme_contact(point, gap, lowest, span, level, direction(angle, side, first, second), middle)
@@ -134,8 +136,8 @@ def select_contacts(point, normal, gap, limit, turn, max_count, selected):
                     total += 1
             if total <= stage_limit or count == 0:
                 count = min(total, max_count)
-            if count == stage_limit:
+            if count >= stage_limit:
                 break
-        if stage == 0 and highest <= level:
+        if stage < 2 and highest <= level:
             break
     return count

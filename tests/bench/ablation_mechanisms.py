@@ -93,7 +93,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(FIRST_ORDER, "return Found.START, tumbles", "return Found.START, False"),)
     ),
     "crowded islands begin with Newton": Mechanism(
-        (Edit(FIRST_ORDER, "(exact or is_crowded or error", "(exact or error"),), (*OF_BENDS, "bolt in its nut")
+        (Edit(FIRST_ORDER, "exact or is_crowded or is_redundant", "exact or is_redundant"),), (*OF_BENDS, "bolt in its nut")
+    ),
+    "redundant contacts of a few bodies at once": Mechanism(
+        (Edit(FIRST_ORDER, "exact or is_crowded or is_redundant", "exact or is_crowded"),), ("cubes 27", "cubes 125")
     ),
     "what stands goes on to a fixed point": Mechanism(
         (Edit(CASCADE, "if not tumbles and tries == 0 and near", "if tries < 0 and near"),), ("card house 15",)

@@ -105,7 +105,7 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
     monkeypatch.setattr(system_solver, "solve_corrected", see)
     sc.Simulation(together(doll((0.0, 0.0, 1.1)), bodies=(ground(material(0.5)),)), fps=24, substeps=10).run(16)
     assert len(seen) > 10
-    for jointed, expected in ((True, sc.Found.START), (False, sc.Found.ADMM)):
+    for jointed, expected in ((True, {sc.Found.START}), (False, FIRST_ORDER)):
         system = seen[-1]
         if not jointed:
             # The same bodies with contacts in place of joints, two a body, so that they are not redundant.
@@ -115,7 +115,7 @@ def test_what_is_mostly_joints_is_left_to_newtons_method_however_far_it_is_from_
         impulse, criteria = np.full((len(system.body_a), 3), 1e-3), StoppingCriteria(1e-9, 1e-7, 1e-7, FASTEST, 0, MAX_CHECKS)
         state = State(impulse, np.empty_like(system.velocity))
         found, by_newton = left(whole(system), criteria, True, effort_of_a_step(), state)
-        assert found == expected
+        assert found in expected
         assert by_newton
         assert (impulse == 1e-3).all() == jointed
 
