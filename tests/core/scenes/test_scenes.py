@@ -14,6 +14,7 @@ import solver_core as sc
 from solver_core.dynamics.model.rest_gaps import REST_OFFSET
 from solver_core.scene import parts
 from solver_core.scene.spec import BodyKind
+from solver_core.scenes.plain import CardSize
 
 GRAVITY = 9.81
 FPS = 24
@@ -85,7 +86,7 @@ def test_a_house_of_five_levels_has_forty_cards():
 def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, clearance):
     """Four levels; what the clearances of all levels let them sink by is less than ten of them."""
     spec = sc.scenes.card_house(
-        4, card=sc.scenes.CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=clearance
+        4, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=clearance
     )
     frames = sc.Simulation(spec).run(FPS)
     assert solved(frames)
@@ -99,7 +100,7 @@ def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, cl
 )
 def test_a_house_of_thin_cards_that_falls_misses_no_step(thickness, degrees, mu):
     spec = sc.scenes.card_house(
-        4, mu, card=sc.scenes.CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=1e-5
+        4, mu, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=1e-5
     )
     frames = sc.Simulation(spec).run(14)
     assert solved(frames)
