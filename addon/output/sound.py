@@ -23,7 +23,6 @@ from ..bake.playback import open_cache
 from ..blender.cooperative import aside_with_kernels, at_once
 from ..blender.export_operator import ExportOperator
 from ..blender.poll import is_idle
-from ..read.motion import can_change
 from .cached_contacts import CachedContacts, has_contacts, objects_of_bodies
 
 if TYPE_CHECKING:
@@ -116,6 +115,9 @@ def order_of(context: Context) -> SoundOrder:
 
 def listener_of(scene: Scene, frames: range) -> NDArray[np.float64] | None:
     """Return (frames, 3) m, where the camera is at each frame; (1, 3) for one that does not move, None without a camera."""
+    # Imported here because it imports scipy, which Blender would wait for when the add-on is enabled.
+    from ..read.motion import can_change
+
     camera, markers = scene.camera, [marker for marker in scene.timeline_markers if marker.camera is not None]
     if camera is None:
         return None

@@ -85,7 +85,7 @@ def test_the_arch_gives_way_to_a_block_on_its_keystone_and_stands():
 @pytest.mark.slow
 def test_the_arch_comes_down_when_its_leg_is_hit():
     spec = published_scenes.catenary_arch()
-    frames = sc.Simulation(spec, tolerance=1e-4).run(6 * FPS)
+    frames = sc.Simulation(spec, tolerance=1e-4).run(8 * FPS)
     poses, blocks = poses_of(frames), named(spec, "Voussoir")
     before = 3 * FPS + FPS // 2  # the first block is thrown then
     assert np.abs(poses[before] - poses[0])[blocks, :3].max() < 2e-3
