@@ -34,8 +34,9 @@ OF_A_TREE = 3
 FACTORISING = 30  # the budget of first-order methods in a subdomain, as iterations of a solve (`effort.allow`)
 # Sweeps take contacts one after the other, so the first of several redundant contacts carry more load. If they slide, the
 # distribution matters: a plank on four points turns to one side, and a row of books stays pressed together. Newton's method
-# changes all impulses at once, and is as fast from a distant start in an island of at most so many bodies.
+# changes all impulses at once. In an island of at most so many bodies it is as fast.
 BODIES_AT_ONCE = 12
+AT_ONCE_ERROR = 0.1  # relative to the velocity scale: from a larger error, as of an impact, sweeps come first
 POINTS_OF_A_LINE = 2  # contacts per body; with more, or with contacts of more bodies, contacts may be redundant
 
 
@@ -63,7 +64,8 @@ def propose(operator, criteria, tumbles, effort, state):
         return Found.START, _goes_on(system, criteria, tumbles, error)
     # First-order methods need many iterations for redundant contacts, while few degrees of freedom have a cheap factor.
     is_crowded = contacts > max(degrees, CROWDED * bodies)
-    is_redundant = bodies <= BODIES_AT_ONCE and contacts > POINTS_OF_A_LINE * bodies
+    is_near = error <= AT_ONCE_ERROR * criteria.scale
+    is_redundant = is_near and bodies <= BODIES_AT_ONCE and contacts > POINTS_OF_A_LINE * bodies
     if few and (exact or is_crowded or is_redundant or error <= NEAR_FOR_NEWTON * criteria.scale):
         # A moving island would be as far away after a projection.
         return Found.START, tumbles
