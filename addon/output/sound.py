@@ -205,7 +205,7 @@ class STICTION_OT_bake_sound(Operator):
         if written.without_modes:
             why = next(iter(written.without_modes.values()))
             self.report({"WARNING"}, f"{first_few(tuple(written.without_modes))} only clicks and does not ring: {why}")
-        self.report({"INFO"}, f"Sound of {written.events} hits and scrapes: {file}")
+        self.report({"INFO"}, f"Hits and scrapes: {written.events}, written to {file}")
         return {"FINISHED"}
 
 

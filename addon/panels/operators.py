@@ -240,7 +240,7 @@ class STICTION_OT_free_bake(Operator):
         context.window_manager.stiction.messages.clear()
         # Blender does not redraw the timeline when objects change.
         redraw()
-        self.report({"INFO"}, f"{count} objects are restored to their state before the bake")
+        self.report({"INFO"}, f"Objects restored to their state before the bake: {count}")
         return {"FINISHED"}
 
 
