@@ -178,7 +178,7 @@ def test_bilateral_constraints_stay_where_they_were():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"rolling": -0.1}, r"rolling\[0\] = -0.1 is negative: it is a length"),
+        ({"rolling": -0.1}, r"rolling\[0\] = -0.1 is negative; give a length in m, at least 0"),
         ({"rolling": [0.1, 0.2]}, "rolling must be a number or have 1 entries"),
         ({"torsion": 0.1}, "G has 5 rows; rows is not a multiple of the 4 rows of a contact with its moments"),
         ({"torsion": 0.1, "dim": 2}, "torsion is given in two dimensions"),

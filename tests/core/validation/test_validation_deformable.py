@@ -89,12 +89,12 @@ def test_a_body_in_two_parts_is_named():
 
 def test_large_bends_have_fewer_shapes_for_they_cost_more():
     assert found(kind=Elasticity.STVK, modes=40, resolution=40) == {}
-    assert "choose from 1 to 40" in found(kind=Elasticity.STVK, modes=41)["modes"]
+    assert "choose 1 to 40" in found(kind=Elasticity.STVK, modes=41)["modes"]
 
 
 def test_more_modes_than_bricks_have_are_named():
     cube = replace(BODY, shape=box((1.0, 1.0, 1.0)))
-    assert "1 bricks have 18 shapes; choose fewer modes or more bricks" in found(cube, resolution=1)["modes"]
+    assert "1 bricks have only 18; choose fewer modes or more bricks" in found(cube, resolution=1)["modes"]
     assert "pin less" in found(cube, resolution=1, pinned=np.arange(8, dtype=np.int32))["modes"]
 
 
