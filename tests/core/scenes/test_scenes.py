@@ -85,9 +85,7 @@ def test_a_house_of_five_levels_has_forty_cards():
 @pytest.mark.parametrize(("degrees", "clearance"), [(15.0, 0.0), (22.0, -1e-5), (20.0, 1e-4)])
 def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, clearance):
     """Four levels; what the clearances of all levels let them sink by is less than ten of them."""
-    spec = sc.scenes.card_house(
-        4, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=clearance
-    )
+    spec = sc.scenes.card_house(4, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=clearance)
     frames = sc.Simulation(spec).run(FPS)
     assert solved(frames)
     vertices = [body.shape.vertices for body in spec.bodies]
@@ -99,9 +97,7 @@ def test_houses_of_thin_cards_stand_without_a_missed_step(thickness, degrees, cl
     ("thickness", "degrees", "mu"), [pytest.param(3e-4, 22.0, 0.35, marks=pytest.mark.long), (5e-4, 17.0, 0.15)]
 )
 def test_a_house_of_thin_cards_that_falls_misses_no_step(thickness, degrees, mu):
-    spec = sc.scenes.card_house(
-        4, mu, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=1e-5
-    )
+    spec = sc.scenes.card_house(4, mu, card=CardSize(thickness, 0.063, 0.088), lean=math.radians(degrees), clearance=1e-5)
     frames = sc.Simulation(spec).run(14)
     assert solved(frames)
     poses = poses_of(frames)
