@@ -184,7 +184,7 @@ def main() -> None:
 
     print(f"\n{scene['title']}: {scene['frames']} frames at {scene['fps']:g} a second, Blender {installed['blender']}\n")
     print(comparison(houses))
-    print(f"\nStiction: {verdict(stands['Stiction'])}; {bake['missed_steps']} of {bake['steps']} steps missed their tolerance.")
+    print(f"\nStiction: {verdict(stands['Stiction'])}; {bake['missed_steps']} of {bake['steps']} steps did not converge.")
     print(f"Bullet, with {bullet['said']}: {verdict(stands['Bullet'])}.")
     print(f"To stand: no corner moves more than {STILL_MM:g} mm after the first half second, nor is ever {BUILT_MM:g} mm off.")
     print("\nbuild/demo/card_house.blend      the baked scene, with keyframes")

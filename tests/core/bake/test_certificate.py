@@ -192,7 +192,7 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):
 
 def test_the_page_says_what_was_held_to_the_tolerance_in_motion(write):
     page = "".join(Page(write([row(), row(moving=90)], GOOD)[3]).said)
-    assert "large islands of up to 90 bodies in motion within 0.001: " in page
+    assert "large moving islands of up to 90 bodies within 0.001 of their fastest motion, or of ten times the speed " in page
 
 
 def test_the_page_says_how_many_normals_were_a_choice_and_where_and_nothing_where_none_was(write):
