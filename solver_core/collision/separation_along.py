@@ -15,12 +15,15 @@ from ..geometry.shapes import HULL, MESH, PLANE
 from ..linalg.vec3 import dot, negative, rotated_back, vec
 from .revolution.solid import round_shape_at, support
 
-__all__ = ["is_one_convex", "separation_along"]
+__all__ = ["has_face_along", "is_one_convex", "separation_along"]
 
 IDENTITY = np.eye(3)
 ORIGIN = np.zeros(3)
 # Cosine from which a direction counts as the normal of a half-space, the only direction in which it is bounded.
 ALONG_NORMAL = 1.0 - 1e-12
+# Radians by which a face may be inclined to the plane perpendicular to a direction: the error of normals between steps.
+INCLINED = 2e-3
+CORNERS_OF_A_FACE = 3
 
 
 @leaf_kernel
@@ -52,6 +55,41 @@ def separation_along(shapes, position, rotation, pair, normal):
     a, b = pair
     of_a = support_height(shapes, position, rotation, a, normal)
     return -of_a - support_height(shapes, position, rotation, b, negative(normal))
+
+
+@leaf_kernel
+def has_face_along(shapes, rotation, body, direction):
+    """Return whether a body with a single convex collider has a face perpendicular to a direction, its outward normal.
+
+    Parameters
+    ----------
+    shapes : ShapeTable
+    rotation : (n, 3, 3)
+        Rotations of all bodies.
+    body : int
+    direction : (3,)
+        Unit vector.
+
+    Returns
+    -------
+    bool
+        False if the body touches the plane in an edge, in a corner, or with a round surface.
+    """
+    c = shapes.first_collider[body]
+    own = rotated_back(shapes.rotation[c], rotated_back(rotation[body], direction))
+    kind, first, last = shapes.kind[c], shapes.first_vertex[c], shapes.first_vertex[c] + shapes.vertex_count[c]
+    if kind == PLANE:
+        return True
+    if kind != HULL:
+        axis = round_shape_at(shapes, c, IDENTITY, ORIGIN).axis
+        return abs(dot(axis, own)) > 1.0 - 0.5 * INCLINED * INCLINED
+    highest, lowest, corners = -np.inf, np.inf, 0
+    for i in range(first, last):
+        height = dot(own, vec(shapes.vertices, i))
+        highest, lowest = max(highest, height), min(lowest, height)
+    for i in range(first, last):
+        corners += dot(own, vec(shapes.vertices, i)) >= highest - INCLINED * (highest - lowest)
+    return corners >= CORNERS_OF_A_FACE
 
 
 @leaf_kernel

@@ -337,11 +337,13 @@ def _fill_rows(model, position, bodies, limits, rules, known, work, problem):
         gap = max(0.0, contacts.gap[k] - rest.gap[k])
         e = combine_in_kernels(rules.restitution, model.restitution[a], model.restitution[b])
         touches = contacts.gap[k] - rest.gap[k] <= TOUCHING_OFFSETS * rest.offset[k]
-        ends = touches or problem.approach_before[k] > 0.0
         of_begun = begun_row(begun, of_begun, a, b)
         if touches and problem.approach_before[k] == 0.0:
             problem.approach_before[k] = approach_of_pair(begun, of_begun, contacts, k, position)
-        pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / (0.5 * (times[0] + times[1]))
+        between = 0.5 * (times[0] + times[1])
+        pull = _pulled_together(axes[0], twist, bodies.predicted, a, b) / between
+        # Bodies that touch may still pass each other, as a rod does whose tip turns past a post.
+        ends = problem.approach_before[k] > 0.0 or (touches and h * (between * pull - u[0]) >= gap)
         rebound, problem.approach[k] = bounce(-u[0], pull, gap, times, problem.approach_before[k], e, limits.least_bounce, ends)
         system.slack[k] = -rebound if rebound > 0.0 else gap / h
         system.mu[k], problem.restitution[k] = mu, e

@@ -37,10 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
-from ...collision.separation_along import is_one_convex, separation_along
+from ...collision.separation_along import has_face_along, is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
-from ...linalg.vec3 import dot, rotated, rotated_back, vec
+from ...linalg.vec3 import dot, negative, rotated, rotated_back, vec
 from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, are_among
 from ..look_ahead.later_contacts import LaterContacts
 from ..model.bending import Bending
@@ -420,7 +420,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         drop_doubtful(contacts, doubt, pair, True, out)
         return
     is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
-    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear)
+    same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(shapes, poses, contacts, doubt, found, pair, is_clear)
     if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, False, out)
         if contacts.gap[nearest] > (1.0 + TOUCHING_OFFSETS) * offset:
@@ -503,14 +503,27 @@ def drop_doubtful(contacts, doubt, pair, separates, out):
 
 
 @leaf_kernel
-def turned_with(poses, body, normal):
-    """Return a direction that rotates with a body, at the end of the step. poses: `Poses` at the start and at the end."""
+def turns_with(shapes, poses, body, normal, later):
+    """Return whether a normal at the start and one at the end are the same direction of a body, as those of a face are.
+
+    A ball that rolls past an edge also rotates as fast as the normal at the edge, but it has no face there.
+
+    Parameters
+    ----------
+    shapes : ShapeTable without surfaces
+    poses : `Poses` at the start and at the end
+    body : its index
+    normal, later : unit vectors, out of the body
+    """
     begin, end = poses
-    return rotated(end.rotation[body], rotated_back(begin.rotation[body], normal))
+    turned = rotated(end.rotation[body], rotated_back(begin.rotation[body], normal))
+    if dot(turned, later) <= UNTURNED_NORMAL:
+        return False
+    return not is_one_convex(shapes, body) or has_face_along(shapes, end.rotation, body, later)
 
 
 @leaf_kernel
-def is_same_normal(normal, later, poses, bodies, bounces):
+def is_same_normal(shapes, poses, bodies, normal, later, bounces):
     """Return whether a normal at the end is that of a contact at the start, and obstructs the same motion.
 
     The normal of a face rotates with its body. The normal at an edge or at a round surface also rotates if bodies slide past
@@ -518,9 +531,10 @@ def is_same_normal(normal, later, poses, bodies, bounces):
 
     Parameters
     ----------
-    normal, later : unit normals at the start and at the end
+    shapes : ShapeTable without surfaces
     poses : `Poses` at the start and at the end
     bodies : indices of both bodies
+    normal, later : unit normals at the start and at the end, from the first body to the second
     bounces : whether the bodies would bounce; the normal of a bounce may not rotate at all
     """
     cosine = dot(normal, later)
@@ -528,12 +542,12 @@ def is_same_normal(normal, later, poses, bodies, bounces):
         return True
     if bounces or cosine <= TURNED_NORMAL:
         return False
-    of_a, of_b = turned_with(poses, bodies[0], normal), turned_with(poses, bodies[1], normal)
-    return max(dot(of_a, later), dot(of_b, later)) > UNTURNED_NORMAL
+    of_b = turns_with(shapes, poses, bodies[1], negative(normal), negative(later))
+    return of_b or turns_with(shapes, poses, bodies[0], normal, later)
 
 
 @leaf_kernel
-def has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear):
+def has_its_normals_ahead(shapes, poses, contacts, doubt, found, pair, is_clear):
     """Return whether the contacts in doubt of a pair describe its state at the end of the step.
 
     Each of them must have the normal of each contact at the end, or of each overlap there if the pair is not clear, and must
@@ -553,6 +567,7 @@ def has_its_normals_ahead(contacts, doubt, found, pair, poses, is_clear):
         for k in range(pair.first_ahead, pair.end_ahead):
             if not (doubt.in_doubt[row] and found.gap[k] < most):
                 continue
-            if not is_same_normal(vec(contacts.normal, row), vec(found.normal, k), poses, bodies, doubt.bouncing[row]):
+            normal, later = vec(contacts.normal, row), vec(found.normal, k)
+            if not is_same_normal(shapes, poses, bodies, normal, later, doubt.bouncing[row]):
                 return False
     return True

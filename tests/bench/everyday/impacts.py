@@ -333,8 +333,14 @@ class Bounce:
     speed_change: float
 
 
+NEXT_CORNER = 4e-3  # m; a corner moves by up to 30 mm in a step at 240 steps a second
+
+
 def first_bounce(begin: Rotation, spin: Floats, height: float, side: float, restitution: float) -> Bounce | None:
-    """Of a die that falls on a corner; None if another corner meets the floor within 0.08 s."""
+    """Of a die that falls on a corner; None if another corner comes within `NEXT_CORNER` of the floor in the next 0.08 s.
+
+    A corner that passes closer meets the floor or not, depending on the step in which gravity last acts before the impact.
+    """
 
     def gaps(times: Floats) -> Floats:
         turns = (Rotation.from_rotvec(np.outer(times, spin)) * begin).as_matrix()
@@ -351,7 +357,9 @@ def first_bounce(begin: Rotation, spin: Floats, height: float, side: float, rest
     later = np.linspace(5e-4, 0.08, 160)
     turns = (Rotation.from_rotvec(np.outer(later, spun)) * turn).as_matrix()
     centre = side * lowest(turn) + velocity[2] * later - 0.5 * G * later**2
-    if (centre + side * (turns @ CORNERS.T)[:, 2].min(axis=1) < 0.0).any():
+    corners = centre[:, None] + side * (turns @ CORNERS.T)[:, 2]
+    meeting = int((turn.as_matrix() @ CORNERS.T)[2].argmin())
+    if (corners < 0.0).any() or (np.delete(corners, meeting, axis=1) < NEXT_CORNER).any():
         return None
     closing = G * meets - np.cross(spin, lever)[2]
     change = side * changes[0] + changes[1] * math.hypot(lever[0], lever[1])
