@@ -81,8 +81,9 @@ def has_face_along(shapes, rotation, body, direction):
     if kind == PLANE:
         return True
     if kind != HULL:
-        axis = round_shape_at(shapes, c, IDENTITY, ORIGIN).axis
-        return abs(dot(axis, own)) > 1.0 - 0.5 * INCLINED * INCLINED
+        of_round = round_shape_at(shapes, c, IDENTITY, ORIGIN)
+        along = dot(of_round.axis, own)
+        return max(-along, -1.0 if of_round.is_cone else along) > 1.0 - 0.5 * INCLINED * INCLINED
     highest, lowest, corners = -np.inf, np.inf, 0
     for i in range(first, last):
         height = dot(own, vec(shapes.vertices, i))

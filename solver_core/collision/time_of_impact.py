@@ -46,7 +46,8 @@ DEEPENING_RATIO = 0.05
 TOUCHING_GAP_RATIO = 1.25
 # Fraction of the step: an earlier impact existed at the start. Its contacts failed to hold and need a shorter step.
 START_FRACTION = 0.01
-MAX_ADVANCES = 64
+# A long body that turns past another one closes in slowly, but its bound is the speed of its far end.
+MAX_ADVANCES = 512
 
 
 class Motion(NamedTuple):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.collision.separation_along import is_one_convex, separation_along
+from solver_core.collision.separation_along import has_face_along, is_one_convex, separation_along
 from solver_core.compile.kernel import kernel
 from solver_core.geometry import build_shapes
 from solver_core.scene.parts import box_shape, cone_shape, cylinder_shape, sphere_shape
@@ -22,6 +22,11 @@ def separation(shapes, position, rotation, normal):
 @kernel
 def convex(shapes, body):
     return is_one_convex(shapes, body)
+
+
+@kernel
+def face(shapes, rotation, normal):
+    return has_face_along(shapes, rotation, 0, (normal[0], normal[1], normal[2]))
 
 
 def surface_points(shape: ShapeSpec):
@@ -76,3 +81,25 @@ def test_compounds_and_meshes_are_not_one_convex_body():
     tetrahedron = ShapeSpec(ShapeKind.MESH, np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), triangles)
     table = build_shapes([cube, ShapeSpec(ShapeKind.COMPOUND, np.zeros((0, 3)), children=tuple(two)), tetrahedron])
     assert [convex(table._replace(surfaces=None), body) for body in range(3)] == [True, False, False]
+
+
+EDGE = np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
+X, Y, Z = np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "faces", "others"),
+    [
+        ("box", (X, -Y, Z), (EDGE, -EDGE, (X + Y + Z) / np.sqrt(3.0))),
+        ("box with a margin", (X, -Y, Z), (EDGE,)),
+        ("ball", (), (X, EDGE, -Z)),
+        ("cylinder", (Z, -Z), (X, EDGE)),
+        ("cone", (-Z,), (Z, X)),
+    ],
+)
+def test_a_body_has_faces_only_along_their_normals(shape, faces, others):
+    table = build_shapes([SHAPES[shape]])._replace(surfaces=None)
+    for turn in Rotation.random(4, random_state=2):
+        rotation = turn.as_matrix()[None]
+        assert all(face(table, rotation, turn.apply(normal)) for normal in faces)
+        assert not any(face(table, rotation, turn.apply(normal)) for normal in others)

@@ -119,11 +119,19 @@ STILL_WRONG = frozenset(
 SCENES = [entry for entry in find(SUBJECTS) if entry.name not in LONG | STILL_WRONG]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", SCENES, ids=lambda entry: entry.name)
-def test_what_is_seen_is_what_physics_says(entry: Entry):
+# Steps a second at which a scene was wrong while it was right at 240.
+OTHER_RATES = [
+    ("rod turns past a post, 0.1 mm", 60),
+    ("rod turns past a post, 0.1 mm", 960),
+    ("ball over tiles, 1 m/s", 960),
+    ("twelve dice", 480),
+]
+
+
+def check(entry: Entry, rate: int) -> None:
+    """Film an experiment and assert all of its claims."""
     experiment = entry.made()
-    seen = film(experiment, placement("as it is", entry.name), USUAL_RATE, "staggered")
+    seen = film(experiment, placement("as it is", entry.name), rate, "staggered")
     wrong = [
         f"{verdict.claim.what}: {verdict.seen:.6g} {verdict.claim.unit}, not {verdict.claim.low:.6g} to "
         f"{verdict.claim.high:.6g} within {verdict.margin:.2g}"
@@ -131,6 +139,19 @@ def test_what_is_seen_is_what_physics_says(entry: Entry):
         if not verdict.holds
     ]
     assert not wrong, "; ".join(wrong) + f". {experiment.why}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", SCENES, ids=lambda entry: entry.name)
+def test_what_is_seen_is_what_physics_says(entry: Entry):
+    check(entry, USUAL_RATE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "rate"), OTHER_RATES)
+def test_it_is_also_seen_at_other_step_lengths(name: str, rate: int):
+    (entry,) = [entry for entry in find(SUBJECTS) if entry.name == name]
+    check(entry, rate)
 
 
 def test_names_say_one_scene_each_and_those_to_bake_exist():
