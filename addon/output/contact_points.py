@@ -22,18 +22,16 @@ from ...solver_core.impacts import write_impacts
 from ..bake.bake_files import cache_path, snapshot_of
 from ..blender.export_operator import ExportOperator
 from ..settings.display import remove_shown
-from .cached_contacts import CachedContacts, has_contacts, objects_of_bodies
+from .cached_contacts import CachedContacts, has_contacts
 from .contact_nodes import add_example
-from .point_mesh import FLOAT, VECTOR, WHOLE, write_points
+from .point_object import FLOAT, VECTOR, WHOLE, add_object, materials_of, select_alone, write_names, write_points
 
-__all__ = ["IMPACT", "NO_MATERIAL", "fill", "materials_of", "register", "remove_points", "unregister"]
+__all__ = ["IMPACT", "fill", "register", "remove_points", "unregister"]
 
 UNDOABLE = {"REGISTER", "UNDO"}
 NAME = "Stiction Contacts"
 # State of a point that is an impact, in addition to those of contacts.
 IMPACT = 3
-NO_MATERIAL = -1
-
 
 ATTRIBUTES = {
     "impulse": FLOAT,
@@ -59,7 +57,7 @@ class Points:
 def attributes_of(contacts: FrameContacts, step: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
     """Return the points (m, 3) as "position", and their attributes: contacts first, then impacts.
 
-    step: time step [s]. materials: (bodies,) index of the material of each body.
+    step: time step [s]. materials: (bodies + 1,) index of the material of each body, that of the world last.
     """
     impacts = contacts.impacts
     zeros = np.zeros((len(impacts.time), 3), np.float32)
@@ -92,21 +90,10 @@ def fill(scene: Scene) -> None:
         write_points(ob.data, ATTRIBUTES, {})
         return
     info = reader.info
-    names = sorted(set(materials_of(scene, info.bodies)) - {""})
-    number = {name: index for index, name in enumerate(names)}
-    materials = np.array([number.get(name, NO_MATERIAL) for name in materials_of(scene, info.bodies)], dtype=np.int32)
+    materials = materials_of(scene, info.bodies)
     step = info.seconds_to(scene.frame_current) / info.substeps
-    write_points(ob.data, ATTRIBUTES, attributes_of(contacts, step, materials))
-    # Names of the indices; written only after a change, because each write is a change of the object.
-    for name, words in (("bodies", info.bodies), ("materials", names)):
-        if ob.get(name) != ", ".join(words):
-            ob[name] = ", ".join(words)
-
-
-def materials_of(scene: Scene, bodies: tuple[str, ...]) -> list[str]:
-    """Return the names of the materials of bodies, "" for none."""
-    objects = objects_of_bodies(scene)
-    return [objects[name].stiction.material if name in objects else "" for name in bodies]
+    write_points(ob.data, ATTRIBUTES, attributes_of(contacts, step, materials.of_bodies))
+    write_names(ob, info.bodies, materials)
 
 
 def remove_points(scene: Scene) -> None:
@@ -141,16 +128,12 @@ class STICTION_OT_add_contact_points(Operator):
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
-        ob = bpy.data.objects.new(NAME, bpy.data.meshes.new(NAME))
-        context.collection.objects.link(ob)
+        ob = add_object(context, NAME)
         scene.stiction_display.points_object = ob
         fill(scene)
         if self.with_marks:
             add_example(ob)
-        for other in context.selected_objects:
-            other.select_set(False)
-        ob.select_set(True)
-        context.view_layer.objects.active = ob
+        select_alone(context, ob)
         return {"FINISHED"}
 
 

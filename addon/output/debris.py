@@ -23,9 +23,8 @@ from ..blender.export_operator import ExportOperator
 from ..settings.display import remove_shown
 from .cached_contacts import CachedContacts, has_contacts
 from .cached_debris import CachedDebris, SceneDebris
-from .contact_points import NO_MATERIAL, materials_of
 from .debris_nodes import add_effects
-from .point_mesh import FLOAT, VECTOR, WHOLE, write_points
+from .point_object import FLOAT, VECTOR, WHOLE, add_object, materials_of, select_alone, write_names, write_points
 
 __all__ = ["fill", "register", "remove_debris", "unregister"]
 
@@ -188,16 +187,10 @@ def fill(scene: Scene) -> str:
         return trouble
     Cache.complaint = ""
     bodies = tuple(body.name for body in debris.spec.bodies)
-    of_bodies = materials_of(scene, bodies)
-    names = sorted(set(of_bodies) - {""})
-    number = {name: index for index, name in enumerate(names)}
-    materials = np.array([*(number.get(name, NO_MATERIAL) for name in of_bodies), NO_MATERIAL], dtype=np.int32)
+    materials = materials_of(scene, bodies)
     now = debris.seconds_at(scene.frame_current_final)
-    write_points(own.shown.data, ATTRIBUTES, attributes_of(debris, now, own.lifetime, materials))
-    # Written only after a change, because each write is a change of the object.
-    for key, words in (("bodies", bodies), ("materials", names)):
-        if own.shown.get(key) != ", ".join(words):
-            own.shown[key] = ", ".join(words)
+    write_points(own.shown.data, ATTRIBUTES, attributes_of(debris, now, own.lifetime, materials.of_bodies))
+    write_names(own.shown, bodies, materials)
     return ""
 
 
@@ -230,8 +223,7 @@ class STICTION_OT_add_debris(Operator):
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
-        ob = bpy.data.objects.new(NAME, bpy.data.meshes.new(NAME))
-        context.collection.objects.link(ob)
+        ob = add_object(context, NAME)
         scene.stiction_debris.shown = ob
         trouble = fill(scene)
         if trouble:
@@ -240,10 +232,7 @@ class STICTION_OT_add_debris(Operator):
             return {"CANCELLED"}
         if self.with_effects:
             add_effects(ob, scene)
-        for other in context.selected_objects:
-            other.select_set(False)
-        ob.select_set(True)
-        context.view_layer.objects.active = ob
+        select_alone(context, ob)
         said = counts(scene)
         self.report({"INFO"} if said[0] else {"WARNING"}, said[1])
         return {"FINISHED"}
