@@ -117,6 +117,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(ELIMINATION, "(law[0] < 0.0 and u > 0.0) or impulse[k, r] != 0.0)", "(law[0] < 0.0 and u > 0.0) or True)"),),
         ("dolls",),
     ),
+    "islands with joints first": Mechanism(
+        (Edit(JOINED_STEP, "if self._is_staggered:\n            # Islands", "if begin.h < 0.0:\n            # Islands"),),
+        ("house and ball",),
+    ),
+    "clusters of bonds": Mechanism(
+        (Edit(JOINED_STEP, "is_rigid = np.append(is_rigid, True)", "is_rigid = np.append(is_rigid & False, False)"),),
+        ("wall of bonds", "wall of bonds, stands"),
+    ),
     # many bodies
     "sweeps": Mechanism(
         (
@@ -220,6 +228,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "what bore stays": Mechanism(
         (Edit("dynamics/contact/collide.py", "if memory is not None and whole.any() else None", "if h < 0.0 else None"),),
         OF_BENDS,
+    ),
+    # not what is missed, but the height to which what bends bounces (docs/design/large-bends.md)
+    "steps cut by bends": Mechanism(
+        (
+            Edit("dynamics/stepper.py", "if cuts == 0 or not isinstance(begin.bend, LargeBends):", "if begin.h > 0.0:"),
+            Edit(STEP_SOLVER, "return may_cut and followed_part(", "return begin.h < 0.0 and followed_part("),
+        ),
+        ("bunnies, large bends", "dinosaurs, large bends"),
     ),
     # meshes
     "features out of reach": Mechanism(
