@@ -154,6 +154,7 @@ SCENES |= {
     "hanging chain": Scene("jointed", partial(jointed.hanging_chain, 30), 48),
     "building and ram": Scene("jointed", breaking.framed_building, 24),
     "house and ball": Scene("jointed", partial(structures.house, 100), 12, first=20),
+    "house and ball, locked": Scene("large", partial(structures.house, 200), 48, first=24),
     "wall of bonds": Scene("falls", partial(hit_wall, wall(8, 13), 6e5, 0.1, 0.9), 6),
     "wall of bonds, stands": Scene("stands", partial(hit_wall, wall(8, 13), 4e6, 0.1, 0.9), 6),
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
