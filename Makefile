@@ -98,7 +98,7 @@ bench: environment
 	$(RUN) -m tests.bench.heaps --limit 60
 	$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
 	$(RUN) -m tests.bench.drift --cubes 27
-	$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 10
+	$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 2 --minutes 5
 	$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
 	$(RUN) -m tests.bench.given_as_matrix --limit 20
 	$(RUN) -m tests.bench.staggered_against_quadprog
@@ -111,7 +111,7 @@ bench: environment
 	$(RUN) -m tests.bench.large_bends --seconds 2
 	$(RUN) -m tests.bench.beside_the_solve --cubes 1000
 	$(RUN) -m tests.bench.fuzz --cases 10000
-	$(RUN) -m tests.bench.interruptions --interruptions 200
+	$(RUN) -m tests.bench.interruptions --interruptions 100
 	$(RUN) -m tests.bench.sweeps --rounds 1 --short 40 --kill 2
 	$(RUN) -m tests.bench.first_bake
 
