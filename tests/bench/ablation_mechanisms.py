@@ -120,7 +120,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     "islands with joints first": Mechanism(
         (Edit(JOINED_STEP, "if self._is_staggered:\n            # Islands", "if begin.h < 0.0:\n            # Islands"),),
-        ("house and ball",),
+        ("house and ball", "house and ball, locked"),
+        keeps_bits=True,
     ),
     "clusters of bonds": Mechanism(
         (Edit(JOINED_STEP, "is_rigid = np.append(is_rigid, True)", "is_rigid = np.append(is_rigid & False, False)"),),
