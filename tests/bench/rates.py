@@ -5,8 +5,8 @@
 
 Each scene is simulated for some seconds of film at 24 frames a second and 10 steps a frame. In every step the largest island is
 also solved to its first contact and friction projection from the warm start of the step before, and in every twentieth step
-from nothing; these solves are not in the times. Times are those of the processor, on one thread, a step or a solve: a step that
-changes nothing is not solved again. Goals that are missed are said; the status is 1 when a scene was not solved.
+from nothing; these solves are not in the times. Times are those of the processor, on one thread, of all steps, of which those
+that change nothing are not computed again. Goals that are missed are said; the status is 1 when a scene was not solved.
 """
 
 from __future__ import annotations
@@ -83,8 +83,6 @@ def _measure(name: str, spec: SceneSpec, seconds: float, tolerance: float) -> di
         "bake_seconds": spent,
         "steps_a_second": iterations.size / spent,
         "milliseconds_a_step": 1e3 * spent / iterations.size,
-        "solves": step,
-        "milliseconds_a_solve": 1e3 * spent / step,
     }
     for kind, counts in (("warm", first_warm), ("cold", first_cold)):
         for column, projection in enumerate(("contact", "friction")):
@@ -98,7 +96,6 @@ def _report(row: dict[str, Any], seconds: float) -> None:
     print(
         f"{row['scene']}: {row['contacts']} contacts, {seconds:g} s of film in {row['bake_seconds']:.1f} s\n"
         f"  {row['milliseconds_a_step']:.2f} ms a step, {row['steps_a_second']:.0f} steps/s;"
-        f" {row['solves']} solves, {row['milliseconds_a_solve']:.2f} ms each with its contacts;"
         f" {row['unsolved']} steps missed the tolerance\n"
         f"  a step: {row['iterations_mean']:.2f} iterations, at most {row['iterations_most']}; {row['factorisations_mean']:.1f}"
         " factorisations"

@@ -256,7 +256,7 @@ TABLES = {
         {
             "scene": text("scene"),
             "contacts": text("contacts"),
-            "ms a solve": number("milliseconds_a_solve"),
+            "ms a step": number("milliseconds_a_step"),
             "iterations (most)": pair(number("iterations_mean", 3), text("iterations_most")),
             "factorizations": number("factorisations_mean"),
             "contact, cold": pair(number("cold_contact_median"), text("cold_contact_most")),
