@@ -21,9 +21,9 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from numba import njit
 
 import solver_core as sc
+from solver_core.compile.kernel import kernel
 from solver_core.problem.residuals import effective_masses, fastest_velocity, natural_error
 from solver_core.problem.system import (
     System,
@@ -37,7 +37,6 @@ from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
 from solver_core.solvers.coulomb.subdomains import begin_large
 from solver_core.solvers.criteria import criteria_at
 from solver_core.solvers.effort import DONE, allow, deadline_timer, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import DISK
 
 from .captured import kept_system, of_system
 from .heap_scenes import SCENES, named
@@ -63,9 +62,17 @@ def velocities(system: System, impulse: Floats) -> Floats:
     return v + system.velocity
 
 
-@njit(error_model="numpy")
+@kernel
+def newton_from(system, penalty, criteria, effort, impulse, v):
+    """One try of Newton's method: inner kernels are called by kernels only, since from Python they take the process down."""
+    operator = operator_of(system)
+    allow(effort, 200, operator.blocks.structure.target.size, impulse.shape[0])
+    return newton_in_velocities(operator, 0, penalty, criteria, effort, State(impulse, v))
+
+
+@kernel
 def largest_error(system, impulse, v):
-    """The natural map, m/s, of impulses and their velocities: inner kernels are called by kernels only."""
+    """The natural map, m/s, of impulses and their velocities."""
     return natural_error(system, impulse, v, effective_masses(effective_inverse_mass(system)), 0)
 
 
@@ -87,13 +94,11 @@ def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, lim
 def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     system, effort = problem.system, effort_of_a_step()
     best, least, total = start, np.inf, 0
-    operator, criteria = operator_of(system), criteria_at(tolerance, fastest_velocity(system))
+    criteria = criteria_at(tolerance, fastest_velocity(system))
     with deadline_timer(effort, limit):
         for attempt in range(NEWTON_TRIES):
             impulse, v = best.copy(), np.empty_like(system.velocity)
-            allow(effort, 200, operator.blocks.structure.target.size, len(impulse))
-            penalty = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
-            newton_in_velocities(operator, DISK, penalty, criteria, effort, State(impulse, v))
+            newton_from(system, FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)], criteria, effort, impulse, v)
             reached, total = natural_map(system, impulse), total + int(effort[DONE])
             if reached < least:
                 best, least = impulse, reached
