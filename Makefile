@@ -101,7 +101,7 @@ bench: environment
 	$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 2 --minutes 5
 	$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
 	$(RUN) -m tests.bench.given_as_matrix --limit 20
-	$(RUN) -m tests.bench.staggered_against_quadprog
+	$(RUN) -m tests.bench.staggered_against_quadprog --cap 20
 	$(RUN) -m tests.bench.published
 	$(RUN) -m tests.bench.paper_tables --steps 30 --cold 5
 	$(RUN) -m tests.bench.captured
