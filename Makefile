@@ -104,7 +104,8 @@ bench: environment
 	-$(RUN) -m tests.bench.given_as_matrix --limit 20
 	-$(RUN) -m tests.bench.staggered_against_quadprog --cap 20
 	-$(RUN) -m tests.bench.published
-	-$(RUN) -m tests.bench.paper_tables --steps 30 --cold 5
+	-$(RUN) -m tests.bench.paper_tables --only kaufman bending baraff faure shipped --steps 10 --cold 3
+	-$(RUN) -m tests.bench.paper_tables --only decomposition --minutes 0.5 --rules accelerated
 	-$(RUN) -m tests.bench.captured
 	-$(RUN) -m tests.bench.pivot
 	-$(RUN) -m tests.bench.contacts_against_oracles
