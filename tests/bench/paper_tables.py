@@ -143,12 +143,12 @@ def steps_of(
     }
 
 
-def kaufman(steps: int, cold: int) -> Iterator[Row]:
+def kaufman(steps: int, cold: int, tolerances: tuple[float, ...]) -> Iterator[Row]:
     """Tables 1 and 2."""
     for name, (make, h, (solve, contacts, warm, without)) in KAUFMAN.items():
         spec = make()
         for staggering, sides in (("published", 8), ("accelerated", 0)):
-            for tolerance in TOLERANCES if "divided" not in name else (1e-4,):
+            for tolerance in tolerances if "divided" not in name else (1e-4,):
                 settings = {"staggering": staggering, "polygon_sides": sides, "tolerance": tolerance}
                 steps_of(spec, h, 1, **settings)  # compiled, or loaded, before the clock starts
                 with_start = steps_of(spec, h, steps, **settings)
@@ -402,12 +402,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--steps", type=int, default=100, help="with warm start")
     parser.add_argument("--cold", type=int, default=20, help="steps without warm start")
+    parser.add_argument("--tolerances", nargs="+", type=float, default=TOLERANCES, help="of kaufman, where faces are whole")
     parser.add_argument("--minutes", type=float, default=2.0, help="of the processor, for each film of decomposition")
     parser.add_argument("--films", nargs="+", choices=FILMS, default=tuple(FILMS), metavar="NAME", help="of decomposition")
     parser.add_argument("--rules", nargs="+", choices=RULES, default=tuple(RULES), help="of decomposition")
     arguments = parser.parse_args()
     tables = {
-        "kaufman": lambda: kaufman(arguments.steps, arguments.cold),
+        "kaufman": lambda: kaufman(arguments.steps, arguments.cold, arguments.tolerances),
         "decomposition": lambda: decomposition(arguments.minutes, arguments.films, arguments.rules),
         "bending": lambda: bending(arguments.steps, arguments.cold),
         "baraff": lambda: baraff(arguments.steps),
