@@ -87,33 +87,35 @@ lint: environment
 docs: environment
 	$(RUN) .ci/pages.py
 
+# A fault that one of them finds is printed, and the next one begins: figures of the others do not wait for its mending.
 bench: environment
-	$(RUN) -m tests.bench.known_answers
-	$(RUN) -m tests.bench.everyday
-	$(RUN) -m tests.bench.rates --seconds 2
-	$(RUN) -m tests.bench.collision
-	$(RUN) -m tests.bench.collision_against_mujoco
-	$(RUN) -m tests.bench.artists --limit 60
-	$(RUN) -m tests.bench.sleeping
-	$(RUN) -m tests.bench.heaps --limit 60
-	$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
-	$(RUN) -m tests.bench.drift --cubes 27
-	$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 10
-	$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
-	$(RUN) -m tests.bench.given_as_matrix --limit 20
-	$(RUN) -m tests.bench.staggered_against_quadprog
-	$(RUN) -m tests.bench.published
-	$(RUN) -m tests.bench.paper_tables --steps 30 --cold 5
-	$(RUN) -m tests.bench.captured
-	$(RUN) -m tests.bench.pivot
-	$(RUN) -m tests.bench.contacts_against_oracles
-	$(RUN) -m tests.bench.mesh_scenes --seconds 2
-	$(RUN) -m tests.bench.large_bends --seconds 2
-	$(RUN) -m tests.bench.beside_the_solve --cubes 1000
-	$(RUN) -m tests.bench.fuzz --cases 10000
-	$(RUN) -m tests.bench.interruptions --interruptions 200
-	$(RUN) -m tests.bench.sweeps --rounds 1 --short 40 --kill 2
-	$(RUN) -m tests.bench.first_bake
+	-$(RUN) -m tests.bench.known_answers
+	-$(RUN) -m tests.bench.everyday
+	-$(RUN) -m tests.bench.rates --seconds 2
+	-$(RUN) -m tests.bench.collision
+	-$(RUN) -m tests.bench.collision_against_mujoco
+	-$(RUN) -m tests.bench.artists --limit 60
+	-$(RUN) -m tests.bench.sleeping
+	-$(RUN) -m tests.bench.heaps --limit 60
+	-$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
+	-$(RUN) -m tests.bench.drift --cubes 27
+	-$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 2 --minutes 5
+	-$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
+	-$(RUN) -m tests.bench.given_as_matrix --limit 20
+	-$(RUN) -m tests.bench.staggered_against_quadprog --cap 20
+	-$(RUN) -m tests.bench.published
+	-$(RUN) -m tests.bench.paper_tables --only kaufman bending baraff faure shipped --steps 10 --cold 3
+	-$(RUN) -m tests.bench.paper_tables --only decomposition --minutes 0.5 --rules accelerated
+	-$(RUN) -m tests.bench.captured
+	-$(RUN) -m tests.bench.pivot
+	-$(RUN) -m tests.bench.contacts_against_oracles
+	-$(RUN) -m tests.bench.mesh_scenes --seconds 2
+	-$(RUN) -m tests.bench.large_bends --seconds 2
+	-$(RUN) -m tests.bench.beside_the_solve --cubes 1000
+	-$(RUN) -m tests.bench.fuzz --cases 10000
+	-$(RUN) -m tests.bench.interruptions --interruptions 100
+	-$(RUN) -m tests.bench.sweeps --rounds 1 --short 40 --kill 2
+	-$(RUN) -m tests.bench.first_bake
 
 bench-rivals: environment
 	$(RUN) -m tests.bench.rivals.race --thresholds

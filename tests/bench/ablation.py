@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from .ablation_mechanisms import MECHANISMS, Mechanism, edited
-from .ablation_scenes import CAPTURED, SCENES, USUAL
+from .ablation_scenes import CAPTURED, RANDOM, SCENES, USUAL
 from .captured import kept, problems
 from .records import THREADS, write_rows
 
@@ -259,7 +259,9 @@ def main() -> None:
         return
     seeded_kernels()
     problem_file = arguments.problems.resolve()
-    kept(problem_file, lambda: list(problems()))
+    chosen = arguments.scenes or (*USUAL, *(scene for name in arguments.mechanisms for scene in MECHANISMS[name].scenes))
+    if any(name in CAPTURED and name not in RANDOM for name in chosen):
+        kept(problem_file, lambda: list(problems()))
     measures = Measures(BUILD / "measured.json", arguments.again)
     base: dict[str, Measure] = {}
     found: dict[str, dict[str, Measure]] = {}

@@ -95,6 +95,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "crowded islands begin with Newton": Mechanism(
         (Edit(FIRST_ORDER, "exact or is_crowded or is_redundant", "exact or is_redundant"),), (*OF_BENDS, "bolt in its nut")
     ),
+    # not time, but how far what slides is led aside (docs/design/solvers.md)
     "redundant contacts of a few bodies at once": Mechanism(
         (Edit(FIRST_ORDER, "exact or is_crowded or is_redundant", "exact or is_crowded"),), ("cubes 27", "cubes 125")
     ),
@@ -116,6 +117,15 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "limits taken in late": Mechanism(
         (Edit(ELIMINATION, "(law[0] < 0.0 and u > 0.0) or impulse[k, r] != 0.0)", "(law[0] < 0.0 and u > 0.0) or True)"),),
         ("dolls",),
+    ),
+    "islands with joints first": Mechanism(
+        (Edit(JOINED_STEP, "if self._is_staggered:\n            # Islands", "if begin.h < 0.0:\n            # Islands"),),
+        ("house and ball", "house and ball, locked"),
+        keeps_bits=True,
+    ),
+    "clusters of bonds": Mechanism(
+        (Edit(JOINED_STEP, "is_rigid = np.append(is_rigid, True)", "is_rigid = np.append(is_rigid & False, False)"),),
+        ("wall of bonds", "wall of bonds, stands"),
     ),
     # many bodies
     "sweeps": Mechanism(
@@ -174,11 +184,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)
     ),
     "large islands settle": Mechanism(
-        (Edit(ISLAND_MOTION, "CALM_FOR = 1.0 / 3.0", "CALM_FOR = np.inf"),), scenes=("wall 60, comes to rest", "cubes 125")
+        (Edit(ISLAND_MOTION, "CALM_FOR = 1.0 / 3.0", "CALM_FOR = np.inf"),),
+        scenes=("wall 60, comes to rest", "cubes 125", "house and ball, locked"),
     ),
     "least scale of large moving islands": Mechanism(
         (Edit(ISLAND_MOTION, "LEAST_SCALE = 10.0", "LEAST_SCALE = 1.0"),),
-        scenes=("wall 60, comes to rest", "wall 100", "cubes 125"),
+        scenes=("wall 60, comes to rest", "wall 100", "house and ball, locked"),
     ),
     "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
@@ -220,6 +231,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "what bore stays": Mechanism(
         (Edit("dynamics/contact/collide.py", "if memory is not None and whole.any() else None", "if h < 0.0 else None"),),
         OF_BENDS,
+    ),
+    # not what is missed, but the height to which what bends bounces (docs/design/large-bends.md)
+    "steps cut by bends": Mechanism(
+        (
+            Edit("dynamics/stepper.py", "if cuts == 0 or not isinstance(begin.bend, LargeBends):", "if begin.h > 0.0:"),
+            Edit(STEP_SOLVER, "return may_cut and followed_part(", "return begin.h < 0.0 and followed_part("),
+        ),
+        ("bunnies, large bends", "dinosaurs, large bends"),
     ),
     # meshes
     "features out of reach": Mechanism(

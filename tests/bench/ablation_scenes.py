@@ -24,7 +24,7 @@ import numpy as np
 
 import solver_core as sc
 from solver_core.scene import parts
-from solver_core.scene.deformable import DeformableSpec
+from solver_core.scene.deformable import DeformableSpec, Elasticity
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec
 from solver_core.scenes import flexible, jointed, plain, published, published_bending
 
@@ -34,9 +34,11 @@ from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
 from . import mesh_scenes as meshes
+from .artists import structures
+from .breaking import hit_wall, wall
 from .random_contacts import given_number
 
-__all__ = ["CAPTURED", "SCENES", "USUAL", "Scene", "run_once"]
+__all__ = ["CAPTURED", "RANDOM", "SCENES", "USUAL", "Scene", "run_once"]
 
 Problems = list[tuple[str, sc.ContactProblem]]
 EXACT = {"moving_tolerance": 1e-6}
@@ -151,12 +153,18 @@ SCENES |= {
     "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
     "hanging chain": Scene("jointed", partial(jointed.hanging_chain, 30), 48),
     "building and ram": Scene("jointed", breaking.framed_building, 24),
+    "house and ball": Scene("jointed", partial(structures.house, 100), 12, first=20),
+    "house and ball, locked": Scene("large", partial(structures.house, 200), 48, first=24),
+    "wall of bonds": Scene("falls", partial(hit_wall, wall(8, 13), 6e5, 0.1, 0.9), 6),
+    "wall of bonds, stands": Scene("stands", partial(hit_wall, wall(8, 13), 4e6, 0.1, 0.9), 6),
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
     "woven square": Scene("bends", partial(published_bending.composites, (0.5,), (6e7,)), 16),
     "chair": Scene("bends", partial(published.chairs, 1), 48),
     "foam": Scene("bends", foam, 24),
+    "bunnies, large bends": Scene("bends", partial(published_bending.bunnies_on_arches, each=1, kind=Elasticity.STVK), 24),
+    "dinosaurs, large bends": Scene("bends", partial(published_bending.dinosaurs, 3, kind=Elasticity.STVK), 24),
 }
 
 

@@ -3,13 +3,14 @@
 
     python -m tests.bench.captured_phases --capture FOLDER [--scenes cubes:125 wall] [--at 60 120 240] [--tolerance 1e-4]
     python -m tests.bench.captured_phases --solve FOLDER [--tolerances 1e-2 1e-3 1e-4 1e-6 1e-8] [--phases ...] [--limit 10]
-                                          [--matrix] [--plot FILE]
+                                          [--minutes 60] [--matrix] [--plot FILE]
 
 --capture writes the largest island of the steps --at of each scene of `heap_scenes.py`, with the step's warm start. --solve
 takes each from there and from nothing: by the methods of first order alone, by Newton's method alone, by
 the published projections alone, by all of them as a bake does, and by pivoting where contacts are few. Solved is what the
 outside measure, the relative natural map or for whole methods all Coulomb residuals, finds within the tolerance. Times are the
-processor's, in ms; --limit is of the wall, in s, a solve. --matrix gives problems as a matrix instead.
+processor's, in ms. --limit is of the wall, in s, a solve, and --minutes of the processor for all solves: problems that are left
+out are named. --matrix gives problems as a matrix instead.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from numba import njit
 
 import solver_core as sc
+from solver_core.compile.kernel import kernel
 from solver_core.problem.residuals import effective_masses, fastest_velocity, natural_error
 from solver_core.problem.system import (
     System,
@@ -36,7 +37,6 @@ from solver_core.solvers.coulomb.newton import newton as newton_in_velocities
 from solver_core.solvers.coulomb.subdomains import begin_large
 from solver_core.solvers.criteria import criteria_at
 from solver_core.solvers.effort import DONE, allow, deadline_timer, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import DISK
 
 from .captured import kept_system, of_system
 from .heap_scenes import SCENES, named
@@ -62,9 +62,17 @@ def velocities(system: System, impulse: Floats) -> Floats:
     return v + system.velocity
 
 
-@njit(error_model="numpy")
+@kernel
+def newton_from(system, penalty, criteria, effort, impulse, v):
+    """One try of Newton's method: inner kernels are called by kernels only, since from Python they take the process down."""
+    operator = operator_of(system)
+    allow(effort, 200, operator.blocks.structure.target.size, impulse.shape[0])
+    return newton_in_velocities(operator, 0, penalty, criteria, effort, State(impulse, v))
+
+
+@kernel
 def largest_error(system, impulse, v):
-    """The natural map, m/s, of impulses and their velocities: inner kernels are called by kernels only."""
+    """The natural map, m/s, of impulses and their velocities."""
     return natural_error(system, impulse, v, effective_masses(effective_inverse_mass(system)), 0)
 
 
@@ -86,13 +94,11 @@ def first_order(problem: sc.ContactProblem, start: Floats, tolerance: float, lim
 def newton(problem: sc.ContactProblem, start: Floats, tolerance: float, limit: float) -> Outcome:
     system, effort = problem.system, effort_of_a_step()
     best, least, total = start, np.inf, 0
-    operator, criteria = operator_of(system), criteria_at(tolerance, fastest_velocity(system))
+    criteria = criteria_at(tolerance, fastest_velocity(system))
     with deadline_timer(effort, limit):
         for attempt in range(NEWTON_TRIES):
             impulse, v = best.copy(), np.empty_like(system.velocity)
-            allow(effort, 200, operator.blocks.structure.target.size, len(impulse))
-            penalty = FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)]
-            newton_in_velocities(operator, DISK, penalty, criteria, effort, State(impulse, v))
+            newton_from(system, FIRST_PENALTIES[attempt % len(FIRST_PENALTIES)], criteria, effort, impulse, v)
             reached, total = natural_map(system, impulse), total + int(effort[DONE])
             if reached < least:
                 best, least = impulse, reached
@@ -145,11 +151,17 @@ def capture(name: str, number: int, steps: list[int], tolerance: float, folder: 
     print(f"{name}:{number}  steps {', '.join(str(s) for s in sorted(seen)) or 'none'} written to {folder}", flush=True)
 
 
-def solve(folder: Path, tolerances: list[float], phases: list[str], limit: float, matrix: bool) -> list[dict[str, object]]:
-    """Every captured problem by every phase, to every tolerance, warm and cold."""
+def solve(
+    folder: Path, tolerances: list[float], phases: list[str], limit: float, minutes: float, matrix: bool
+) -> list[dict[str, object]]:
+    """Every captured problem by every phase, to every tolerance, warm and cold; no further one after so many minutes."""
     rows: list[dict[str, object]] = []
     begun: set[str] = set()
-    for path in sorted(folder.glob("*.npz")):
+    paths, first = sorted(folder.glob("*.npz")), process_time()
+    for i, path in enumerate(paths):
+        if process_time() - first > 60.0 * minutes:
+            print(f"after {minutes:g} minutes left out: {', '.join(left.stem for left in paths[i:])}")
+            break
         kept = np.load(path)
         problem = of_system(kept_system(kept))
         made = process_time()
@@ -201,6 +213,7 @@ def main() -> None:
     parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-2, 1e-3, 1e-4, 1e-6, 1e-8])
     parser.add_argument("--phases", nargs="+", choices=PHASES, default=list(PHASES))
     parser.add_argument("--limit", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--matrix", action="store_true")
     parser.add_argument("--plot", type=Path, default=ROOT / "build" / "bench" / "captured_phases.svg")
     arguments = parser.parse_args()
@@ -213,7 +226,8 @@ def main() -> None:
         for name, number in [named(text) for text in arguments.scenes]:
             capture(name, number, arguments.at, arguments.tolerance, arguments.capture)
     if arguments.solve is not None:
-        rows = solve(arguments.solve, arguments.tolerances, arguments.phases, arguments.limit, arguments.matrix)
+        options = arguments.limit, arguments.minutes, arguments.matrix
+        rows = solve(arguments.solve, arguments.tolerances, arguments.phases, *options)
         print(table(rows, arguments.tolerances))
         curves: dict[str, list[tuple[float, float]]] = {}
         for row in rows:

@@ -9,8 +9,9 @@
    (active set) and clarabel (interior point) on the same problem: the least of many interleaved runs, on one thread. Matrices
    are regular (a random J of n degrees of freedom) and of random contacts, which are rank-deficient: there quadprog and
    numpy get the diagonal raised by 1e-9 of the largest entry, and daqp its own regularisation.
-3. Whole scenes baked with both methods: seconds a frame over the second half of a second of film.
-The status is 1 when a goal is missed.
+3. Whole scenes baked with both methods: seconds a frame over the first half second of film, in which structures settle, and how
+   far anything has moved after a second. A structure at rest costs nothing: a step that changes nothing is not computed again.
+Goals of speed that are missed are said; the status is 1 where problems are not solved.
 """
 
 from __future__ import annotations
@@ -130,12 +131,13 @@ def _race(kind: str, n: int) -> dict[str, object]:
 
 
 def _bake(spec: SceneSpec, method: str) -> tuple[int, int, float, float]:
-    """(contacts, steps not solved, seconds a frame at rest, m moved at rest) over a second of film."""
-    frames = sc.Simulation(spec, method=method).run(24)
+    """(contacts, steps not solved, seconds a frame while it settles, m moved) over a second of film."""
+    sc.Simulation(spec, method=method).run(2)  # compiled, or loaded, before the clock starts
+    frames = sc.Simulation(spec, method=method).run(25)
     missed = sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in frames)
-    seconds = float(np.mean([frame.statistics.seconds.sum() for frame in frames[13:]]))
-    moved = float(np.abs(frames[-1].poses[:, :3] - frames[12].poses[:, :3]).max())
-    return int(frames[-1].statistics.contacts[-1]), missed, seconds, moved
+    seconds = float(np.mean([frame.statistics.seconds.sum() for frame in frames[1:13]]))
+    moved = float(np.abs(frames[-1].poses[:, :3] - frames[0].poses[:, :3]).max())
+    return max(int(frame.statistics.contacts.max(initial=0)) for frame in frames), missed, seconds, moved
 
 
 def _plot(drives: list[tuple[int, int]], slope: float, path: Path) -> None:
@@ -162,7 +164,7 @@ def main() -> int:
     parser.add_argument("--problems", type=int, default=1000)
     parser.add_argument("--plot", type=Path, default=Path(__file__).resolve().parents[2] / "build" / "bench" / "drives.svg")
     options = parser.parse_args()
-    met = True
+    faults: list[str] = []
 
     missed, drives = _frictionless(options.problems)
     n, count = np.array(drives, dtype=np.float64).T
@@ -171,7 +173,7 @@ def main() -> int:
     options.plot.parent.mkdir(parents=True, exist_ok=True)
     _plot(drives, slope, options.plot)
     print(f"frictionless: {missed} of {options.problems} not solved to 1e-10; drives grow like n^{power:.2f}, {slope:.2f} n")
-    met &= missed == 0
+    faults += [f"{missed} frictionless problems are not solved"] if missed else []
     random = [{"seed": SEED, "kind": "frictionless", "number": options.problems, "missed": missed, "drives_a_contact": slope}]
     for dim in (2, 3):
         missed, pivots, again = _static(options.problems, dim)
@@ -181,7 +183,8 @@ def main() -> int:
         )
         row = {"seed": SEED + dim, "kind": f"static friction, {dim}D", "number": options.problems, "missed": missed}
         random.append(row | {"pivots_a_contact": pivots, "more_than_one_trial": again})
-        met &= missed <= (1.0 - SOLVED_GOAL) * options.problems
+        if missed > (1.0 - SOLVED_GOAL) * options.problems:
+            faults.append(f"{missed} problems with static friction in {dim}D are not solved")
 
     print("\nscene                 contacts  pivot: s a frame, unsolved, moved   staggered: s a frame, unsolved, moved")
     baked: list[dict[str, object]] = []
@@ -205,12 +208,18 @@ def main() -> int:
             f"{row['over_numpy']:10.2f} {row['best']:>20s} {row['faster_than_best']:10.2f}       "
             f"pivot {row['pivot_residual']:.0e}; {others}"
         )
-        met &= row["kind"] != "regular" or float(row["over_numpy"]) <= RATIO_GOAL
-        met &= float(row["faster_than_best"]) >= FASTER_GOAL
     write_rows("pivot_random", random)
     write_rows("pivot_scenes", baked)
     print(f"\nwritten to {write_rows('pivot', rows)} and {options.plot}")
-    return 0 if met else 1
+    for row in rows:
+        over, faster, where = float(row["over_numpy"]), float(row["faster_than_best"]), f"{row['kind']}, n = {row['n']}"
+        if row["kind"] == "regular" and over > RATIO_GOAL:
+            print(f"MISSED: {where}: {over:.1f} times numpy, wanted {RATIO_GOAL:g}")
+        if faster < FASTER_GOAL:
+            print(f"MISSED: {where}: {faster:.1f} times as fast as {row['best']}, wanted {FASTER_GOAL:g}")
+    for line in faults:
+        print(f"FAULT  {line}")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":

@@ -80,6 +80,12 @@ def time_of(engine: str) -> Cell:
     return lambda row: seconds(row) if row[f"{engine} share"] in ("", "1.0") else f"over {seconds(row)}"
 
 
+def beside_the_papers(ours: str, papers: str) -> Cell:
+    """Our figure, and the paper's in brackets where it has one."""
+    both = pair(number(ours), number(papers))
+    return lambda row: both(row) if row[papers] else number(ours)(row)
+
+
 def first_part(row: Row) -> str:
     """How much of the film was simulated, where that is not all."""
     return "" if float(row["share"]) == 1.0 else f" ({float(row['share']):.0%} of it)"
@@ -268,6 +274,20 @@ TABLES = {
             "moved, mm": number("moved mm"),
         },
         where=lambda row: float(row["tolerance"]) == 1e-4,
+    ),
+    "paper_tables_decomposition": Table(
+        {
+            "scene": text("scene"),
+            "rule": named("rule", PROJECTIONS),
+            "degrees of freedom": number("degrees of freedom"),
+            "steps": pair(text("steps"), text("steps of the film"), "{} of {}"),
+            "contacts (most)": pair(number("contacts"), number("most contacts")),
+            "islands": number("islands"),
+            "iterations (most)": pair(number("iterations"), text("most iterations")),
+            "ms of solves (paper)": beside_the_papers("ms of solves a step", "paper's ms"),
+            "ms a step": number("ms a step"),
+            "missed": text("missed"),
+        },
     ),
     "paper_tables_bending": Table(
         {
