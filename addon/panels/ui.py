@@ -118,6 +118,8 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
             overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
         overridable(column, "Bounciness", own, "restitution", body, "restitution")
         column = layout.column(align=True)
+        # A split layout has too little space for these names.
+        column.use_property_split = False
         column.prop(own, "rolling")
         column.prop(own, "torsion")
         column = layout.column()
