@@ -26,12 +26,15 @@ COUNT = re.compile(r"(\d+) of (\d+) kernels")
 
 
 class Background:
-    """The background process, if there is one, and its last line of output."""
+    """The background process and its last line of output.
+
+    is_stopped: whether its end was requested; then its last line tells why it ends and is not for the user.
+    """
 
     def __init__(self) -> None:
         environment = worker_environment()
         folder = environment["NUMBA_CACHE_DIR"]
-        self.says = ""
+        self.says, self.is_stopped = "", False
         self._process = subprocess.Popen(
             [
                 find_python(),
@@ -68,6 +71,7 @@ class Background:
 
     def stop(self) -> None:
         """Request the end of the process, which takes seconds. Its compiled kernels remain."""
+        self.is_stopped = True
         assert self._process.stdin is not None
         self._process.stdin.close()
 
@@ -81,7 +85,8 @@ class Session:
 def look() -> float | None:
     """Start the process once there are rigid bodies, and show what it says; seconds until the next look, None for no more."""
     if any(manager.stiction.is_baking for manager in bpy.data.window_managers):
-        if Session.background is not None:
+        # What the user has stopped does not begin again after the bake.
+        if Session.background is not None and not Session.background.is_stopped:
             Session.background.stop()
             Session.background = None
         return SECONDS_BETWEEN_LOOKS
@@ -93,7 +98,8 @@ def look() -> float | None:
         except (WorkerError, OSError) as error:
             print(f"Stiction: kernels are not compiled in the background: {error}")
             return None
-    says = Session.background.says if Session.background.runs else ""
+    background = Session.background
+    says = background.says if background.runs and not background.is_stopped else ""
     counted = COUNT.search(says)
     for manager in bpy.data.window_managers:
         if manager.stiction.compiling != says:

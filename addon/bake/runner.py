@@ -290,7 +290,22 @@ def free(scene: Scene) -> int:
     end_before, _ = range_changed_by_keep(scene)
     if end_before:
         set_last_frame(scene, end_before)
-    return remove_bake(scene)
+    count = remove_bake(scene)
+    begin_blenders_simulation(scene)
+    return count
+
+
+def begin_blenders_simulation(scene: Scene) -> None:
+    """Let Blender's own simulation read where the bodies start.
+
+    It does so at its first frame only. At a later frame it would show the bodies where it had them last, and in a file opened
+    with a bake that is the origin of the world.
+    """
+    world = scene.rigidbody_world
+    if world is not None and scene.frame_current > world.point_cache.frame_start:
+        current, subframe = scene.frame_current, scene.frame_subframe
+        scene.frame_set(world.point_cache.frame_start)
+        scene.frame_set(current, subframe=subframe)
 
 
 def range_changed_by_keep(scene: Scene) -> tuple[int, int]:

@@ -19,9 +19,8 @@ class STICTION_PT_scene_debris(MorePanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout, own = self.layout, context.scene.stiction_debris
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         layout.prop(context.scene.stiction, "keep_contacts")
+        # Names are inside the fields, which have enough space for them.
         column = layout.column(align=True)
         column.prop(own, "per_area")
         column.prop(own, "joint_area")

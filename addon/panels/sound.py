@@ -32,12 +32,12 @@ class STICTION_PT_scene_sound(MorePanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout, own = self.layout, context.scene.stiction_sound
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         layout.prop(context.scene.stiction, "keep_contacts")
-        layout.prop(own, "scraping")
-        layout.prop(own, "support_loss")
-        layout.prop(own, "seed")
+        # Names are inside the fields, which have enough space for them.
+        column = layout.column(align=True)
+        column.prop(own, "scraping")
+        column.prop(own, "support_loss")
+        column.prop(own, "seed")
         column = layout.column(align=True)
         column.operator("stiction.bake_sound", icon="SOUND")
         column.operator("stiction.export_sound_events", icon="EXPORT")

@@ -118,6 +118,8 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
             overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
         overridable(column, "Bounciness", own, "restitution", body, "restitution")
         column = layout.column(align=True)
+        # A split layout has too little space for these names.
+        column.use_property_split = False
         column.prop(own, "rolling")
         column.prop(own, "torsion")
         column = layout.column()
@@ -143,7 +145,7 @@ class STICTION_PT_object_grain(ObjectPanel, Panel):
         layout.active = own.use_grain
         layout.prop(own, "grain_direction")
         column = layout.column()
-        column.prop(own, "mu_across")
+        column.prop(own, "mu_across", text="Across")
         overridable(column, "Dynamic", own, "mu_across_dynamic", own, "mu_across")
 
 
@@ -236,7 +238,10 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         if own.initial_motion == "VALUES":
             layout.prop(own, "velocity")
             layout.prop(own, "angular_velocity", text="Spin")
-        layout.prop(own, "blend_frames", text="Blend to Keyframes")
+        # A split layout has too little space for this name.
+        row = layout.row()
+        row.use_property_split = False
+        row.prop(own, "blend_frames", text="Blend to Keyframes")
 
 
 class STICTION_PT_constraint(PhysicsPanel, Panel):

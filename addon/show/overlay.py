@@ -165,7 +165,9 @@ def draw_settings(layout: UILayout, context: Context) -> None:
     column.prop(own, "show_friction_cones")
     column.prop(own, "only_selected")
     row = column.row(align=True)
-    row.prop(own, "force_length", text="Length per Newton")
+    # A split layout has too little space for this name.
+    row.use_property_split = False
+    row.prop(own, "force_length", text="Length per N")
     row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
     if own.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)

@@ -35,7 +35,8 @@ class Strip(NamedTuple):
 def strips_of(scene: Scene, changes: list[str], is_lost: bool) -> list[Strip]:
     """Return the strips of a scene's bake. changes: known changes since the bake. is_lost: the frames are not on disk."""
     bake = scene.stiction.bake
-    if bake.state != "CACHED":
+    # A new scene of Copy Settings has the record of another scene's bake, but no rigid body world.
+    if bake.state != "CACHED" or scene.rigidbody_world is None:
         return []
     # If the scene is longer, only baked frames are shown.
     is_outdated = bool(changes) and changes != [ONLY_THE_END]

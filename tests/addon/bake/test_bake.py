@@ -144,6 +144,22 @@ def test_free_bake_draws_the_timeline_anew(make_body, fake_worker, monkeypatch):
     assert drawn == ["NONE"]
 
 
+def test_free_bake_at_a_later_frame_of_an_opened_file_shows_the_bodies_at_their_start(scene, make_body, fake_worker, tmp_path):
+    make_body("A")
+    ob = bpy.data.objects["A"]
+    ob.location = (1.0, 2.0, 3.0)
+    bpy.context.view_layer.update()
+    bpy.ops.stiction.bake()
+    file = str(tmp_path / "scene.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=file)
+    bpy.ops.wm.open_mainfile(filepath=file)
+    scene = bpy.context.scene
+    scene.frame_set(4)
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert scene.frame_current == 4
+    assert tuple(bpy.data.objects["A"].matrix_world.translation) == pytest.approx((1.0, 2.0, 3.0))
+
+
 @pytest.mark.parametrize("keyed", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("place", [*PLACEMENTS, "busy", "family"])
 def test_free_bake_brings_back_every_value(make_body, fake_worker, place, keyed):

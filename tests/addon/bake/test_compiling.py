@@ -15,10 +15,11 @@ def compiling(extension, monkeypatch):
         """A process that runs until it is stopped."""
 
         def __init__(self):
-            self.runs, self.says = True, "136 of 544 kernels; now pivoting"
+            self.runs, self.is_stopped, self.says = True, False, "136 of 544 kernels; now pivoting"
 
         def stop(self):
-            self.runs = False
+            # it takes seconds to end, and says why
+            self.is_stopped, self.says = True, "stopped (the process that started it has ended, or wants it to end)"
 
     monkeypatch.setattr(compiling, "Background", FakeBackground)
     yield compiling
@@ -39,6 +40,8 @@ def test_it_is_seen_until_it_is_stopped(compiling, scene):
     compiling.look()
     assert session.compiling.startswith("2 of 7") and session.compiling_factor == 0.25
     assert bpy.ops.stiction.stop_compiling() == {"FINISHED"}
+    assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS and session.compiling == ""
+    compiling.Session.background.runs = False
     assert compiling.look() is None and session.compiling == ""
 
 
@@ -48,12 +51,24 @@ def test_a_bake_does_not_wait_for_what_is_compiled_at_low_priority(compiling, sc
     session.is_baking = True
     try:
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
-        assert not before.runs and compiling.Session.background is None
+        assert before.is_stopped and compiling.Session.background is None
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
     finally:
         session.is_baking = False
     compiling.look()
-    assert compiling.Session.background.runs
+    assert compiling.Session.background.runs and not compiling.Session.background.is_stopped
+
+
+def test_what_the_user_has_stopped_does_not_begin_again_after_a_bake(compiling, scene):
+    compiling.look()
+    stopped, session = compiling.Session.background, bpy.context.window_manager.stiction
+    bpy.ops.stiction.stop_compiling()
+    stopped.runs, session.is_baking = False, True
+    try:
+        assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
+    finally:
+        session.is_baking = False
+    assert compiling.look() is None and compiling.Session.background is stopped
 
 
 def test_a_blender_whose_python_is_not_found_bakes_all_the_same(compiling, scene, monkeypatch, capsys):

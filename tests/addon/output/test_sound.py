@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from types import SimpleNamespace
 
 import bpy
 import pytest
+
+STRIP = "Stiction Sound"
 
 
 @pytest.fixture
@@ -21,30 +22,63 @@ def baked(scene, make_body, fake_worker):
     return scene
 
 
-class Strips(list):
-    """A double of the strips of a sequencer, for the module bpy is built without audio; sounds are Blender's."""
+class SoundStrip:
+    """A color strip of Blender's own sequencer that stands for a sound strip, with the sound as a custom property."""
+
+    def __init__(self, strip):
+        object.__setattr__(self, "strip", strip)
+
+    def __getattr__(self, name):
+        if name in ("name", "channel", "frame_start", "mute"):
+            return getattr(self.strip, name)
+        return self.strip[name]
+
+    def __setattr__(self, name, value):
+        if name in ("channel", "mute"):
+            setattr(self.strip, name, value)
+        else:
+            self.strip[name] = value
+
+
+class SoundStrips:
+    """Blender's own strips with `new_sound`, which the module bpy lacks because it is built without audio."""
+
+    def __init__(self, strips):
+        self.strips = strips
+
+    def __iter__(self):
+        return map(SoundStrip, self.strips)
 
     def get(self, name):
         return next((strip for strip in self if strip.name == name), None)
 
+    def new_color(self, name, channel, frame_start):
+        # later Blenders want a length instead of an end
+        end = "length" if "length" in self.strips.bl_rna.functions["new_effect"].parameters else "frame_end"
+        values = {"name": name, "channel": channel, "frame_start": frame_start, end: frame_start + 5}
+        return SoundStrip(self.strips.new_effect(type="COLOR", **values))
+
     def new_sound(self, name, filepath, channel, frame_start):
-        sound = bpy.data.sounds.load(filepath)
-        values = {"type": "SOUND", "volume": 1.0, "pan": 0.0, "mute": False, "sound": sound}
-        strip = SimpleNamespace(name=name, channel=channel, frame_start=frame_start, **values)
-        self.append(strip)
+        strip = self.new_color(name, channel, frame_start)
+        strip.type, strip.volume, strip.pan = "SOUND", 1.0, 0.0
+        strip.sound = bpy.data.sounds.load(filepath)
         return strip
+
+    def remove(self, strip):
+        self.strips.remove(strip.strip)
 
 
 @pytest.fixture
 def strips(monkeypatch, baked):
-    """The strips of the scene, of which there is one on channel 2 already."""
+    """Return a function that reads the strips of the scene, of which there is one on channel 2 already."""
     from stiction.addon.output import sound
 
-    found = Strips([SimpleNamespace(name="Music", type="SOUND", channel=2)])
-    baked.sequence_editor_create()
+    blenders = sound.strips_of
     monkeypatch.setattr(sound, "has_audio", lambda: True)
-    monkeypatch.setattr(sound, "strips_of", lambda scene: found)
-    return found
+    monkeypatch.setattr(sound, "strips_of", lambda scene: SoundStrips(blenders(scene)))
+    sound.strips_of(baked).new_color("Music", 2, 1)
+    # undo may replace the scene
+    return lambda: {strip.name: strip for strip in sound.strips_of(bpy.context.scene)}
 
 
 def test_blenders_sound_strips_have_what_is_kept_of_them():
@@ -60,7 +94,8 @@ def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked, stri
 
     assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
     file = sound_of(Path(cache_path(baked)))
-    music, strip = strips
+    strip = strips()[STRIP]
+    assert set(strips()) == {"Music", STRIP}
     assert file.is_file() and (strip.channel, strip.frame_start) == (3, 1) and strip.sound.packed_file is not None
     first = file.read_bytes()
     strip.volume, strip.channel = 0.5, 7
@@ -73,10 +108,34 @@ def test_the_sound_is_in_the_sequencer_once_and_leaves_with_the_bake(baked, stri
     camera.keyframe_insert("location", frame=1)
     bpy.data.objects.remove(bpy.data.objects["B"])
     assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
-    assert strips[0] is music and (strips[1].volume, strips[1].channel, len(strips)) == (0.5, 7, 2)
+    strip = strips()[STRIP]
+    assert set(strips()) == {"Music", STRIP} and (strip.volume, strip.channel) == (0.5, 7)
     assert file.read_bytes() != first and baked.frame_current == 1
     bpy.ops.stiction.free_bake()
-    assert strips == [music]
+    assert set(strips()) == {"Music"}
+
+
+def test_undo_takes_the_sound_away_or_brings_back_the_former_one(strips):
+    """Each undo step of Bake Sound is one strip with its packed samples, and they are never two."""
+
+    def heard():
+        found = [strip.sound.packed_file.data for name, strip in strips().items() if name == STRIP]
+        assert len(found) == len(bpy.data.sounds)
+        return found
+
+    bpy.ops.ed.undo_push(message="before")
+    steps = [heard()]
+    for material in ("Steel", "Rubber"):
+        bpy.data.objects["A"].stiction_sound.material = material
+        assert bpy.ops.stiction.bake_sound() == {"FINISHED"}
+        # which Blender pushes by itself only where it has a window
+        bpy.ops.ed.undo_push(message=material)
+        steps.append(heard())
+    assert [len(step) for step in steps] == [0, 1, 1] and steps[1] != steps[2]
+    for expected, move in zip((1, 0, 1, 2), (bpy.ops.ed.undo, bpy.ops.ed.undo, bpy.ops.ed.redo, bpy.ops.ed.redo), strict=True):
+        move()
+        assert heard() == steps[expected] and "Music" in strips()
+    assert "UNDO" in bpy.types.STICTION_OT_bake_sound.bl_options
 
 
 def test_what_is_missing_of_a_sound_is_told(baked, monkeypatch, capfd):
@@ -97,7 +156,7 @@ def test_what_makes_no_sound_is_told_and_changes_nothing(baked, strips):
         bpy.data.objects[name].stiction_sound.volume = 0.0
     with pytest.raises(RuntimeError, match="the sound is silent"):
         bpy.ops.stiction.bake_sound()
-    assert len(strips) == 1
+    assert set(strips()) == {"Music"}
     bpy.ops.stiction.free_bake()
     assert not bpy.ops.stiction.bake_sound.poll()
 

@@ -13,20 +13,29 @@ import pytest
 from ..fuzzing import Window
 
 NARROW, USUAL, WIDE = 200, 250, 900
+# characters of a name beside its number that the usual width has space for
+MOST_BESIDE = 11
 
 
 class Drawn:
-    """Stands for a layout, and writes down what is drawn: buttons, properties, labels, bars, with the row that each is in."""
+    """Stands for a layout, and writes down what is drawn: buttons, properties, labels, bars, with the row that each is in.
+
+    beside: the names that are beside their number, where a third of the row is theirs.
+    """
 
     def __init__(self, root: Drawn | None = None):
         self.root = self if root is None else root
+        self.use_property_split = False
+        self.beside: list[str] = []
         self.operators: list[tuple[Drawn, str, dict[str, Any], SimpleNamespace]] = []
         self.props: list[tuple[Any, str, dict[str, Any]]] = []
         self.labels: list[str] = []
         self.bars: list[str] = []
 
     def within(self, **_: Any) -> Drawn:
-        return Drawn(self.root)
+        inner = Drawn(self.root)
+        inner.use_property_split = self.use_property_split
+        return inner
 
     row = column = box = split = grid_flow = within
 
@@ -38,6 +47,9 @@ class Drawn:
     def prop(self, owner: Any, name: str, **options: Any) -> None:
         getattr(owner, name)
         self.root.props.append((owner, name, options))
+        property_ = owner.bl_rna.properties[name]
+        if self.use_property_split and property_.type in ("FLOAT", "INT") and not property_.is_array:
+            self.root.beside.append(options.get("text", property_.name))
 
     def label(self, *, text: str = "", icon: str = "") -> None:
         self.root.labels.append(text)
@@ -72,6 +84,18 @@ def test_a_new_scene_shows_buttons_a_quality_and_what_a_shot_turns(make_body):
     assert shown == solver | {"use_substeps", "substeps_per_frame", "friction_combine"}
     advanced = {name for _, name, _ in drawn("scene_advanced").props}
     assert advanced == {"use_sleeping", "threads", "recovery_speed", "step_time_limit"}
+
+
+def test_names_beside_a_number_are_short_enough_for_the_usual_width(make_body):
+    """Blender 5.2 cut Support Loss, with twelve characters, and shows eleven."""
+    bpy.context.view_layer.objects.active = make_body()
+    bpy.context.object.stiction.use_mu_static = True
+    cut = []
+    for panel in bpy.types.Panel.__subclasses__():
+        if panel.__name__.startswith(("STICTION_PT_scene", "STICTION_PT_object")) and panel.poll(bpy.context):
+            names = drawn(panel.__name__.removeprefix("STICTION_PT_"), USUAL).beside
+            cut += [(panel.__name__, name) for name in names if len(name) > MOST_BESIDE]
+    assert not cut
 
 
 def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
