@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shortcuts through numba's search for the types of calls.
+"""Shortcuts through numba's compiler.
 
-Each shortcut gives the same result as numba, so kernels and their keys do not change. In a profile of the first `sc.solve`, two
-searches took a ninth of the time:
+Each shortcut gives the same result as numba, so kernels and their keys do not change. Profiles of a first `sc.solve` and of a
+first bake showed four kinds of superfluous work:
 
 - numba finds the type of a call by trying all implementations of the function in turn. The calls `a + b` and `a[i]` with the
   same types occur thousands of times in the kernels, and each is searched again during lowering. The result is now cached;
-- each of these trials compares the compile options, twenty numbers that were collected again for each comparison.
+- each of these trials compares the compile options, twenty numbers that were collected again for each comparison;
+- to inline a kernel part, numba copies it block by block, and with each block all variables of the part, twice. The variables
+  are now copied once for all blocks;
+- numba sets up a pass manager for every function that a module names. Seven of eight are only declared there, and have nothing
+  to optimize.
 
 The shortcuts depend on numba's internals, so `kernel_lock.py` uses them only with the tested versions of numba.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import wraps
 from typing import Any, NamedTuple
 
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.inline_closurecall import InlineWorker
+from numba.core.ir import Scope
 from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types import BaseFunction
 
@@ -31,6 +39,8 @@ def take_shortcuts() -> None:
         (BaseFunction, "get_call_type", kept_call_types(BaseFunction.get_call_type)),
         (TargetConfig, "__eq__", same_options),
         (TargetConfig, "__hash__", hash_of_options),
+        (InlineWorker, "inline_ir", copying_scopes_once(InlineWorker.inline_ir)),
+        (CPUCodeLibrary, "_optimize_functions", of_defined_functions(CPUCodeLibrary._optimize_functions)),
     )
     for owner, name, function in replaced:
         setattr(owner, name, function)
@@ -85,3 +95,64 @@ def hash_of_options(options: Any) -> int:
     """Return a hash of the names of the flags that are on although their default is off. Equal options have equal hashes."""
     known = options.options
     return hash(frozenset(name for name, value in options._values.items() if value is True and not known[name].default))
+
+
+def copying_scopes_once(inline_ir: Any) -> Any:
+    """Return numba's inlining of a function, with one copy of a scope (all variables of a function) for all its blocks.
+
+    numba copies each block by itself. All blocks refer to the scope, so the time was proportional to blocks times variables.
+    """
+
+    @wraps(inline_ir)
+    def inline(*arguments: Any, **named: Any) -> Any:
+        # By the address of a scope, which lives as long as the call: its copy, and all that was copied with it.
+        copies: dict[int, tuple[Scope, dict[int, Any]]] = {}
+
+        def copied(scope: Any, memo: dict[int, Any]) -> Scope:
+            if id(scope) in copies:
+                copy, with_it = copies[id(scope)]
+                memo.update(with_it)
+                return copy
+            memo[id(scope)] = copy = Scope.__new__(Scope)
+            vars(copy).update({name: deepcopy(value, memo) for name, value in vars(scope).items()})
+            copies[id(scope)] = copy, {place: one for place, one in memo.items() if place != id(memo)}
+            return copy
+
+        # The compiler's lock is held, so no other thread copies a scope meanwhile.
+        replaced: Any = Scope
+        replaced.__deepcopy__ = copied
+        try:
+            return inline_ir(*arguments, **named)
+        finally:
+            del replaced.__deepcopy__
+
+    return inline
+
+
+class DefinedFunctions:
+    """A module of LLVM that shows only the functions that it defines. It has what numba's passes over functions ask for."""
+
+    def __init__(self, module: Any):
+        self._module = module
+
+    @property
+    def functions(self) -> list[Any]:
+        return [function for function in self._module.functions if not function.is_declaration]
+
+    @property
+    def data_layout(self) -> str:
+        return self._module.data_layout
+
+    @data_layout.setter
+    def data_layout(self, layout: str) -> None:
+        self._module.data_layout = layout
+
+
+def of_defined_functions(optimize_functions: Any) -> Any:
+    """Return numba's passes over the functions of a module, without those that the module only declares."""
+
+    @wraps(optimize_functions)
+    def optimize(library: Any, module: Any) -> None:
+        optimize_functions(library, DefinedFunctions(module))
+
+    return optimize

@@ -119,7 +119,7 @@ def operator_of_joints(system):
     return Operator(joints, blocks, allocate_factor(blocks.structure), np.empty((0, 3)), np.empty(0))
 
 
-@kernel_part
+@inner_kernel
 def _find_blocks(system):
     """Analyze the contact graph of a `System` and return its `Blocks`."""
     m, structure = system.body_a.size, analyse(system.offset, system.body_a, system.body_b)

@@ -254,6 +254,9 @@ class Joints:
     def _off(self, state: State) -> Floats:
         """Return (j,) lengths, the constraint errors of joints; 0 for broken or disabled ones."""
         frames, holds, off = self._table.frames, self._holds, np.zeros(len(self))
+        if not len(self):
+            # A scene without joints need not compile the kernels that measure them.
+            return off
         bent = bent_frames(frames, self._ends, state.modal)
         found = measured(bent, holds, state.position, matrices(state.orientation), self.memory.angle)
         farthest_off(self._table.rows, bent, found, off)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 import os
 import re
@@ -13,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from solver_core.compile.shortcuts import take_shortcuts
+from solver_core.compile.shortcuts import copying_scopes_once, of_defined_functions, take_shortcuts
 
 ROOT = Path(__file__).resolve().parents[3]
 
 USE = """
 import sys
-import numpy as np
 from solver_core.compile import kernel_lock
 if sys.argv[1] == "without":
     kernel_lock.use_shortcuts = lambda dispatcher: None
 from numba.core.types import BaseFunction
-from solver_core.linalg.block_cholesky import eliminate
-eliminate(3, np.array([0, 1, 2]), np.array([1, 2, -1]))
+from solver_core.compile_all.rehearsal import particle
+from solver_core.solvers.block_operator import operator_of
+operator_of(particle())
 print(hasattr(BaseFunction.get_call_type, "__wrapped__"))
-print(eliminate.inspect_asm(eliminate.signatures[0]))
+print(operator_of.inspect_asm(operator_of.signatures[0]))
 """
 
 
@@ -83,6 +84,36 @@ def test_a_call_that_has_no_type_is_refused_each_time():
             kind.get_call_type(context, (types.float64, types.float64), {})
 
 
+def test_the_blocks_of_an_inlined_function_share_one_copy_of_its_scope():
+    from numba.core.ir import Loc, Scope
+
+    scope = Scope(None, Loc("file", 1))
+    variable = scope.define("x", scope.loc)
+
+    def inline_ir():
+        return copy.deepcopy((scope, variable)), copy.deepcopy((scope, variable))
+
+    (one, its), (other, same) = copying_scopes_once(inline_ir)()
+    assert one is other and one is not scope
+    assert one.get_exact("x") is its is same and its is not variable
+    assert its.scope is one and variable.scope is scope
+    assert copy.deepcopy(scope) is not copy.deepcopy(scope) and not hasattr(Scope, "__deepcopy__")
+
+
+def test_functions_that_are_only_declared_are_not_optimized():
+    from llvmlite import binding as llvm
+
+    module = llvm.parse_assembly("declare void @there()\ndefine void @here() {\n  ret void\n}")
+    seen = []
+
+    def optimize_functions(library, module):
+        module.data_layout = "e"
+        seen.extend(function.name for function in module.functions)
+
+    of_defined_functions(optimize_functions)(None, module)
+    assert seen == ["here"] and module.data_layout == "e"
+
+
 @pytest.mark.slow
 def test_the_machine_code_is_that_without_the_shortcuts(tmp_path):
     said = {}
@@ -94,4 +125,4 @@ def test_the_machine_code_is_that_without_the_shortcuts(tmp_path):
     assert (with_shortcuts, without) == ("True", "False")
     # numba numbers the functions that it meets in the names of symbols, and meets fewer
     code, plain = (re.sub(r"B\d+v\d+", "", text) for text in (code, plain))
-    assert code == plain and "eliminate" in code
+    assert code == plain and "operator_of" in code
