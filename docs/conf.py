@@ -35,7 +35,15 @@ PAGES = {
         "docs/limits",
     ),
     "For pipelines": ("docs/headless", "docs/sweeps", "docs/farms", "docs/interchange", "docs/contact-problems", "docs/api"),
-    "For the curious": ("docs/theory", "solver_core/README", "docs/constants", "docs/measured", "docs/everyday", "docs/rivals"),
+    "For the curious": (
+        "docs/theory",
+        "solver_core/README",
+        "docs/constants",
+        "docs/measured",
+        "docs/papers",
+        "docs/everyday",
+        "docs/rivals",
+    ),
     "For those who build it": ("CONTRIBUTING", "docs/glossary", "docs/experiments", "CHANGELOG"),
     "Decisions": (
         "docs/design/house",

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of README.md, docs/measured.md, docs/rivals.md, docs/contact-problems.md, docs/flexible.md and
-docs/everyday.md from docs/measured/*.csv.
+"""Write the tables of README.md and of some pages of docs/ (`PAGES`) from docs/measured/*.csv.
 
     python -m tests.bench.tables [--check]
 
@@ -23,7 +22,7 @@ PAGES = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("measured", "rivals", "contact-problems", "flexible", "everyday", "destruction")
+        for name in ("measured", "papers", "rivals", "contact-problems", "flexible", "everyday", "destruction")
     ),
 )
 
