@@ -22,7 +22,7 @@ from ...solver_core.process.command_line import ExitStatus
 from ...solver_core.process.console import one_line
 from ...solver_core.scene.words import distance, duration, in_words
 from ...solver_core.validation.findings import first_few
-from .progress import Progress, with_frame
+from .progress import Progress, counted, with_frame
 
 __all__ = [
     "CancelRequested",
@@ -365,7 +365,7 @@ def status_at(job: Job, frame: int, contacts: int) -> str:
     # The first frame needs no step. Most kernels are loaded or compiled in the first step.
     if frame == job.frame_start:
         return job.status
-    return f"Frame {frame} of {job.frame_end}, {contacts} contacts"
+    return f"Frame {frame} of {job.frame_end}, {counted(contacts, 'contact')}"
 
 
 def status_again(job: Job, record: Mapping[str, Any]) -> str:

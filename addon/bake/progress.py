@@ -9,7 +9,7 @@ from typing import Any
 
 from ...solver_core.scene.words import distance, duration, figure
 
-__all__ = ["Progress", "with_frame"]
+__all__ = ["Progress", "counted", "with_frame"]
 
 # Falling piles become slower from frame to frame, so only the last frames predict the speed.
 RECENT_FRAMES = 6
@@ -47,7 +47,7 @@ class Progress:
         pace = self.seconds_a_frame
         if pace is not None:
             said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
-            said.append(f"{self.contacts} contacts, {self.iterations} iterations")
+            said.append(f"{counted(self.contacts, 'contact')}, {counted(self.iterations, 'iteration')}")
         elif self.expected is not None:
             said.append(f"About {duration(self.expected * (end - last))} left, at the pace of the last bake")
         if self.pair:
@@ -57,6 +57,11 @@ class Progress:
             whole = self.size * (end - first + 1) / (last - first + 1)
             said.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
         return tuple(said)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the singular for one."""
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
 def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) -> Progress:

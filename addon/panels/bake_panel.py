@@ -16,6 +16,8 @@ MOST_MESSAGES = 12
 ROWS_OF_DETAILS = 4
 # shown in unused rows during a bake
 HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
+# while the scene is read, which blocks Blender
+HINTS_WHILE_READING = ("Blender waits meanwhile", "Esc cancels the bake", "Nothing has changed yet", "Then it stays usable")
 MOST_CHANGES = 5
 
 
@@ -30,7 +32,8 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
         if not session.is_reading:
             row.operator("stiction.pause", text="", icon="PLAY" if session.is_paused else "PAUSE")
             row.operator("stiction.cancel", text="", icon="CANCEL")
-        draw_details(layout, session.details.splitlines() or [more], characters_in_row(context))
+        hints = HINTS_WHILE_READING if session.is_reading else HINTS
+        draw_details(layout, session.details.splitlines() or [more], hints, characters_in_row(context))
     else:
         column = layout.column(align=True)
         row = column.row(align=True)
@@ -66,12 +69,12 @@ def draw_play(column: UILayout, context: Context) -> None:
         row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0]}", icon="FILE_TICK")
 
 
-def draw_details(layout: UILayout, lines: list[str], width: int) -> None:
+def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], width: int) -> None:
     """Draw the progress of a bake in a constant number of rows, so that the layout below does not move."""
     column = layout.column(align=True)
     # Several lines have one row each; a single line may take several rows.
     rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
-    for row in (*rows, *(shortened(hint, width) for hint in HINTS))[:ROWS_OF_DETAILS]:
+    for row in (*rows, *(shortened(hint, width) for hint in hints))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
 
 

@@ -184,7 +184,7 @@ def make(name: str) -> None:
     bullets, bullets_film, bullets_seconds = play(file, moments, spec)
     white = np.ones((len(ours), GAP, 4), dtype=np.float32)
     write(np.concatenate([ours, white, bullets], axis=1), file)
-    print(f"gallery: {file.name}: baked in {seconds:.0f} s, {missed} steps missed, {file.stat().st_size} bytes", flush=True)
+    print(f"gallery: {file.name}: baked in {seconds:.0f} s, {missed} unconverged, {file.stat().st_size} bytes", flush=True)
     print(f"gallery: {name}: Bullet {bullets_seconds:.1f} s of the processor", flush=True)
     if spec is not None:
         from glued_wall import figures

@@ -265,7 +265,7 @@ def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_lo
     assert slower.details[0] == "1:22 min left, 2 s per frame"
     fast, very_slow = (play(job, started, timed(1, 0.0), timed(2, 9.0), timed(3, pace))[0] for pace in (1.0 / 152.0, 147.0))
     assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s per frame")
-    assert slower.details[1] == "3 contacts, 1 iterations"
+    assert slower.details[1] == "3 contacts, 1 iteration"
     assert slower.details[-1] == "60 kB on disk, 101 kB when finished"
 
 

@@ -181,10 +181,21 @@ def test_no_row_of_a_running_bake_is_empty(make_body):
     make_body()
     session = bpy.context.window_manager.stiction
     session.is_baking = True
-    for details in ("", "1:20 min left, 3.2 frames/s", "49 s left, 2 frames/s\n3 contacts, 1 iterations"):
+    for details in ("", "1:20 min left, 3.2 frames/s", "49 s left, 2 frames/s\n3 contacts, 1 iteration"):
         session.details = details
         assert all(drawn("scene").labels)
     session.is_baking = False
+
+
+def test_a_bake_that_still_reads_the_scene_does_not_say_that_blender_is_usable(make_body):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    session.details, session.is_baking = "", True
+    assert "Blender stays usable" in drawn("scene").labels
+    session.is_reading = True
+    labels = drawn("scene").labels
+    session.is_baking = session.is_reading = False
+    assert "Blender stays usable" not in labels and "Esc cancels the bake" in labels and all(labels)
 
 
 def test_the_preferences_say_what_is_compiled_and_where_frames_are(make_body):
