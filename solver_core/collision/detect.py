@@ -35,7 +35,7 @@ from .reduction import FEW_CONTACTS, MOST_CONTACTS
 from .revolution.candidates import ContactSink
 from .revolution.on_mesh import round_surface_contacts
 from .revolution.work import RoundWork, round_work
-from .world_contacts import ensure_capacity, new_builder, trimmed, write_contacts
+from .world_contacts import append_rows, append_sorted, ensure_capacity, new_builder, place_contacts, trimmed
 
 __all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"]
 
@@ -172,8 +172,8 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
     pair: a `ColliderPair`.
     walks: cached triangle pairs.
 
-    Returns a `ContactBuffer`, the collider in whose frame the contacts are, the `Walk` with their triangle pairs, and the
-    number of triangles of both surfaces, or 0 if there is no such walk.
+    Returns a `ContactBuffer`, the rows to keep in it in the order of their features, the collider in whose frame the contacts
+    are, the `Walk` with their triangle pairs, and the number of triangles of both surfaces, or 0 if there is no such walk.
     """
     a, b, limit = pair.a, pair.b, pair.limit
     turn, shift = work.turn, work.shift
@@ -182,7 +182,8 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
         mesh = b if shapes.kind[a] == PLANE else a
         relative_pose(poses, mesh, plane, turn, shift)
         half_space = plane_of(turn, shift, plane == a)
-        return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), 0
+        found = plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit)
+        return found, deepest_per_feature(found), mesh, no_walk(), 0
     first, second = shapes.surface[a], shapes.surface[b]
     noise = DISTANCE_ROUNDING * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
@@ -193,7 +194,7 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
         r = round_shape_in_frame(shapes, poses, mesh, body, work)
         found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
-            return deepest_per_feature(found), mesh, no_walk(), 0
+            return found, deepest_per_feature(found), mesh, no_walk(), 0
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
@@ -202,8 +203,8 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
     scale = min(core_size(shapes, a), core_size(shapes, b))
     placed = PlacedSurfaces(shapes.surface[frame], shapes.surface[other], turn, shift)
     walk = walk_of(walks, a, b)
-    found, walk = surface_contacts(surfaces, placed, limit, noise, scale, exchanged, walk)
-    return found, frame, walk, count_a + count_b
+    found, rows, walk = surface_contacts(surfaces, placed, limit, noise, scale, exchanged, walk)
+    return found, rows, frame, walk, count_a + count_b
 
 
 @leaf_kernel
@@ -224,7 +225,8 @@ def append_convex_contacts(shapes, poses, scene, pairs, row, found, work, round_
                 smaller = a if shapes.radius[shapes.body[a]] <= shapes.radius[shapes.body[b]] else b
                 relative_pose(poses, frame, smaller, work.turn, work.shift)
             count = reduce_and_sort(work.manifold, count, limit, work.turn)
-            write_contacts(found, shapes, poses, a, b, frame, work.manifold, count)
+            append_sorted(found, work.manifold, count)
+            place_contacts(found, shapes, poses, a, b, frame, count)
         row += 1
     return row
 
@@ -291,9 +293,10 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, wa
         row += 1
         if surfaces is not None:
             pair = ColliderPair(a, b, max_core_gap(shapes, scene, a, b))
-            here, frame, walk, triangles = mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks)
-            found = ensure_capacity(found, len(here.gap))
-            write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
+            here, rows, frame, walk, triangles = mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks)
+            found = ensure_capacity(found, len(rows))
+            append_rows(found, here, rows)
+            place_contacts(found, shapes, poses, a, b, frame, len(rows))
             if keep and triangles > 0 and walks.lasting[shapes.body[a]] and walks.lasting[shapes.body[b]]:
                 kept = with_walk(kept, a, b, walk, triangles)
     if surfaces is not None:

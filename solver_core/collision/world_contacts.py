@@ -8,12 +8,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from ..linalg.vec3 import ZERO, advanced, set_vec, vec
 from .contact_set import ContactSet
 from .grouping import child_feature_id
+from .manifold import write_contact
 
-__all__ = ["ContactBuilder", "Poses", "ensure_capacity", "new_builder", "trimmed", "write_contacts"]
+__all__ = [
+    "ContactBuilder",
+    "Poses",
+    "append_rows",
+    "append_sorted",
+    "ensure_capacity",
+    "new_builder",
+    "place_contacts",
+    "trimmed",
+]
 
 Array = NDArray[np.float64]
 
@@ -76,12 +86,30 @@ def to_world(origin, rotation, v):
     return origin
 
 
+@leaf_kernel
+def append_rows(found, pair, rows):
+    """Write rows of a `ContactBuffer`, in the given order, behind the contacts of the buffer."""
+    total = found.used[0]
+    for k in range(len(rows)):
+        row = rows[k]
+        write_contact(found.contacts, total + k, vec(pair.point, row), vec(pair.normal, row), pair.gap[row], pair.feature[row])
+
+
 @inlined_kernel
-def write_contacts(found, shapes, poses, a, b, frame, pair, count):
-    """Append the first `count` contacts of colliders a and b.
+def append_sorted(found, pair, count):
+    """Write the first `count` rows of a `Manifold` behind the contacts of the buffer."""
+    out, total = found.contacts, found.used[0]
+    for row in range(count):
+        write_contact(out, total + row, vec(pair.point, row), vec(pair.normal, row), pair.gap[row], pair.feature[row])
+
+
+@inlined_kernel
+def place_contacts(found, shapes, poses, a, b, frame, count):
+    """Add `count` contacts between the cores of colliders a and b, which are in the rows behind the others, to the contacts.
+
+    Their points, normals and gaps become those of the surfaces in world coordinates.
 
     frame: the collider in whose frame the contacts are.
-    pair: the contacts between the cores, a `Manifold` or a `ContactBuffer`.
     """
     out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]
@@ -91,15 +119,14 @@ def write_contacts(found, shapes, poses, a, b, frame, pair, count):
     # Offset from midway between the cores to midway between the surfaces with margin.
     shifted = 0.5 * (margin_a - margin_b)
     total = found.used[0]
-    for slot in range(count):
-        feature = pair.feature[slot]
-        out.body_a[total] = body_a
-        out.body_b[total] = body_b
-        out.gap[total] = pair.gap[slot] - margin_a - margin_b
-        out.feature[total] = feature if alone else child_feature_id(feature, a - first_a, b - first_b)
-        normal = vec(pair.normal, slot)
-        middle = advanced(vec(pair.point, slot), shifted, normal)
-        set_vec(out.point, total, to_world(vec(poses.position, frame), poses.rotation[frame], middle))
-        set_vec(out.normal, total, to_world(ZERO, poses.rotation[frame], normal))
-        total += 1
-    found.used[0] = total
+    for row in range(total, total + count):
+        out.body_a[row] = body_a
+        out.body_b[row] = body_b
+        out.gap[row] = out.gap[row] - margin_a - margin_b
+        if not alone:
+            out.feature[row] = child_feature_id(out.feature[row], a - first_a, b - first_b)
+        normal = vec(out.normal, row)
+        middle = advanced(vec(out.point, row), shifted, normal)
+        set_vec(out.point, row, to_world(vec(poses.position, frame), poses.rotation[frame], middle))
+        set_vec(out.normal, row, to_world(ZERO, poses.rotation[frame], normal))
+    found.used[0] = total + count

@@ -15,9 +15,7 @@ __all__ = [
     "ContactBuffer",
     "append_contact",
     "deepest_per_feature",
-    "drop_beyond",
-    "drop_overlaps",
-    "joined_buffers",
+    "keep_gaps",
     "min_gap",
     "new_buffer",
     "with_capacity",
@@ -69,22 +67,11 @@ def min_gap(out):
 
 
 @leaf_kernel
-def drop_beyond(out, limit):
-    """Remove contacts whose gap exceeds a limit [m]."""
+def keep_gaps(out, least, most):
+    """Remove the contacts whose gap is less than `least` or greater than `most` [m]. The others keep their order."""
     kept = 0
     for row in range(out.used[0]):
-        if out.gap[row] <= limit:
-            copy_contact(out, row, kept)
-            kept += 1
-    out.used[0] = kept
-
-
-@leaf_kernel
-def drop_overlaps(out, noise):
-    """Remove contacts whose overlap is deeper than `noise` [m]."""
-    kept = 0
-    for row in range(out.used[0]):
-        if not out.gap[row] < -noise:
+        if least <= out.gap[row] <= most:
             copy_contact(out, row, kept)
             kept += 1
     out.used[0] = kept
@@ -101,21 +88,8 @@ def with_capacity(out, count, room):
 
 
 @inner_kernel
-def joined_buffers(out, more):
-    """Return the contacts of two buffers, those of `more` last."""
-    kept, fresh = out.used[0], more.used[0]
-    return ContactBuffer(
-        np.concatenate((out.point[:kept], more.point[:fresh])),
-        np.concatenate((out.normal[:kept], more.normal[:fresh])),
-        np.concatenate((out.gap[:kept], more.gap[:fresh])),
-        np.concatenate((out.feature[:kept], more.feature[:fresh])),
-        np.array([kept + fresh]),
-    )
-
-
-@inner_kernel
 def deepest_per_feature(out):
-    """Return the deepest contact of each feature, sorted by feature. The field `used` of the result is that of the input."""
+    """Return the row of the deepest contact of each feature, in the order of the features."""
     count = out.used[0]
     order = np.argsort(out.feature[:count], kind="mergesort")
     kept = 0
@@ -126,5 +100,4 @@ def deepest_per_feature(out):
             continue
         order[kept] = order[row]
         kept += 1
-    order = order[:kept]
-    return ContactBuffer(out.point[order], out.normal[order], out.gap[order], out.feature[order], out.used)
+    return order[:kept]

@@ -20,7 +20,7 @@ from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotat
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from ..polyhedra.several_axes import MAX_DEPTH_RATIO, MAX_GAP_RATIO, MAX_TRANSLATION_IN_MARGINS, inset_margin
-from .buffer import append_contact, deepest_per_feature, drop_beyond, min_gap, new_buffer, with_capacity
+from .buffer import append_contact, deepest_per_feature, keep_gaps, min_gap, new_buffer, with_capacity
 from .crossings import IntersectingPairs, append_if_intersecting
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
 from .intersection_curves import OPPOSED, with_curve_contacts, with_pass_through_contacts
@@ -265,7 +265,7 @@ def inset_contacts(table, query, near):
             query.stack,
         )
         fresh, crossed = all_triangle_contacts(table, apart, rows, np.empty(0))
-        drop_beyond(fresh, query.limit)
+        keep_gaps(fresh, -np.inf, query.limit)
         if len(crossed) > 0 or fresh.used[0] == 0:
             if found:
                 break
@@ -292,8 +292,8 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
     swapped: True to report normals and features from the second surface to the first.
     walk: a cached `Walk`, which may be `no_walk`.
 
-    Returns a `ContactBuffer` with one contact per feature, in the order of the features, and the `Walk` that was used: the
-    given one if it covers the query, else a new one.
+    Returns the contacts as a `ContactBuffer`, the rows of one contact per feature, in the order of the features, and the `Walk`
+    that was used: the given one if it covers the query, else a new one.
     """
     first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
@@ -307,12 +307,13 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
         clear = np.empty(len(near))
         walk = Walk(turn.copy(), shift.copy(), limit, near, clear)
     out, crossed = all_triangle_contacts(table, query, near, clear)
-    return resolve_contacts(table, query, walk, out, crossed), walk
+    out = resolve_contacts(table, query, walk, out, crossed)
+    return out, deepest_per_feature(out), walk
 
 
 @kernel_part
 def resolve_contacts(table, query, walk, out, crossed):
-    """Return the contacts of two surfaces, one per feature, from those of their separate features.
+    """Return the contacts of two surfaces from those of their separate features.
 
     out: contacts of pairs of features. crossed: (k, 2) pairs of triangles that intersect.
     """
@@ -329,7 +330,7 @@ def resolve_contacts(table, query, walk, out, crossed):
         near = filtered_pairs(table, query, walk, np.inf)
         part, apart = inset_contacts(table, query, near)
         if part:
-            return deepest_per_feature(apart)
+            return apart
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, query, out)
@@ -342,7 +343,7 @@ def resolve_contacts(table, query, walk, out, crossed):
                 out.used[0] = before
             if not min_gap(out) < 0.0:
                 out = with_pass_through_contacts(table, query, crossed, out)
-    return deepest_per_feature(out)
+    return out
 
 
 @leaf_kernel
@@ -395,7 +396,7 @@ def append_plane_contacts(table, s, plane, limit, stack, out):
 def plane_surface_contacts(table, s, plane, limit):
     """Find the contacts of surface s with a half-space in the frame of the surface.
 
-    Returns a `ContactBuffer` sorted by feature.
+    Returns an unsorted `ContactBuffer`.
     """
     stack = np.empty(64, np.int64)
     out = new_buffer(128)
@@ -403,4 +404,4 @@ def plane_surface_contacts(table, s, plane, limit):
     if out.used[0] > len(out.gap):
         out = new_buffer(out.used[0])
         append_plane_contacts(table, s, plane, limit, stack, out)
-    return deepest_per_feature(out)
+    return out
