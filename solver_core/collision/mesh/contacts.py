@@ -17,10 +17,18 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
+from ..contact_buffer import (
+    append_contact,
+    capacity_of,
+    deepest_per_feature,
+    ensure_capacity,
+    keep_gaps,
+    min_gap,
+    new_buffer,
+)
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from ..polyhedra.several_axes import MAX_DEPTH_RATIO, MAX_GAP_RATIO, MAX_TRANSLATION_IN_MARGINS, inset_margin
-from .buffer import append_contact, deepest_per_feature, keep_gaps, min_gap, new_buffer, with_capacity
 from .crossings import IntersectingPairs, append_if_intersecting
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
 from .intersection_curves import OPPOSED, with_curve_contacts, with_pass_through_contacts
@@ -174,7 +182,7 @@ def append_until_full(table, query, rows, row, out, crossed, clear):
     Returns the pair at which it stopped.
     """
     pair, is_kept = pair_of(table, query), len(clear) > 0
-    while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= len(out.gap):
+    while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= capacity_of(out):
         f, g = rows[row, 0], rows[row, 1]
         may_cross, clear_of = triangle_contacts(pair, f, g, out)
         if may_cross:
@@ -206,7 +214,7 @@ def all_triangle_contacts(table, query, rows, clear):
     )
     row = append_until_full(table, query, rows, FIRST_ROW, out, crossed, clear)
     while row < len(rows):
-        out = with_capacity(out, out.used[0], 4 * len(out.gap))
+        out = ensure_capacity(out, 3 * capacity_of(out))
         row = append_until_full(table, query, rows, row, out, crossed, clear)
     return out, rows[crossed.rows[: crossed.used[0]]]
 
@@ -334,8 +342,10 @@ def resolve_contacts(table, query, walk, out, crossed):
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, query, out)
-        if out.used[0] > len(out.gap):
-            out = with_capacity(out, before, out.used[0])
+        if out.used[0] > capacity_of(out):
+            more = out.used[0] - before
+            out.used[0] = before
+            out = ensure_capacity(out, more)
             penetrating_contacts(table, query, out)
         if len(crossed) > 0:
             if has_opposed_normals(out, before):
@@ -349,10 +359,10 @@ def resolve_contacts(table, query, walk, out, crossed):
 @leaf_kernel
 def has_opposed_normals(out, first):
     """Return True if two contacts from row `first` on have nearly opposite normals."""
-    cosine = 1.0
+    normal, cosine = out.contacts.normal, 1.0
     for i in range(first, out.used[0]):
         for k in range(first, i):
-            cosine = min(cosine, dot(vec(out.normal, i), vec(out.normal, k)))
+            cosine = min(cosine, dot(vec(normal, i), vec(normal, k)))
     return cosine < OPPOSED
 
 
@@ -401,7 +411,7 @@ def plane_surface_contacts(table, s, plane, limit):
     stack = np.empty(64, np.int64)
     out = new_buffer(128)
     append_plane_contacts(table, s, plane, limit, stack, out)
-    if out.used[0] > len(out.gap):
+    if out.used[0] > capacity_of(out):
         out = new_buffer(out.used[0])
         append_plane_contacts(table, s, plane, limit, stack, out)
     return out
