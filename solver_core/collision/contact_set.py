@@ -9,17 +9,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import kernel, leaf_kernel
+from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from ..linalg.vec3 import set_vec, vec
 
 __all__ = [
     "NO_CONTACTS",
     "NO_OVERLAP",
     "ContactSet",
     "Overlap",
+    "compare_features",
     "concatenated",
+    "copy_pair_contact",
     "deepest_of_pairs",
+    "empty_contacts",
     "merged",
     "of_same_pairs",
+    "write_contact",
 ]
 
 Array = NDArray[np.float64]
@@ -142,14 +147,21 @@ def deepest_of_pairs(contacts, gap, others):
     return out
 
 
-NO_CONTACTS = ContactSet(
-    np.zeros(0, np.int64),
-    np.zeros(0, np.int64),
-    np.zeros((0, 3)),
-    np.zeros((0, 3)),
-    np.zeros(0),
-    np.zeros(0, np.uint64),
-)
+@inner_kernel
+def empty_contacts(rows):
+    """Allocate a set with the given number of rows, which have no values yet."""
+    return ContactSet(
+        np.empty(rows, np.int64),
+        np.empty(rows, np.int64),
+        np.empty((rows, 3)),
+        np.empty((rows, 3)),
+        np.empty(rows),
+        np.empty(rows, np.uint64),
+    )
+
+
+# Made in Python, because an import must not compile kernels.
+NO_CONTACTS = empty_contacts.py_func(0)
 
 
 def concatenated(sets: Iterable[ContactSet]) -> ContactSet:
@@ -174,9 +186,7 @@ def merged(contacts, more):
         i += int(order <= 0)
         j += int(order >= 0)
         count += 1
-    body_a, body_b, feature = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.uint64)
-    point, normal, gap = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
-    out = ContactSet(body_a, body_b, point, normal, gap, feature)
+    out = empty_contacts(count)
     for row in range(count):
         if is_new[row]:
             copy_contact(more, rows[row], out, row)
@@ -185,9 +195,12 @@ def merged(contacts, more):
     return out
 
 
-@leaf_kernel
+@inlined_kernel
 def compare_features(one, i, other, j):
-    """Return -1, 0 or 1 if contact i of one set precedes, has the same features as, or follows contact j of another set."""
+    """Return -1, 0 or 1 if contact i of one set precedes, has the same features as, or follows contact j of another set.
+
+    Either set may be a contact history, which has the same three columns.
+    """
     if one.body_a[i] != other.body_a[j]:
         return -1 if one.body_a[i] < other.body_a[j] else 1
     if one.body_b[i] != other.body_b[j]:
@@ -201,9 +214,22 @@ def compare_features(one, i, other, j):
 def copy_contact(contacts, row, out, at):
     """Copy a row of a set to row `at` of another set."""
     out.body_a[at], out.body_b[at] = contacts.body_a[row], contacts.body_b[row]
-    out.gap[at], out.feature[at] = contacts.gap[row], contacts.feature[row]
-    for axis in range(3):
-        out.point[at, axis], out.normal[at, axis] = contacts.point[row, axis], contacts.normal[row, axis]
+    copy_pair_contact(contacts, row, out, at)
+
+
+@inlined_kernel
+def copy_pair_contact(contacts, row, out, at):
+    """Copy a row except the two bodies to row `at` of another set, or of the same one."""
+    write_contact(out, at, vec(contacts.point, row), vec(contacts.normal, row), contacts.gap[row], contacts.feature[row])
+
+
+@inlined_kernel
+def write_contact(contacts, row, point, normal, gap, feature):
+    """Write a row except the two bodies."""
+    set_vec(contacts.point, row, point)
+    set_vec(contacts.normal, row, normal)
+    contacts.gap[row] = gap
+    contacts.feature[row] = feature
 
 
 def _joined(contacts: ContactSet, more: ContactSet) -> tuple[ContactSet, NDArray[np.bool_]]:

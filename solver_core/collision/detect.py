@@ -13,11 +13,11 @@ from ..compile.kernel import FALSE, TRUE, kernel, kernel_part, leaf_kernel
 from ..geometry.shapes import MESH, PLANE, ShapeTable
 from ..threads.side_by_side import runs, side_by_side
 from .broad_phase import candidate_pairs, grouped_by_bodies
-from .contact_set import ContactSet, concatenated
+from .contact_buffer import append_rows, capacity_of, deepest_per_feature, ensure_capacity, free_rows, new_buffer, trimmed
+from .contact_set import ContactSet, concatenated, empty_contacts
 from .grouping import farthest_gap, reduce_body_pairs
 from .half_space import plane_of
-from .manifold import reduce_and_sort
-from .mesh.buffer import deepest_per_feature
+from .manifold import CAPACITY, reduce_and_sort
 from .mesh.contacts import PlacedSurfaces, plane_surface_contacts, surface_contacts
 from .mesh.walks import Walks, all_kept, joined_walks, no_walk, no_walks, room_for_walks, walk_of, with_walk
 from .pair import (
@@ -31,11 +31,11 @@ from .pair import (
     round_shape_in_frame,
 )
 from .polyhedra.hull_pair import MERGE_RATIO
-from .reduction import FEW_CONTACTS, MOST_CONTACTS
+from .reduction import FEW_CONTACTS
 from .revolution.candidates import ContactSink
 from .revolution.on_mesh import round_surface_contacts
 from .revolution.work import RoundWork, round_work
-from .world_contacts import ensure_capacity, new_builder, trimmed, write_contacts
+from .world_contacts import place_contacts
 
 __all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"]
 
@@ -172,8 +172,8 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
     pair: a `ColliderPair`.
     walks: cached triangle pairs.
 
-    Returns a `ContactBuffer`, the collider in whose frame the contacts are, the `Walk` with their triangle pairs, and the
-    number of triangles of both surfaces, or 0 if there is no such walk.
+    Returns a `ContactBuffer`, the rows to keep in it in the order of their features, the collider in whose frame the contacts
+    are, the `Walk` with their triangle pairs, and the number of triangles of both surfaces, or 0 if there is no such walk.
     """
     a, b, limit = pair.a, pair.b, pair.limit
     turn, shift = work.turn, work.shift
@@ -182,18 +182,19 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
         mesh = b if shapes.kind[a] == PLANE else a
         relative_pose(poses, mesh, plane, turn, shift)
         half_space = plane_of(turn, shift, plane == a)
-        return plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit), mesh, no_walk(), 0
+        found = plane_surface_contacts(surfaces, shapes.surface[mesh], half_space, limit)
+        return found, deepest_per_feature(found), mesh, no_walk(), 0
     first, second = shapes.surface[a], shapes.surface[b]
     noise = DISTANCE_ROUNDING * (core_size(shapes, a) + core_size(shapes, b))
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
         body = a if is_round(shapes, a) else b
         mesh = b if body == a else a
         merge = MERGE_RATIO * core_size(shapes, body)
-        collection = ContactSink(body == a, limit, merge, noise, work.manifold, round_workspace)
+        collection = ContactSink(body == a, limit, merge, noise, empty_contacts(CAPACITY), round_workspace)
         r = round_shape_in_frame(shapes, poses, mesh, body, work)
         found, is_deep = round_surface_contacts(r, surfaces, shapes.surface[mesh], collection)
         if not is_deep:
-            return deepest_per_feature(found), mesh, no_walk(), 0
+            return found, deepest_per_feature(found), mesh, no_walk(), 0
     count_a = surfaces.first_triangle[first + 1] - surfaces.first_triangle[first]
     count_b = surfaces.first_triangle[second + 1] - surfaces.first_triangle[second]
     exchanged = count_a < count_b
@@ -202,8 +203,8 @@ def mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, wal
     scale = min(core_size(shapes, a), core_size(shapes, b))
     placed = PlacedSurfaces(shapes.surface[frame], shapes.surface[other], turn, shift)
     walk = walk_of(walks, a, b)
-    found, walk = surface_contacts(surfaces, placed, limit, noise, scale, exchanged, walk)
-    return found, frame, walk, count_a + count_b
+    found, rows, walk = surface_contacts(surfaces, placed, limit, noise, scale, exchanged, walk)
+    return found, rows, frame, walk, count_a + count_b
 
 
 @leaf_kernel
@@ -213,18 +214,20 @@ def append_convex_contacts(shapes, poses, scene, pairs, row, found, work, round_
     It stops at a pair with a mesh, or if the buffer may be too small for the next pair. It handles many pairs per call because
     outside leaf kernels numba updates the reference count of every array in each iteration.
     """
-    while row < len(pairs) and found.used[0] + MOST_CONTACTS <= found.contacts.gap.size:
+    manifold = free_rows(found)
+    while row < len(pairs) and found.used[0] + CAPACITY <= capacity_of(found):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] == MESH or shapes.kind[b] == MESH:
             break
         limit = max_core_gap(shapes, scene, a, b)
-        count, frame = pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
+        count, frame = pair_contacts(shapes, poses, a, b, limit, manifold, work, round_workspace)
         if count > 0:
             if count > FEW_CONTACTS:
                 smaller = a if shapes.radius[shapes.body[a]] <= shapes.radius[shapes.body[b]] else b
                 relative_pose(poses, frame, smaller, work.turn, work.shift)
-            count = reduce_and_sort(work.manifold, count, limit, work.turn)
-            write_contacts(found, shapes, poses, a, b, frame, work.manifold, count)
+            count = reduce_and_sort(manifold, count, limit, work.turn)
+            place_contacts(found, shapes, poses, a, b, frame, count)
+            manifold = free_rows(found)
         row += 1
     return row
 
@@ -274,7 +277,7 @@ def pairs_near(shapes, scene):
 @kernel
 def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, walks, keep):
     """Return the result of `all_contacts` for the given pairs (k, 2)."""
-    found, kept = new_builder(max(64, 4 * len(pairs))), walks
+    found, kept = new_buffer(max(64, 4 * len(pairs)) + CAPACITY), walks
     if surfaces is not None:
         kept = room_for_walks(walks.lasting, len(pairs) if keep else 0)
     work = pair_work(shapes)
@@ -286,14 +289,15 @@ def contacts_of_pairs(shapes, surfaces, round_workspace, scene, poses, pairs, wa
             break
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[a] != MESH and shapes.kind[b] != MESH:
-            found = ensure_capacity(found, MOST_CONTACTS)
+            found = ensure_capacity(found, CAPACITY)
             continue
         row += 1
         if surfaces is not None:
             pair = ColliderPair(a, b, max_core_gap(shapes, scene, a, b))
-            here, frame, walk, triangles = mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks)
-            found = ensure_capacity(found, len(here.gap))
-            write_contacts(found, shapes, poses, a, b, frame, here, len(here.gap))
+            here, rows, frame, walk, triangles = mesh_pair_contacts(shapes, surfaces, poses, pair, work, round_workspace, walks)
+            found = ensure_capacity(found, len(rows))
+            append_rows(found, here, rows)
+            place_contacts(found, shapes, poses, a, b, frame, len(rows))
             if keep and triangles > 0 and walks.lasting[shapes.body[a]] and walks.lasting[shapes.body[b]]:
                 kept = with_walk(kept, a, b, walk, triangles)
     if surfaces is not None:

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The contact manifold of one pair of colliders: storage, feature ids, merging and reduction.
+"""The contact manifold of one convex pair of colliders: feature ids, merging and reduction.
 
 A contact has a point midway between the cores, the unit normal from a to b, the gap between the cores, and a feature id. It is
 stored in the frame of one collider of the pair, usually the first. The id names the two features in contact. It does not depend
 on which body served as the reference, so it stays the same if that choice changes.
+
+The manifold is a `ContactSet` with at least CAPACITY rows, such as the free rows of a contact buffer. The caller counts the
+rows in use.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compile.kernel import inlined_kernel, kernel_part, leaf_kernel
-from ..linalg.vec3 import distance2, set_vec, vec
+from ..linalg.vec3 import distance2, vec
+from .contact_buffer import compact
+from .contact_set import copy_pair_contact, write_contact
 from .reduction import FEW_CONTACTS, MOST_CONTACTS, select_contacts
 
 __all__ = [
@@ -29,13 +31,9 @@ __all__ = [
     "VERTEX_EDGE",
     "VERTEX_FACE",
     "VERTEX_VERTEX",
-    "Manifold",
     "add_contact",
-    "copy_contact",
-    "empty_manifold",
     "feature_id",
     "reduce_and_sort",
-    "write_contact",
 ]
 
 # If the intersection of two polygons has more corners, the contacts are reduced before all are known. A mirrored scene may then
@@ -57,60 +55,10 @@ NONE_FOUND = np.int64(0)
 IDENTITY = np.eye(3)
 
 
-class Manifold(NamedTuple):
-    """Contacts of one pair, in arrays of CAPACITY rows. The caller counts the rows in use.
-
-    point: (CAPACITY, 3) [m]. normal: (CAPACITY, 3). gap: (CAPACITY,) [m]. feature: (CAPACITY,).
-    chosen: (MOST_CONTACTS,) and kept: (CAPACITY,), work arrays of the reduction.
-    """
-
-    point: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    feature: NDArray[np.uint64]
-    chosen: NDArray[np.int64]
-    kept: NDArray[np.bool_]
-
-
-@kernel_part
-def empty_manifold():
-    """Allocate an empty manifold."""
-    return Manifold(
-        np.empty((CAPACITY, 3)),
-        np.empty((CAPACITY, 3)),
-        np.empty(CAPACITY),
-        np.empty(CAPACITY, dtype=np.uint64),
-        np.empty(MOST_CONTACTS, dtype=np.int64),
-        np.empty(CAPACITY, dtype=np.bool_),
-    )
-
-
 @inlined_kernel
 def feature_id(kind, of_a, of_b):
     """Return a feature id with four bits for the kind and thirty bits for the feature index of each body."""
     return (np.uint64(kind) << np.uint64(60)) | (np.uint64(of_a) << np.uint64(30)) | np.uint64(of_b)
-
-
-@inlined_kernel
-def write_contact(contacts, slot, point, normal, gap, feature):
-    """Write a row of a `Manifold` or of a mesh `ContactBuffer`."""
-    set_vec(contacts.point, slot, point)
-    set_vec(contacts.normal, slot, normal)
-    contacts.gap[slot] = gap
-    contacts.feature[slot] = feature
-
-
-@inlined_kernel
-def copy_contact(contacts, source, target):
-    """Copy a row to another row."""
-    write_contact(
-        contacts,
-        target,
-        vec(contacts.point, source),
-        vec(contacts.normal, source),
-        contacts.gap[source],
-        contacts.feature[source],
-    )
 
 
 @inlined_kernel
@@ -146,7 +94,7 @@ def sort_by_feature(manifold, count):
         gap, feature = manifold.gap[end], manifold.feature[end]
         slot = end
         while slot > 0 and manifold.feature[slot - 1] > feature:
-            copy_contact(manifold, slot - 1, slot)
+            copy_pair_contact(manifold, slot - 1, manifold, slot)
             slot -= 1
         write_contact(manifold, slot, point, normal, gap, feature)
 
@@ -160,16 +108,20 @@ def reduce_and_sort(manifold, count, limit, turn):
     sort_by_feature(manifold, count)
     if count <= FEW_CONTACTS:
         return count
-    kept, chosen = manifold.kept, manifold.chosen
+    rows = manifold.body_a  # as `compact` expects
     point, normal, gap = manifold.point[:count], manifold.normal[:count], manifold.gap[:count]
-    number = select_contacts(point, normal, gap, limit, turn, MOST_CONTACTS, chosen)
-    for i in range(count):
-        kept[i] = False
-    for k in range(number):
-        kept[chosen[k]] = True
-    count_kept = 0
-    for i in range(count):
-        if kept[i]:
-            copy_contact(manifold, i, count_kept)
-            count_kept += 1
-    return count_kept
+    number = select_contacts(point, normal, gap, limit, turn, MOST_CONTACTS, rows)
+    sort_rows(rows, number)
+    compact(manifold, number)
+    return number
+
+
+@kernel_part
+def sort_rows(values, count):
+    """Sort the first `count` values in ascending order, by insertion."""
+    for end in range(1, count):
+        value, place = values[end], end
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value

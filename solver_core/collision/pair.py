@@ -12,7 +12,6 @@ from ..compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ..geometry.shapes import CONE, CYLINDER, PLANE
 from ..linalg.vec3 import Z
 from .half_space import HalfSpace, plane_of
-from .manifold import Manifold, empty_manifold
 from .polyhedra.box_box import UNDECIDED, box_contacts
 from .polyhedra.box_pair import BoxPair, box_work, write_layout
 from .polyhedra.hull_hull import hull_contacts
@@ -48,14 +47,12 @@ DISTANCE_ROUNDING = 1e-10
 class PairWork(NamedTuple):
     """Work arrays for the contacts of two colliders, large enough for every pair.
 
-    manifold: contacts, in the frame of one of the colliders.
     hulls: work arrays of hulls.
-    turn, shift: (3, 3) rotation and (3,) translation [m] of the other collider in that frame.
+    turn, shift: (3, 3) rotation and (3,) translation [m] of the other collider in the frame of one of them.
     vertices, planes, bounds: a polyhedron transformed to that frame.
     boxes: work arrays of boxes.
     """
 
-    manifold: Manifold
     hulls: HullWork
     turn: Array
     shift: Array
@@ -97,12 +94,12 @@ def is_round(shapes, i):
 
 
 @leaf_kernel
-def round_pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
+def round_pair_contacts(shapes, poses, a, b, limit, manifold, work, round_workspace):
     """Find the contacts of a pair with a cylinder or a cone.
 
     Returns the number of contacts and the collider in whose frame they are: b if a is round, else a.
     """
-    manifold, turn, shift = work.manifold, work.turn, work.shift
+    turn, shift = work.turn, work.shift
     body = a if is_round(shapes, a) else b
     other = b if body == a else a
     merge = MERGE_RATIO * core_size(shapes, body)
@@ -127,19 +124,20 @@ def round_pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
 
 
 @inlined_kernel
-def pair_contacts(shapes, poses, a, b, limit, work, round_workspace):
-    """Find the contacts of a pair without meshes and write them to `work.manifold`.
+def pair_contacts(shapes, poses, a, b, limit, manifold, work, round_workspace):
+    """Find the contacts of a pair without meshes.
 
     limit: largest gap of a contact between the cores [m].
+    manifold: `ContactSet` for the contacts, with at least CAPACITY rows.
     work: from `pair_work`.
     round_workspace: from `work_for_rounds`. It is a separate argument because numba prunes `is None` branches only for
         arguments, not for fields.
 
     Returns the number of contacts and the collider in whose frame they are.
     """
-    manifold, turn, shift = work.manifold, work.turn, work.shift
+    turn, shift = work.turn, work.shift
     if round_workspace is not None and (is_round(shapes, a) or is_round(shapes, b)):
-        return round_pair_contacts(shapes, poses, a, b, limit, work, round_workspace)
+        return round_pair_contacts(shapes, poses, a, b, limit, manifold, work, round_workspace)
     if shapes.kind[a] == PLANE or shapes.kind[b] == PLANE:
         plane = a if shapes.kind[a] == PLANE else b
         hull = b if shapes.kind[a] == PLANE else a
@@ -212,7 +210,6 @@ def pair_work(shapes):
         most_faces = max(most_faces, shapes.face_count[i])
         most_edges = max(most_edges, shapes.edge_count[i])
     return PairWork(
-        empty_manifold(),
         hull_work(longest_loop, most_edges, most_faces, most_vertices),
         np.empty((3, 3)),
         np.empty(3),

@@ -28,6 +28,8 @@ from ..geometry.solids_of_revolution import round_thickness
 from ..linalg.elementary import sine_and_cosine
 from ..linalg.in_order import length, product
 from ..linalg.vec3 import advanced, cross, distance2, is_zero, norm, rotated_back, scaled, set_vec, sub, vec
+from .contact_set import ContactSet, empty_contacts
+from .manifold import CAPACITY
 from .mesh.keeping_clear import arc_deviation, stays_separated
 from .mesh.swept_triangles import SCRATCH, Sweep, Triangles, bind_scratch, load_triangle, swept_triangles
 from .pair import PairWork, collider_poses, pair_contacts, pair_work, place_collider, relative_pose
@@ -117,7 +119,7 @@ class ImpactWork(NamedTuple):
 
     poses: world poses of the colliders. Between two pairs they are those at the start of the step.
     place, turn: (3,) [m] and (3, 3), pose of a body.
-    pairs: work arrays of `pair_contacts`.
+    manifold: contacts of a pair. pairs: work arrays of `pair_contacts`.
     rounds: work arrays for cylinders and cones, or None.
     normal: (3,).
     chosen: triangles in the scratch colliders, -1 for none.
@@ -126,6 +128,7 @@ class ImpactWork(NamedTuple):
     poses: Poses
     place: NDArray[np.float64]
     turn: NDArray[np.float64]
+    manifold: ContactSet
     pairs: PairWork
     rounds: RoundWork | None
     normal: NDArray[np.float64]
@@ -192,7 +195,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
 
     The normal from a to b is written to work.normal. triangles is None without meshes.
     """
-    a, b, poses, normal, manifold = pair.a, pair.b, work.poses, work.normal, work.pairs.manifold
+    a, b, poses, normal, manifold = pair.a, pair.b, work.poses, work.normal, work.manifold
     if triangles is not None:
         for k in range(SCRATCH):
             if work.chosen[k] >= 0:
@@ -201,7 +204,7 @@ def gap_after(shapes, triangles, motion, pair, time, limit, work):
         moved_pose(motion, shapes.body[collider], time, work.place, work.turn)
         place_collider(shapes, collider, work.place, work.turn, poses.position[collider], poses.rotation[collider])
     margin = shapes.margin[a] + shapes.margin[b]
-    count, frame = pair_contacts(shapes, poses, a, b, limit + margin, work.pairs, work.rounds)
+    count, frame = pair_contacts(shapes, poses, a, b, limit + margin, manifold, work.pairs, work.rounds)
     if count == 0:
         return np.inf
     nearest = 0
@@ -382,7 +385,8 @@ def earliest_impacts(shapes, surfaces, triangles, round_workspace, thickness, re
     times, touching = np.full(len(pairs), np.inf), np.zeros(len(pairs), dtype=np.bool_)
     poses = collider_poses(shapes, motion.position, motion.rotation)
     chosen = np.full(SCRATCH, -1, np.int64)
-    work = ImpactWork(poses, np.empty(3), np.empty((3, 3)), pair_work(shapes), round_workspace, np.empty(3), chosen)
+    (place, turn), manifold = (np.empty(3), np.empty((3, 3))), empty_contacts(CAPACITY)
+    work = ImpactWork(poses, place, turn, manifold, pair_work(shapes), round_workspace, np.empty(3), chosen)
     for row in range(len(pairs)):
         a, b = pairs[row, 0], pairs[row, 1]
         if shapes.kind[b] == MESH:

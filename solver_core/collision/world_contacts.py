@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A growing buffer for the contacts of all pairs, in world coordinates."""
+"""World poses of colliders, and the contacts of their surfaces in world coordinates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.kernel import inlined_kernel, inner_kernel
+from ..compile.kernel import inlined_kernel
 from ..linalg.vec3 import ZERO, advanced, set_vec, vec
-from .contact_set import ContactSet
 from .grouping import child_feature_id
 
-__all__ = ["ContactBuilder", "Poses", "ensure_capacity", "new_builder", "trimmed", "write_contacts"]
+__all__ = ["Poses", "place_contacts"]
 
 Array = NDArray[np.float64]
 
@@ -25,49 +24,6 @@ class Poses(NamedTuple):
     rotation: Array
 
 
-class ContactBuilder(NamedTuple):
-    """A buffer of contacts. used: (1,) number of rows in use."""
-
-    contacts: ContactSet
-    used: NDArray[np.int64]
-
-
-@inner_kernel
-def new_builder(rows):
-    """Return an empty buffer for `rows` contacts."""
-    contacts = ContactSet(
-        np.empty(rows, dtype=np.int64),
-        np.empty(rows, dtype=np.int64),
-        np.empty((rows, 3)),
-        np.empty((rows, 3)),
-        np.empty(rows),
-        np.empty(rows, dtype=np.uint64),
-    )
-    return ContactBuilder(contacts, np.zeros(1, dtype=np.int64))
-
-
-@inner_kernel
-def ensure_capacity(found, more):
-    """Return the buffer, or a larger copy, with capacity for `more` additional contacts."""
-    total, room = found.used[0], found.contacts.gap.size
-    if total + more <= room:
-        return found
-    larger, there = new_builder(max(total + more, 2 * room)), trimmed(found)
-    larger.contacts.body_a[:total], larger.contacts.body_b[:total] = there.body_a, there.body_b
-    larger.contacts.point[:total], larger.contacts.normal[:total] = there.point, there.normal
-    larger.contacts.gap[:total], larger.contacts.feature[:total] = there.gap, there.feature
-    larger.used[0] = total
-    return larger
-
-
-@inner_kernel
-def trimmed(found):
-    """Return the contacts in the buffer as views."""
-    one, total = found.contacts, found.used[0]
-    pairs = one.body_a[:total], one.body_b[:total]
-    return ContactSet(pairs[0], pairs[1], one.point[:total], one.normal[:total], one.gap[:total], one.feature[:total])
-
-
 @inlined_kernel
 def to_world(origin, rotation, v):
     """Return origin + rotation v, summed column by column."""
@@ -77,11 +33,12 @@ def to_world(origin, rotation, v):
 
 
 @inlined_kernel
-def write_contacts(found, shapes, poses, a, b, frame, pair, count):
-    """Append the first `count` contacts of colliders a and b.
+def place_contacts(found, shapes, poses, a, b, frame, count):
+    """Append the contacts in the first `count` free rows of a buffer, which are between the cores of colliders a and b.
+
+    Their points, normals and gaps become those of the surfaces in world coordinates.
 
     frame: the collider in whose frame the contacts are.
-    pair: the contacts between the cores, a `Manifold` or a `ContactBuffer`.
     """
     out = found.contacts
     body_a, body_b = shapes.body[a], shapes.body[b]
@@ -91,15 +48,14 @@ def write_contacts(found, shapes, poses, a, b, frame, pair, count):
     # Offset from midway between the cores to midway between the surfaces with margin.
     shifted = 0.5 * (margin_a - margin_b)
     total = found.used[0]
-    for slot in range(count):
-        feature = pair.feature[slot]
-        out.body_a[total] = body_a
-        out.body_b[total] = body_b
-        out.gap[total] = pair.gap[slot] - margin_a - margin_b
-        out.feature[total] = feature if alone else child_feature_id(feature, a - first_a, b - first_b)
-        normal = vec(pair.normal, slot)
-        middle = advanced(vec(pair.point, slot), shifted, normal)
-        set_vec(out.point, total, to_world(vec(poses.position, frame), poses.rotation[frame], middle))
-        set_vec(out.normal, total, to_world(ZERO, poses.rotation[frame], normal))
-        total += 1
-    found.used[0] = total
+    for row in range(total, total + count):
+        out.body_a[row] = body_a
+        out.body_b[row] = body_b
+        out.gap[row] = out.gap[row] - margin_a - margin_b
+        if not alone:
+            out.feature[row] = child_feature_id(out.feature[row], a - first_a, b - first_b)
+        normal = vec(out.normal, row)
+        middle = advanced(vec(out.point, row), shifted, normal)
+        set_vec(out.point, row, to_world(vec(poses.position, frame), poses.rotation[frame], middle))
+        set_vec(out.normal, row, to_world(ZERO, poses.rotation[frame], normal))
+    found.used[0] = total + count

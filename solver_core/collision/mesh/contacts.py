@@ -17,10 +17,18 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.vec3 import add, advanced, divided, dot, midpoint, rotated, rotated_back, scaled, set_vec, sub, vec
+from ..contact_buffer import (
+    append_contact,
+    capacity_of,
+    deepest_per_feature,
+    ensure_capacity,
+    keep_gaps,
+    min_gap,
+    new_buffer,
+)
 from ..half_space import height_of_box, height_over
 from ..manifold import FACE_VERTEX, VERTEX_FACE, feature_id
 from ..polyhedra.several_axes import MAX_DEPTH_RATIO, MAX_GAP_RATIO, MAX_TRANSLATION_IN_MARGINS, inset_margin
-from .buffer import append_contact, deepest_per_feature, drop_beyond, min_gap, new_buffer, with_capacity
 from .crossings import IntersectingPairs, append_if_intersecting
 from .features import edge_edge, vertex_edge, vertex_face, vertex_vertex
 from .intersection_curves import OPPOSED, with_curve_contacts, with_pass_through_contacts
@@ -174,7 +182,7 @@ def append_until_full(table, query, rows, row, out, crossed, clear):
     Returns the pair at which it stopped.
     """
     pair, is_kept = pair_of(table, query), len(clear) > 0
-    while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= len(out.gap):
+    while row < len(rows) and out.used[0] + MAX_CONTACTS_PER_TRIANGLE_PAIR <= capacity_of(out):
         f, g = rows[row, 0], rows[row, 1]
         may_cross, clear_of = triangle_contacts(pair, f, g, out)
         if may_cross:
@@ -206,7 +214,7 @@ def all_triangle_contacts(table, query, rows, clear):
     )
     row = append_until_full(table, query, rows, FIRST_ROW, out, crossed, clear)
     while row < len(rows):
-        out = with_capacity(out, out.used[0], 4 * len(out.gap))
+        out = ensure_capacity(out, 3 * capacity_of(out))
         row = append_until_full(table, query, rows, row, out, crossed, clear)
     return out, rows[crossed.rows[: crossed.used[0]]]
 
@@ -265,7 +273,7 @@ def inset_contacts(table, query, near):
             query.stack,
         )
         fresh, crossed = all_triangle_contacts(table, apart, rows, np.empty(0))
-        drop_beyond(fresh, query.limit)
+        keep_gaps(fresh, -np.inf, query.limit)
         if len(crossed) > 0 or fresh.used[0] == 0:
             if found:
                 break
@@ -292,8 +300,8 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
     swapped: True to report normals and features from the second surface to the first.
     walk: a cached `Walk`, which may be `no_walk`.
 
-    Returns a `ContactBuffer` with one contact per feature, in the order of the features, and the `Walk` that was used: the
-    given one if it covers the query, else a new one.
+    Returns the contacts as a `ContactBuffer`, the rows of one contact per feature, in the order of the features, and the `Walk`
+    that was used: the given one if it covers the query, else a new one.
     """
     first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
@@ -307,12 +315,13 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
         clear = np.empty(len(near))
         walk = Walk(turn.copy(), shift.copy(), limit, near, clear)
     out, crossed = all_triangle_contacts(table, query, near, clear)
-    return resolve_contacts(table, query, walk, out, crossed), walk
+    out = resolve_contacts(table, query, walk, out, crossed)
+    return out, deepest_per_feature(out), walk
 
 
 @kernel_part
 def resolve_contacts(table, query, walk, out, crossed):
-    """Return the contacts of two surfaces, one per feature, from those of their separate features.
+    """Return the contacts of two surfaces from those of their separate features.
 
     out: contacts of pairs of features. crossed: (k, 2) pairs of triangles that intersect.
     """
@@ -329,12 +338,14 @@ def resolve_contacts(table, query, walk, out, crossed):
         near = filtered_pairs(table, query, walk, np.inf)
         part, apart = inset_contacts(table, query, near)
         if part:
-            return deepest_per_feature(apart)
+            return apart
     if penetrates:
         before = out.used[0]
         penetrating_contacts(table, query, out)
-        if out.used[0] > len(out.gap):
-            out = with_capacity(out, before, out.used[0])
+        if out.used[0] > capacity_of(out):
+            more = out.used[0] - before
+            out.used[0] = before
+            out = ensure_capacity(out, more)
             penetrating_contacts(table, query, out)
         if len(crossed) > 0:
             if has_opposed_normals(out, before):
@@ -342,16 +353,16 @@ def resolve_contacts(table, query, walk, out, crossed):
                 out.used[0] = before
             if not min_gap(out) < 0.0:
                 out = with_pass_through_contacts(table, query, crossed, out)
-    return deepest_per_feature(out)
+    return out
 
 
 @leaf_kernel
 def has_opposed_normals(out, first):
     """Return True if two contacts from row `first` on have nearly opposite normals."""
-    cosine = 1.0
+    normal, cosine = out.contacts.normal, 1.0
     for i in range(first, out.used[0]):
         for k in range(first, i):
-            cosine = min(cosine, dot(vec(out.normal, i), vec(out.normal, k)))
+            cosine = min(cosine, dot(vec(normal, i), vec(normal, k)))
     return cosine < OPPOSED
 
 
@@ -395,12 +406,12 @@ def append_plane_contacts(table, s, plane, limit, stack, out):
 def plane_surface_contacts(table, s, plane, limit):
     """Find the contacts of surface s with a half-space in the frame of the surface.
 
-    Returns a `ContactBuffer` sorted by feature.
+    Returns an unsorted `ContactBuffer`.
     """
     stack = np.empty(64, np.int64)
     out = new_buffer(128)
     append_plane_contacts(table, s, plane, limit, stack, out)
-    if out.used[0] > len(out.gap):
+    if out.used[0] > capacity_of(out):
         out = new_buffer(out.used[0])
         append_plane_contacts(table, s, plane, limit, stack, out)
-    return deepest_per_feature(out)
+    return out

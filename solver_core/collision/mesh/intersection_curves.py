@@ -19,9 +19,9 @@ import numpy as np
 from ...compile.kernel import FALSE, inlined_kernel, inner_kernel, kernel_part, leaf_kernel
 from ...linalg.disjoint_sets import join, root
 from ...linalg.vec3 import ZERO, add, advanced, cross, distance2, divided, dot, norm, scaled, set_vec, sub, vec
+from ..contact_buffer import ensure_capacity, keep_gaps
 from ..manifold import EDGE_FACE, FACE_EDGE
 from ..polyhedra.several_axes import MAX_DEPTH_RATIO
-from .buffer import drop_overlaps, joined_buffers, new_buffer
 from .crossings import FIRST_END, SECOND_END, write_intersections
 from .deepest_point import deepest_inside, search_of
 from .mesh_pair import add_mesh_contact, pair_feature, pair_of, point_to_pair, point_to_surface, surface_of
@@ -303,10 +303,10 @@ def with_curve_contacts(table, query, intersecting, found):
     search = search_of(table, query, by_edge, keys, is_torn)
     overlap = label_overlaps(table, query, ends, keys, by_edge, curve) if cosine < OPPOSED else curve
     write_exits(table, query, ends, keys, curve, overlap, exits, search)
-    out = new_buffer(len(intersecting))
+    keep_gaps(found, -query.noise, np.inf)
+    out = ensure_capacity(found, len(intersecting))
     append_curves(table, query, ends, keys, curve, with_normal, exits, out)
-    drop_overlaps(found, query.noise)
-    return joined_buffers(found, out), has_undefined_normal, is_torn
+    return out, has_undefined_normal, is_torn
 
 
 @leaf_kernel
@@ -337,6 +337,6 @@ def with_pass_through_contacts(table, query, intersecting, found):
     """
     ends, keys = np.empty((len(intersecting), 2, 3)), np.zeros((len(intersecting), 2, 3), np.int64)
     write_intersections(table, query, intersecting, ends, keys)
-    out = new_buffer(len(intersecting))
+    out = ensure_capacity(found, len(intersecting))
     append_pass_through(table, query, ends, keys, np.empty(4), out)
-    return joined_buffers(found, out)
+    return out

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, leaf_kernel
 from ...linalg.vec3 import add, rotated, rotated_back, scaled, sub, vec
+from ..contact_buffer import append_contact
 from ..manifold import feature_id
-from .buffer import append_contact
 from .queries import SurfaceView, has_point_within, is_inside, own_view, surface_view
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel_part
-from ..manifold import Manifold
+from ..contact_set import ContactSet
 
 __all__ = ["B_IN_A", "CENTRE_A", "CENTRE_B", "HALF_A", "HALF_B", "OFFSET", "BoxPair", "box_work", "write_layout"]
 
@@ -30,7 +30,7 @@ class BoxPair(NamedTuple):
     limit: float
     scale: float
     noise: float
-    manifold: Manifold
+    manifold: ContactSet
 
 
 @kernel_part

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel_part
-from ..manifold import Manifold
+from ..contact_set import ContactSet
 from .polyhedron import Polyhedron
 
 __all__ = [
@@ -87,7 +87,7 @@ class HullPair(NamedTuple):
     limit: float
     scale: float
     noise: float
-    manifold: Manifold
+    manifold: ContactSet
     work: HullWork
 
 

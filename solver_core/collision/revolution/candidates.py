@@ -15,8 +15,9 @@ import numpy as np
 from ...compile.kernel import TRUE, inlined_kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import advanced, distance2, dot, negative, norm2, scaled, set_vec, vec
+from ..contact_set import ContactSet, write_contact
 from ..half_space import height_over
-from ..manifold import NONE_FOUND, Manifold, add_contact, feature_id, write_contact
+from ..manifold import NONE_FOUND, add_contact, feature_id
 from ..polyhedra.face_contacts import FACING
 from .solid import cap_middle, radial_direction, rim_axes, rim_point, side_normal, support
 from .work import RoundWork
@@ -85,7 +86,7 @@ class ContactSink(NamedTuple):
     limit: float
     merge: float
     noise: float
-    manifold: Manifold
+    manifold: ContactSet
     work: RoundWork
 
 

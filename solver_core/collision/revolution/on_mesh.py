@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...compile.kernel import FALSE, TRUE, inlined_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import sine_and_cosine
 from ...linalg.vec3 import add, advanced, dot, negative, norm, scaled, set_vec, sub, vec
+from ..contact_buffer import ContactBuffer, append_contact, capacity_of, min_gap, new_buffer
 from ..manifold import NONE_FOUND
-from ..mesh.buffer import ContactBuffer, append_contact, new_buffer
 from ..mesh.normal_cones import in_edge_normal_cone, in_vertex_normal_cone
 from ..mesh.queries import SurfaceView, closest_on_surface, is_inside, own_view, triangle_corners
 from ..polyhedra.polyhedron import Polyhedron
@@ -359,8 +359,8 @@ def round_surface_contacts(r, table, s, found):
     round_bounds(r, box)
     out = new_buffer(64)
     inside, min_triangle_gap = collect_contacts(r, table, s, triangle, found, RoundMeshWork(box, stack, out))
-    if out.used[0] > len(out.gap):
+    if out.used[0] > capacity_of(out):
         out = new_buffer(out.used[0])
         collect_contacts(r, table, s, triangle, found, RoundMeshWork(box, stack, out))
-    deepest = min(out.gap[: out.used[0]].min(), 0.0) if out.used[0] > 0 else 0.0
+    deepest = min(min_gap(out), 0.0)
     return out, inside or deepest < -DEEP_RATIO * (r.radius + r.height) or min_triangle_gap < deepest - found.noise

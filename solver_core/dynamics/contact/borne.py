@@ -121,7 +121,7 @@ def borne_until_met(model, bodies, position, contacts, rest, memory, moving, lim
     """
     m, n = contacts.gap.size, len(position)
     predicted, momentum, borne = bodies.predicted, bodies.end_momentum, memory.impulse
-    old, room = match(memory, contacts.body_a, contacts.body_b, contacts.feature), contacts.gap - rest.gap
+    old, room = match(memory, contacts), contacts.gap - rest.gap
     body, support, touches = np.full(m, -1), np.full(n, -2), room <= TOUCHING_OFFSETS * rest.offset
     _only_support(model.dof, contacts, moving, support)
     supports = standing(model.dof, contacts, position, bodies.twist, support, StoredImpulses(memory.impulse, old), body)
@@ -239,5 +239,5 @@ def with_borne(kept: ContactMemory, memory: ContactMemory, borne: Floats) -> Con
     """
     if not len(borne):
         return kept
-    before = match(memory, kept.body_a, kept.body_b, kept.feature)
+    before = match(memory, kept)
     return kept._replace(impulse=kept.impulse + np.where((before >= 0)[:, None], borne[before], 0.0))

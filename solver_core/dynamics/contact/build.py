@@ -288,7 +288,7 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
         stretch=np.ones((m, 2)),
     )
     work = Work(np.empty(3), np.empty(3), np.empty(3), np.empty(3))
-    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    old = match(memory, contacts)
     turns = turned_along(bodies.twist, (model.dof < 0) | given.jointed, contacts.body_a, contacts.body_b)
     known = Known(contacts, rest, beyond, memory, old, begun, turns)
     elastic = _fill_rows(model, position, bodies, limits, rules, known, work, problem)

@@ -194,7 +194,7 @@ class Directions:
         # A contact that is kept takes precedence over a new one with the same features.
         kept = contacts.chosen(stands)
         both = merged(new, kept)
-        return Chosen(both, match(kept, both.body_a, both.body_b, both.feature) < 0, bounces)
+        return Chosen(both, match(kept, both) < 0, bounces)
 
     def _ahead(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses) -> Ahead:
         """Return the contacts of the pairs in doubt at the end of the expected motion."""
@@ -285,7 +285,7 @@ def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
     """
     m = contacts.gap.size
     end_gap = contacts.gap + h * speed
-    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    old = match(memory, contacts)
     in_doubt, bearing, is_any = np.zeros(m, np.bool_), np.zeros(m, np.bool_), False
     for k in range(m):
         bearing[k] = old[k] >= 0 and memory.impulse[old[k], 0] > 0.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.contact_set import ContactSet
+from ...collision.contact_set import ContactSet, compare_features
 from ...compile.kernel import kernel, kernel_part
 
 __all__ = ["ContactMemory", "StoredImpulses", "bore", "is_at_its_limit", "match", "recall", "remember"]
@@ -50,29 +50,21 @@ class StoredImpulses(NamedTuple):
 
 
 @kernel
-def match(memory, body_a, body_b, feature):
+def match(memory, contacts):
     """Return (m,) the row of each contact in the history, -1 for new ones. Both are sorted by bodies and feature."""
-    found = np.full(body_a.size, -1, np.int64)
+    found = np.full(contacts.body_a.size, -1, np.int64)
     i, old = 0, memory.body_a.size
-    for k in range(body_a.size):
-        while i < old:
-            if memory.body_a[i] != body_a[k]:
-                before = memory.body_a[i] < body_a[k]
-            elif memory.body_b[i] != body_b[k]:
-                before = memory.body_b[i] < body_b[k]
-            else:
-                before = memory.feature[i] < feature[k]
-            if not before:
-                break
+    for k in range(found.size):
+        while i < old and compare_features(memory, i, contacts, k) < 0:
             i += 1
-        if i < old and memory.body_a[i] == body_a[k] and memory.body_b[i] == body_b[k] and memory.feature[i] == feature[k]:
+        if i < old and compare_features(memory, i, contacts, k) == 0:
             found[k] = i
     return found
 
 
 def bore(memory: ContactMemory, contacts: ContactSet) -> NDArray[np.bool_]:
     """Return (m,) which contacts, sorted by bodies and feature, carried load in the previous step."""
-    found = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    found = match(memory, contacts)
     out, known = np.zeros(len(found), np.bool_), found >= 0
     out[known] = memory.impulse[found[known], 0] > 0.0
     return out

@@ -106,7 +106,7 @@ def along_begun_normals(contacts: ContactSet, memory: ContactMemory) -> ContactS
 def begun_normals(contacts, memory):
     """Return (m, 3) the normals of contacts, stored ones for impacts that have started, and whether there are any of these."""
     normal, is_any = contacts.normal.copy(), False
-    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    old = match(memory, contacts)
     for k in range(old.size):
         if old[k] >= 0 and has_begun(memory, old[k]):
             normal[k], is_any = memory.normal[old[k]], True

@@ -209,7 +209,7 @@ def rolling_contacts(model, bodies, position, contacts, memory, which, step, for
         return rolls, twist
     supports = Supports(np.zeros(n, np.int64), np.full(n, -1), np.zeros((n, 6)))
     points, support, pushed = supports.points, supports.body, supports.impulse
-    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)
+    old = match(memory, contacts)
     _find_supports(model.dof, may_roll, position, contacts, StoredImpulses(memory.impulse, old), turns, supports)
     is_changed = False
     for i in range(n):

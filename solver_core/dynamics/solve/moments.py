@@ -128,7 +128,7 @@ def recall_moments(moments: Moments, memory: ContactMemory, contacts: ContactSet
     memory : of the last step
     contacts : (m,), sorted by bodies and feature
     """
-    old = match(memory, contacts.body_a, contacts.body_b, contacts.feature)[moments.contact]
+    old = match(memory, contacts)[moments.contact]
     borne = np.where((old >= 0)[:, None], memory.moment[old], 0.0) if len(memory.moment) else np.zeros((len(old), 3))
     squares = (moments.row**2).sum(axis=2)
     moments.impulse[:] = dots(moments.row, borne[:, None]) / np.where(squares > 0.0, squares, 1.0)

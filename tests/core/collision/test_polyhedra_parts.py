@@ -10,7 +10,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from solver_core.collision.manifold import empty_manifold
+from solver_core.collision.contact_set import empty_contacts
+from solver_core.collision.manifold import CAPACITY
 from solver_core.collision.polyhedra import closest_edges, face_contacts
 from solver_core.collision.polyhedra.hull_pair import HullPair, hull_work
 from solver_core.collision.polyhedra.polyhedron import core_of
@@ -89,7 +90,7 @@ def edges_of(body):
 def test_the_closest_edges_are_those_of_all_pairs(with_axis):
     """With a direction that separates the bodies known, or without."""
     random = np.random.default_rng(5)
-    manifold = empty_manifold.py_func()
+    manifold = empty_contacts.py_func(CAPACITY)
     beyond = 0
     for _ in range(20):
         shapes = random.normal(size=(2, 9, 3)) * random.uniform(0.1, 1.0, (2, 1, 3)) + [[[0.0, 0.0, 0.0]], [[4.0, 3.0, 0.0]]]
