@@ -43,6 +43,9 @@ __all__ = ["StepToCorrect", "SystemSolver"]
 
 Floats = NDArray[np.float64]
 
+# Iterations of a solve whose result only starts another one. With more, bounded rows that no start solves take long each time.
+START_ITERATIONS = 5
+
 
 class Begun(NamedTuple):
     """The start of a solve of islands.
@@ -252,5 +255,6 @@ class SystemSolver:
             return self._published(system, impulse, StepInput(now, self.fall, *limits))
         requests = Requests(*asked, *self._options)
         if is_start:
+            requests = requests._replace(max_iterations=min(requests.max_iterations, START_ITERATIONS))
             return solve_islands(system, impulse, requests, self._effort, self._threads, again)
         return solve_with_kicks(solve_islands, system, impulse, requests, self._effort, self._threads, again)
