@@ -133,6 +133,8 @@ def main() -> int:
     if arguments.list:
         catalog(entries)
         return 0
+    if not arguments.baked and not list(variants(arguments)):
+        raise SystemExit(f"mirrored and turned scenes run at {USUAL_RATE} steps a second only; --every for other rates")
     on_one_thread()
     claims: list[Row] = []
     rows: list[Row] = []
