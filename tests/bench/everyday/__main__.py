@@ -111,7 +111,7 @@ def ran(entry: Entry, arguments: argparse.Namespace, claims: list[Row]) -> Itera
         experiment = entry.made()
         for placing, rate, method, seen in runs(entry, experiment, arguments):
             verdicts, seconds = judged(experiment, seen), process_time() - begin
-            is_right = all(verdict.holds for verdict in verdicts)
+            is_right = all(verdict.holds for verdict in verdicts) and not seen.violations
             how = f"{placing}, {rate} steps a second" + (f", {method}" if method != METHODS[0] else "")
             print(f"{'right' if is_right else 'WRONG'} {entry.name} ({how}; missed {seen.missed}; {seconds:.2f} s)", flush=True)
             run = own | {"variant": how}
@@ -119,7 +119,10 @@ def ran(entry: Entry, arguments: argparse.Namespace, claims: list[Row]) -> Itera
                 if arguments.all or not verdict.holds:
                     print(told(verdict), flush=True)
                 claims.append(run | row_of(verdict))
-            wrong = "; ".join(f"{v.claim.what} {v.seen:.4g} {v.claim.unit}" for v in verdicts if not v.holds)
+            if seen.violations:
+                print(f"    {seen.violations} violations of the contact law by the solver's own check", flush=True)
+            broken = [f"{v.claim.what} {v.seen:.4g} {v.claim.unit}" for v in verdicts if not v.holds]
+            wrong = "; ".join([*broken, *([f"{seen.violations} violations"] if seen.violations else [])])
             yield run | {"right": is_right, "missed": seen.missed, "processor_s": seconds, "wrong": wrong}
             begin = process_time()
     except Exception as error:  # a scene that ends the run is a finding too

@@ -52,8 +52,7 @@ def baked(experiment: Experiment, rate: int) -> Film:
         frames, names = read_cache(cache)
     order = [names.index(body.name) for body in spec.bodies]
     pictures = [reordered(frame, order) for frame in frames]
-    missed = sum(int((frame.statistics.status != 0).sum()) for frame in frames)
-    return film_of(spec, pictures, pictures[1:], Placement(), (1.0 / FPS, 1.0 / rate), missed)
+    return film_of(spec, pictures, pictures[1:], Placement(), (1.0 / FPS, 1.0 / rate))
 
 
 def read_cache(folder: Path) -> tuple[list[Frame], list[str]]:

@@ -64,13 +64,10 @@ def film(experiment: Experiment, placed: Placement, rate: int, method: str) -> F
         for _ in range(frames_of(experiment.seconds))
     ]
     pictures.append(frames[-1])
-    missed = sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in frames)
-    return film_of(spec, pictures, frames, placed, (1.0 / rate, 1.0 / rate), missed)
+    return film_of(spec, pictures, frames, placed, (1.0 / rate, 1.0 / rate))
 
 
-def film_of(
-    spec: SceneSpec, pictures: list[Frame], frames: list[Frame], placed: Placement, clock: tuple[float, float], missed: int
-) -> Film:
+def film_of(spec: SceneSpec, pictures: list[Frame], frames: list[Frame], placed: Placement, clock: tuple[float, float]) -> Film:
     """The pictures of a scene that was placed somewhere, seen as it was before; clock: s between two pictures, s a step.
 
     frames: those of whole frames, from which the reactions of joints come.
@@ -86,7 +83,8 @@ def film_of(
         velocities=_both(placed, twists),
         broken=np.array(frames[-1].broken),
         reactions=_both(placed, reactions),
-        missed=missed,
+        missed=sum(int((frame.statistics.status != sc.Status.SOLVED).sum()) for frame in frames),
+        violations=sum(int(frame.statistics.violations.sum()) for frame in frames),
     )
 
 

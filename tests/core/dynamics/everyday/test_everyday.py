@@ -139,6 +139,7 @@ def check(entry: Entry, rate: int) -> None:
         if not verdict.holds
     ]
     assert not wrong, "; ".join(wrong) + f". {experiment.why}"
+    assert not seen.violations, "the check of the contact law reports a scene in which physics holds"
 
 
 @pytest.mark.slow
