@@ -37,7 +37,7 @@ class Film:
 
     names: of the bodies. step: s. times: (f,) s since the begin. poses: (f, bodies, 7). velocities: (f, bodies, 6), those of
     the middle of the step before each time. broken: (joints,) of the last frame. reactions: (frames, joints, 6) N and N m,
-    means over whole frames. missed: steps that were not solved. violations: of the contact law, found by the solver's own check.
+    means over whole frames. missed: steps that were not solved. violations: of the contact law, by the solver's own check.
     """
 
     names: tuple[str, ...]
