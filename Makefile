@@ -87,7 +87,7 @@ lint: environment
 docs: environment
 	$(RUN) .ci/pages.py
 
-# A fault that one of them finds is printed, and the next one begins: figures of the others do not wait for its mending.
+# make prints the fault of a benchmark and goes on with the next one, so the status is that of no benchmark: read the output.
 bench: environment
 	-$(RUN) -m tests.bench.known_answers
 	-$(RUN) -m tests.bench.everyday

@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     entries = [dataclasses.asdict(warning) for warning in warnings]
     unique = has_unique_reaction(spec)
     shared = {joint.name: isfinite(joint.breaking_impulse) for joint, own in zip(spec.joints, unique, strict=True) if not own}
-    found = {"warnings": entries, "loads": breaking_loads(spec, settings), "shared": shared}
+    found = {"warnings": entries, "loads": breaking_loads(spec, settings, modes.by_body()), "shared": shared}
     found["flexible"] = bending_entries(spec, settings, modes)
     write_output(findings, REPORT, json.dumps(found, allow_nan=False).encode())
     return ExitStatus.BAKED

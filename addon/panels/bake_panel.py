@@ -16,8 +16,7 @@ MOST_MESSAGES = 12
 ROWS_OF_DETAILS = 4
 # shown in unused rows during a bake
 HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
-# while the scene is read, which blocks Blender
-HINTS_WHILE_READING = ("Blender waits meanwhile", "Esc cancels the bake", "Nothing has changed yet", "Then it stays usable")
+HINTS_WHILE_READING = ("The scene is being read", "Esc cancels the bake", "Nothing has changed yet", "Baking runs in background")
 MOST_CHANGES = 5
 
 

@@ -232,7 +232,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit("dynamics/contact/collide.py", "if memory is not None and whole.any() else None", "if h < 0.0 else None"),),
         OF_BENDS,
     ),
-    # not what is missed, but the height to which what bends bounces (docs/design/large-bends.md)
+    # changes the height to which flexible bodies bounce, not the unconverged steps (docs/design/large-bends.md)
     "steps cut by bends": Mechanism(
         (
             Edit("dynamics/stepper.py", "if cuts == 0 or not isinstance(begin.bend, LargeBends):", "if begin.h > 0.0:"),
