@@ -16,7 +16,12 @@ MOST_MESSAGES = 12
 ROWS_OF_DETAILS = 4
 # shown in unused rows during a bake
 HINTS = ("Blender stays usable", "Esc stops the bake", "Frames so far are kept", "They play meanwhile")
-HINTS_WHILE_READING = ("The scene is being read", "Esc cancels the bake", "Nothing has changed yet", "Baking runs in background")
+HINTS_WHILE_READING = (
+    "The scene is being read",
+    "Esc cancels the bake",
+    "Nothing has changed yet",
+    "Baking runs in background",
+)
 MOST_CHANGES = 5
 
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from solver_core.bake.breaking_loads import breaking_loads
 from solver_core.dynamics.simulation import Simulation
 from solver_core.io.cache import CacheError, FrameCacheReader
 from solver_core.io.cache_writer import FrameCacheWriter
 from solver_core.io.continuation import continue_from, earlier_frames
 from solver_core.io.kept_modes import scene_modes
 from solver_core.scene.deformable import DeformableSpec, Elasticity
+from solver_core.scene.joints import JointSpec
 from solver_core.scene.parts import ground
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, SolverSettings
 
@@ -49,6 +51,21 @@ def test_bodies_alike_are_computed_once_and_the_next_bake_computes_nothing(tmp_p
     for one, other in zip(first.reduced, again.reduced, strict=True):
         assert one.shapes.tobytes() == other.shapes.tobytes() and one.omega.tobytes() == other.omega.tobytes()
         assert one.inertia.second.tobytes() == other.inertia.second.tobytes()
+
+
+def test_the_loads_of_joints_use_known_modes(tmp_path, monkeypatch):
+    """*Check Scene* computed the modes a second time for the loads of breakable joints."""
+    spec = scene(SPEC)
+    spec = replace(spec, joints=(JointSpec("Glue", "", "Beam 0", np.array([0.0, 0.0, 1.0]), breaking_impulse=1e3),))
+    modes = scene_modes(spec, tmp_path).by_body()
+
+    def prepared(*_arguments, **_named):
+        raise AssertionError("modes are computed again")
+
+    monkeypatch.setattr("solver_core.dynamics.model.bending.prepared", prepared)
+    with pytest.raises(AssertionError, match="computed again"):
+        breaking_loads(spec, SETTINGS)
+    assert breaking_loads(spec, SETTINGS, modes)["Glue"][0] > 0.0
 
 
 def test_what_large_bends_are_computed_with_is_kept_too_and_none_of_small_ones_is_taken_for_it(tmp_path):
