@@ -82,12 +82,12 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
     for ob in (*members, *scene.objects):
         if ob.session_uid not in unique and is_baked(ob):
             unique[ob.session_uid] = ob
-    first: dict[str, Object] = {}
+    original_of: dict[str, Object] = {}
     for ob in unique.values():
-        earlier = first.get(ob.stiction.backup.body)
+        earlier = original_of.get(ob.stiction.backup.body)
         if earlier is None or ob.session_uid < earlier.session_uid:
-            first[ob.stiction.backup.body] = ob
-    return first, [ob for ob in unique.values() if first[ob.stiction.backup.body] != ob]
+            original_of[ob.stiction.backup.body] = ob
+    return original_of, [ob for ob in unique.values() if original_of[ob.stiction.backup.body] != ob]
 
 
 def rest_worlds(objects: Iterable[Object]) -> NDArray[np.float64]:

@@ -46,11 +46,11 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
     had_world = context.scene.rigidbody_world is not None
     try:
         spec = fitting(scene.spec, found)
-        made = bpy.data.collections.new(name)
-        context.scene.collection.children.link(made)
-        objects = build_bodies(context, spec, scene, made, found)
+        target = bpy.data.collections.new(name)
+        context.scene.collection.children.link(target)
+        objects = build_bodies(context, spec, scene, target, found)
         for joint in spec.joints:
-            made.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
+            target.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
         if with_settings:
             set_scene(context.scene, spec)
     except BaseException:
@@ -60,7 +60,7 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
             for one in set(kind) - known:
                 kind.remove(one)
         raise
-    return made
+    return target
 
 
 def kinds() -> tuple[bpy.types.bpy_prop_collection, ...]:
@@ -91,7 +91,7 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
     return replace(spec, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Collection, found: Found) -> dict[str, Object]:
+def build_bodies(context: Context, spec: SceneSpec, scene: Described, target: Collection, found: Found) -> dict[str, Object]:
     """Return the objects by the names of their bodies."""
     members = world_members(context)
     objects = {}
@@ -103,15 +103,15 @@ def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Coll
         ob, position = body_object(body, look, spec, found)
         ob.rotation_mode = "QUATERNION"
         ob.location, ob.rotation_quaternion = position, Quaternion(body.orientation)
-        made.objects.link(ob)
+        target.objects.link(ob)
         members.objects.link(ob)
         # A mesh linked to that collection becomes a rigid body.
         set_body(ob, body, spec)
-        set_mass(ob, body, made)
+        set_mass(ob, body, target)
         if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
             ob.data.materials.append(coloured(look.colour, colours))
         if ob.rigid_body.collision_shape == "COMPOUND":
-            add_parts(ob, body, made, members, is_shown=look is None)
+            add_parts(ob, body, target, members, is_shown=look is None)
         objects[body.name] = ob
         ob.select_set(True)
         context.view_layer.objects.active = ob
@@ -215,7 +215,7 @@ def set_values(ob: Object, body: BodySpec) -> None:
     ob.lock_rotation = [not factor for factor in body.angular_factor.tolist()]
 
 
-def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
+def set_mass(ob: Object, body: BodySpec, target: Collection) -> None:
     """Set the given center of mass and inertia of a body, with an empty below it at the center along the principal axes."""
     own = ob.stiction
     if body.center_of_mass is None and body.inertia is None:
@@ -230,7 +230,7 @@ def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
         return
     empty = bpy.data.objects.new(f"{body.name} Center of Mass", None)
     empty.empty_display_type, empty.rotation_mode = "ARROWS", "QUATERNION"
-    made.objects.link(empty)
+    target.objects.link(empty)
     empty.parent, empty.matrix_parent_inverse = ob, Matrix.Identity(4)
     empty.location, empty.rotation_quaternion = Vector(center), Quaternion(quaternion_of(axes))
     own.center_of_mass, own.center_object = "OBJECT", empty
@@ -253,7 +253,7 @@ def set_shape(ob: Object, shape: ShapeSpec) -> None:
         rigid.use_margin, rigid.collision_margin = True, shape.margin
 
 
-def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collection, *, is_shown: bool) -> None:
+def add_parts(parent: Object, body: BodySpec, target: Collection, members: Collection, *, is_shown: bool) -> None:
     """Add the shapes of a compound as children, visible only if nothing else shows the body."""
     for number, (shape, position, rotation) in enumerate(leaves(body.shape)):
         solid = solid_of(shape)
@@ -262,7 +262,7 @@ def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collect
         own = shape if is_upright(solid) else turned(shape, solid.rotation)
         part = bpy.data.objects.new(f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", own))
         part.rotation_mode = "QUATERNION"
-        made.objects.link(part)
+        target.objects.link(part)
         members.objects.link(part)
         part.parent = parent
         part.matrix_parent_inverse = Matrix.Identity(4)

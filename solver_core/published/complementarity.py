@@ -27,7 +27,7 @@ __all__ = [
     "is_ray",
     "is_symmetric",
     "lcp_residual",
-    "most_pivots",
+    "default_pivot_limit",
     "relative_residual",
     "terms",
     "without_rounding",
@@ -148,7 +148,7 @@ def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
     return end if status is end.status and ray is end.ray else end._replace(status=status, ray=ray)
 
 
-def most_pivots(n: int) -> int:
+def default_pivot_limit(n: int) -> int:
     """Return the default limit of pivots for a problem of n unknowns."""
     return 1000 + 100 * n
 
