@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
     found = {"warnings": entries, "loads": breaking_loads(spec, settings, modes.by_body()), "shared": shared}
     found["flexible"] = bending_entries(spec, settings, modes)
     write_output(findings, REPORT, json.dumps(found, allow_nan=False).encode())
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 if __name__ == "__main__":

@@ -287,18 +287,18 @@ def main(argv: Sequence[str], ending: Ending) -> int:
         emit("over", why=str(error))
         return ExitStatus.BAD_INPUT
     except (StopAsked, ListenerGone):
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return ExitStatus.BAD_INPUT
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 if __name__ == "__main__":
     prepare_streams()
     ending = Ending()
     hear_signals(ending)
-    end_by_force(ending, ExitStatus.BAKED)
+    end_by_force(ending, ExitStatus.DONE)
     status = main(sys.argv[1:], ending)
     ending.done()
     flush_output()

@@ -95,8 +95,8 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         return ExitStatus.BAD_INPUT
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
-    return ExitStatus.BAKED if result.status == 0 else ExitStatus.MISSED_TOLERANCE
+        return ExitStatus.DONE
+    return ExitStatus.DONE if result.status == 0 else ExitStatus.MISSED_TOLERANCE
 
 
 def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:

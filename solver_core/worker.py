@@ -355,7 +355,7 @@ def simulate(
             return fail(ExitStatus.FAILED, f"every frame is in the cache, but the report could not be written: {error}", None)
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, cache: str, ending: Ending) -> SceneModes:

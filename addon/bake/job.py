@@ -375,7 +375,7 @@ def status_again(job: Job, record: Mapping[str, Any]) -> str:
 
 
 def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, tuple[Effect, ...]]:
-    if status == ExitStatus.BAKED:
+    if status == ExitStatus.DONE:
         over = replace(job, phase=Phase.BAKED)
         return over, (Report("INFO", f"Baked {over.summary}"),)
     if status == ExitStatus.MISSED_TOLERANCE:

@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> int:
         return status_of(error)
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
 
 
 def job(arguments: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def job(arguments: argparse.Namespace) -> int:
     wanted = {name: getattr(arguments, name) for name in ("baked", "threads", "kernels", "blender")}
     write_job(FARMS[arguments.farm], job_of(bpy.context.scene, **wanted), Path(arguments.output))
     say("INFO", f"wrote {arguments.output}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def prepare(arguments: argparse.Namespace) -> None:
@@ -148,7 +148,7 @@ def export(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     say_warnings(found.warnings)
     say("INFO", f"wrote {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -175,7 +175,7 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         entries = [asdict(finding) for finding in findings]
         write_output(arguments.report, REPORT, (json.dumps({"findings": entries}, indent=1) + "\n").encode())
-    return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.BAKED
+    return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.DONE
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -192,7 +192,7 @@ def report(arguments: argparse.Namespace) -> int:
             say("INFO", f"wrote {file}")
     except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 def scene_with_bake(arguments: argparse.Namespace) -> Scene:
@@ -214,7 +214,7 @@ def impacts(arguments: argparse.Namespace) -> int:
     except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def sound(arguments: argparse.Namespace) -> int:
@@ -231,7 +231,7 @@ def sound(arguments: argparse.Namespace) -> int:
     for body, why in written.without_modes.items():
         say("WARNING", f"{body} only clicks and does not ring: {why}")
     say("INFO", f"wrote {written.events} hits and scrapes to {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 class Command:

@@ -161,7 +161,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
     def hear(self, context: Context, event: Said) -> bool:
         """Process an event of the sweep. Return True if the sweep has ended."""
         if isinstance(event, WorkerEnded):
-            if event.status not in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
+            if event.status not in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
                 self._trouble.append(event.trouble or f"the sweep ended with status {event.status}")
             return True
         record = event.record if isinstance(event, WorkerMessage) else {}

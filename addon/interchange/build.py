@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import bpy
@@ -37,10 +38,12 @@ BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
 
 
 def build(context: Context, scene: Described, name: str, found: Found, *, with_settings: bool = True) -> Collection:
-    """Make the bodies and joints of a scene in a collection of their own, and select the bodies.
+    """Create the bodies and joints of a scene in a new collection, and select the bodies.
 
-    What Blender has no place for is added to `found`. with_settings: the open scene gets gravity, frames and rules of the
-    described one. Whatever is raised, nothing that was made stays.
+    name: of the collection. found: gets a warning for each feature that Blender does not support. with_settings: the open scene
+    gets the gravity, frames and combination rules of the described scene.
+
+    Returns the collection. If an exception is raised, everything that was created is removed.
     """
     before = [set(kind) for kind in kinds()]
     had_world = context.scene.rigidbody_world is not None
@@ -48,7 +51,7 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
         spec = fitting(scene.spec, found)
         target = bpy.data.collections.new(name)
         context.scene.collection.children.link(target)
-        objects = build_bodies(context, spec, scene, target, found)
+        objects = build_bodies(context, spec, scene.looks, target, found)
         for joint in spec.joints:
             target.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
         if with_settings:
@@ -91,15 +94,20 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
     return replace(spec, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def build_bodies(context: Context, spec: SceneSpec, scene: Described, target: Collection, found: Found) -> dict[str, Object]:
-    """Return the objects by the names of their bodies."""
+def build_bodies(
+    context: Context, spec: SceneSpec, looks: Mapping[str, Look], target: Collection, found: Found
+) -> dict[str, Object]:
+    """Create the objects of all bodies in a collection and select them. looks: by body name, of bodies that have one.
+
+    Returns the objects by the names of their bodies.
+    """
     members = world_members(context)
     objects = {}
     for ob in context.selected_objects:
         ob.select_set(False)
     colours: dict[tuple[float, ...], bpy.types.Material] = {}
     for body in spec.bodies:
-        look = scene.looks.get(body.name)
+        look = looks.get(body.name)
         ob, position = body_object(body, look, spec, found)
         ob.rotation_mode = "QUATERNION"
         ob.location, ob.rotation_quaternion = position, Quaternion(body.orientation)
@@ -107,7 +115,7 @@ def build_bodies(context: Context, spec: SceneSpec, scene: Described, target: Co
         members.objects.link(ob)
         # A mesh linked to that collection becomes a rigid body.
         set_body(ob, body, spec)
-        set_mass(ob, body, target)
+        set_center_and_inertia(ob, body, target)
         if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
             ob.data.materials.append(coloured(look.colour, colours))
         if ob.rigid_body.collision_shape == "COMPOUND":
@@ -157,12 +165,12 @@ def has_shape(points: Array, faces: int, shape: ShapeSpec) -> bool:
         return False
     if form in BOUNDED:
         try:
-            own = primitive(form, points, np.eye(3))
+            fitted = primitive(form, points, np.eye(3))
         except ShapeError:
             return False
         size = float(np.ptp(points, axis=0).max())
-        ends = own.vertices.shape == shape.vertices.shape and same_set(own.vertices, shape.vertices, size)
-        return ends and abs(own.radius - shape.radius) + abs(own.margin - shape.margin) <= ROUNDING * size
+        ends = fitted.vertices.shape == shape.vertices.shape and same_set(fitted.vertices, shape.vertices, size)
+        return ends and abs(fitted.radius - shape.radius) + abs(fitted.margin - shape.margin) <= ROUNDING * size
     return same_set(points, shape.vertices, float(np.ptp(points, axis=0).max()))
 
 
@@ -195,45 +203,45 @@ def set_body(ob: Object, body: BodySpec, spec: SceneSpec) -> None:
 
 
 def set_values(ob: Object, body: BodySpec) -> None:
-    rigid, own, material = ob.rigid_body, ob.stiction, body.material
+    rigid, settings, material = ob.rigid_body, ob.stiction, body.material
     rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
     rigid.friction, rigid.restitution = material.mu_static, material.restitution
     if material.mu_dynamic != material.mu_static:
-        own.use_mu_dynamic, own.mu_dynamic = True, material.mu_dynamic
-    own.material = material.name
+        settings.use_mu_dynamic, settings.mu_dynamic = True, material.mu_dynamic
+    settings.material = material.name
     rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
     rigid.use_deactivation = rigid.use_start_deactivated = body.starts_asleep
     for number in range(len(rigid.collision_collections)):
         rigid.collision_collections[number] = bool(body.collections >> number & 1)
     if body.velocity.any() or body.angular_velocity.any():
-        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+        settings.initial_motion, settings.velocity, settings.angular_velocity = "VALUES", body.velocity, body.angular_velocity
     if body.density is not None:
-        own.mass_source, own.density = "DENSITY", body.density
+        settings.mass_source, settings.density = "DENSITY", body.density
     elif body.mass is not None:
         rigid.mass = body.mass
     ob.lock_location = [not factor for factor in body.linear_factor.tolist()]
     ob.lock_rotation = [not factor for factor in body.angular_factor.tolist()]
 
 
-def set_mass(ob: Object, body: BodySpec, target: Collection) -> None:
+def set_center_and_inertia(ob: Object, body: BodySpec, target: Collection) -> None:
     """Set the given center of mass and inertia of a body, with an empty below it at the center along the principal axes."""
-    own = ob.stiction
+    settings = ob.stiction
     if body.center_of_mass is None and body.inertia is None:
         return
     center = body_mass_properties(body).center_of_mass
     axes = np.eye(3)
     if body.inertia is not None:
-        own.own_inertia = True
-        own.moments, axes = principal_moments(body.inertia)
+        settings.own_inertia = True
+        settings.moments, axes = principal_moments(body.inertia)
     if not center.any() and np.array_equal(axes, np.eye(3)):
-        own.center_of_mass = "ORIGIN"
+        settings.center_of_mass = "ORIGIN"
         return
     empty = bpy.data.objects.new(f"{body.name} Center of Mass", None)
     empty.empty_display_type, empty.rotation_mode = "ARROWS", "QUATERNION"
     target.objects.link(empty)
     empty.parent, empty.matrix_parent_inverse = ob, Matrix.Identity(4)
     empty.location, empty.rotation_quaternion = Vector(center), Quaternion(quaternion_of(axes))
-    own.center_of_mass, own.center_object = "OBJECT", empty
+    settings.center_of_mass, settings.center_object = "OBJECT", empty
 
 
 def principal_moments(inertia: Array) -> tuple[Array, Array]:
@@ -259,8 +267,10 @@ def add_parts(parent: Object, body: BodySpec, target: Collection, members: Colle
         solid = solid_of(shape)
         # Shapes that Blender aligns with object axes need an object in that orientation.
         turn = rotation if is_upright(solid) else rotation @ solid.rotation
-        own = shape if is_upright(solid) else turned(shape, solid.rotation)
-        part = bpy.data.objects.new(f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", own))
+        upright_shape = shape if is_upright(solid) else turned(shape, solid.rotation)
+        part = bpy.data.objects.new(
+            f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", upright_shape)
+        )
         part.rotation_mode = "QUATERNION"
         target.objects.link(part)
         members.objects.link(part)
@@ -268,7 +278,7 @@ def add_parts(parent: Object, body: BodySpec, target: Collection, members: Colle
         part.matrix_parent_inverse = Matrix.Identity(4)
         part.location, part.rotation_quaternion = Vector(position), Quaternion(quaternion_of(turn))
         part.rigid_body.type = parent.rigid_body.type
-        set_shape(part, own)
+        set_shape(part, upright_shape)
         if not is_shown:
             part.display_type, part.hide_render = "WIRE", True
 

@@ -20,7 +20,7 @@ from ..problem.given_arrays import finite_array
 from ..problem.result import Statistics, Status
 from ..published.baraff_1991.lemke import lemke
 from ..published.baraff_1994.lcp import pivot_lcp
-from ..published.complementarity import LcpEnd, checked, lcp_residual, default_pivot_limit
+from ..published.complementarity import LcpEnd, checked, default_pivot_limit, lcp_residual
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 

@@ -124,7 +124,7 @@ def main(argv: Sequence[str]) -> int:
         return voice.failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
 
 
 def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus:
@@ -186,7 +186,7 @@ def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
         return voice.failed(
             ExitStatus.FAILED, f"{len(bad)} variations failed; the same command tries them again:\n{bad[0].said}{more}"
         )
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def baked(order: Order, files: VariationFiles, spec: SceneSpec, bakers: Bakers, 
     for _ in range(ATTEMPTS):
         resume = ["--resume"] if may_be_resumed(files, spec) else []
         status, trouble = bakers.bake([*arguments, *resume], telling.heard)
-        if status in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE):
+        if status in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE):
             return with_figures(files, spec, name, telling.baked)
         if status >= 0:
             break
