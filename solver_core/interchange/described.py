@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from ..scene.spec import BodySpec, SceneSpec, SceneWarning, SolverSettings
 from ..validation.findings import SceneError, SceneProblem
 
-__all__ = ["Described", "Found", "Look", "say_activation_left_out", "say_surface_left_out", "seconds_a_step", "together"]
+__all__ = [
+    "Described",
+    "Found",
+    "Look",
+    "say_activation_left_out",
+    "say_surface_left_out",
+    "seconds_a_step",
+    "shortened",
+    "together",
+]
 
 Array = NDArray[np.float64]
 LONGEST_WORDS = 200
@@ -65,7 +74,10 @@ class Found:
             raise SceneError(tuple(dict.fromkeys(self.problems)))
 
     def is_finite(self, where: str, what: str, value: object) -> bool:
-        """Whether all numbers are finite; adds a problem if not."""
+        """Return True if a value consists of finite numbers. Adds a problem if not."""
+        if not has_only_numbers(value):
+            self.wrong(where, what, f"{shortened(value)} is not a number; correct it in the file")
+            return False
         try:
             finite = bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
         except (TypeError, ValueError, OverflowError):
@@ -104,7 +116,14 @@ def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
     return tuple(SceneWarning(tuple(dict.fromkeys(names)), what, message) for (what, message), names in objects.items())
 
 
+def has_only_numbers(value: object) -> bool:
+    """Return True if a value, or the values in a list, are neither text nor truth values. numpy would convert both."""
+    if isinstance(value, list):
+        return all(map(has_only_numbers, value))
+    return not isinstance(value, (bool, str))
+
+
 def shortened(value: object) -> str:
-    """A value of a file in a message: of a long one the beginning."""
+    """Return a value of a file for a message, the beginning of a long one."""
     words = str(value)
     return words if len(words) <= LONGEST_WORDS else f"{words[:LONGEST_WORDS]}..."

@@ -37,7 +37,7 @@ def read_stage(file: Path, found: Found) -> Described:
     try:
         return described(opened(file, found), file, found)
     except Tf.ErrorException as error:
-        message = f"a part of it cannot be read: {sentence_of(error)}; it is damaged, write it anew"
+        message = f"a part of it cannot be read: {sentence_of(error)}; it is damaged, export it again"
         raise SceneError((SceneProblem(str(file), "file", message),)) from error
 
 

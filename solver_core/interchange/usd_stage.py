@@ -141,7 +141,7 @@ def opened(file: Path, found: Found) -> Opened:
         stage = Usd.Stage.Open(str(file))
     except Tf.ErrorException as error:
         raise refuse(
-            "file", f"it is no whole USD file, and nothing of it is read: {sentence_of(error)}; write it anew"
+            "file", f"it is no whole USD file, and nothing of it is read: {sentence_of(error)}; export it again"
         ) from error
     found.signs()
     lost = tuple(SceneProblem(*one) for one in composition_errors(stage))

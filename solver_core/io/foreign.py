@@ -30,7 +30,7 @@ def malformed_refused(what: str, refusal: Callable[[str], Exception]) -> Iterato
     except Exception as error:
         said = words_of(error)
         reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise refusal(f"it is no {what}, or is damaged, and nothing of it is read ({reason}); write it anew") from error
+        raise refusal(f"it is no {what}, or is damaged, and nothing of it is read ({reason}); export it again") from error
 
 
 def words_of(error: Exception) -> str:

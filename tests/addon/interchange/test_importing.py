@@ -167,7 +167,7 @@ def test_a_damaged_file_imports_nothing_and_is_named(scene, parts, tmp_path):
     file = parts.file(parts.scene(parts.shapes["cone"]), tmp_path / "a.usdc")
     file.write_bytes(file.read_bytes()[:300])
     before = names_in_file()
-    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*a\.usdc.*write it anew"):
+    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*a\.usdc.*export it again"):
         bpy.ops.stiction.import_usd(filepath=str(file))
     assert names_in_file() == before
 
