@@ -11,7 +11,7 @@ import numpy as np
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
 from .described import shortened
-from .frames import begun, motored, nearest_rotation, quaternion_of
+from .frames import joint_between, nearest_rotation, quaternion_of, with_motor
 from .gltf_file import is_index, is_number
 from .gltf_nodes import Nodes
 
@@ -70,7 +70,7 @@ def read_joint(
         frame[:3, 3] = nodes.worlds[one][:3, 3]
         frames.append(frame)
     axes = axes_of(nodes, path, descriptions[index])
-    position, turn, linear, angular, said = begun(frames[0], frames[1], axes)
+    position, turn, linear, angular, said = joint_between(frames[0], frames[1], axes)
     if said:
         found.odd(path, "joint", said)
     return JointSpec(name, ends[0], ends[1], position, quaternion_of(turn), linear, angular)
@@ -148,7 +148,7 @@ def driven(nodes: Nodes, path: str, axis: AxisSpec, drive: Json, number: int) ->
         found.odd(path, "drives", "drives by acceleration are left out; give the drive the mode force")
         return axis
     if stiffness == 0.0 and speed != 0.0:
-        return motored(found, path, name, axis, damping, speed, max_force)
+        return with_motor(found, path, name, axis, damping, speed, max_force)
     if math.isfinite(max_force):
         found.odd(path, "drives", "the force of a spring here has no limit; maxForce is left out")
     if speed != 0.0:

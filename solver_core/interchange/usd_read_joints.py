@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pxr import Usd, UsdPhysics
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
-from .frames import begun, matrix_of, motored, nearest_rotation, quaternion_of
+from .frames import joint_between, matrix_of, nearest_rotation, quaternion_of, with_motor
 from .usd_stage import Opened
 from .usd_write_joints import AXIS_NAMES, DEGREES
 
@@ -46,7 +46,7 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
     axes = axes_of(opened, prim)
     if axes is None:
         return None
-    position, turn, linear, angular, said = begun(frame_a, frame_b, axes)
+    position, turn, linear, angular, said = joint_between(frame_a, frame_b, axes)
     if said:
         found.odd(path, "localPos1", said)
     spec = JointSpec(
@@ -161,7 +161,7 @@ def driven(opened: Opened, prim: Usd.Prim, name: str, axis: AxisSpec, is_angle: 
     if axis == LOCKED or not (stiffness > 0.0 or damping > 0.0):
         return axis
     if stiffness == 0.0 and speed != 0.0:
-        return motored(found, path, name, axis, damping, speed, strongest)
+        return with_motor(found, path, name, axis, damping, speed, strongest)
     if math.isfinite(strongest):
         found.odd(path, f"drive:{name}:maxForce", "a spring here has no largest force; it is left out")
     if speed != 0.0:
