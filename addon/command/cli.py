@@ -125,11 +125,11 @@ def open_scene(arguments: argparse.Namespace) -> None:
 def import_scene(file: Path) -> None:
     """Make a scene of one in USD or glTF in a new file, whose caches are beside it. Raises UsageError."""
     from ...solver_core.validation.findings import SceneError
-    from ..interchange.transfer import take_in
+    from ..interchange.transfer import import_scene
 
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
     try:
-        _, found = take_in(bpy.context, file)
+        _, found = import_scene(bpy.context, file)
     except SceneError as error:
         raise UsageError(f"{file}: nothing is imported\n{error}") from error
     own = bpy.context.scene.stiction
@@ -140,10 +140,10 @@ def import_scene(file: Path) -> None:
 def export(arguments: argparse.Namespace) -> int:
     """Write the open scene for other tools; returns the exit status. Raises UsageError."""
     from ...solver_core.validation.findings import SceneError
-    from ..interchange.transfer import give_out
+    from ..interchange.transfer import export_scene
 
     try:
-        found = give_out(bpy.context, Path(arguments.output[0]).resolve(), instances=arguments.instances)
+        found = export_scene(bpy.context, Path(arguments.output[0]).resolve(), instances=arguments.instances)
     except SceneError as error:
         raise UsageError(str(error)) from error
     say_warnings(found.warnings)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Creates Blender objects with rigid bodies and constraints from a described scene; either all of them or none."""
+"""Creation of Blender objects with rigid bodies and constraints from a described scene: all of them, or none."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -19,6 +20,7 @@ from ...solver_core.interchange.frames import continuous, quaternion_of
 from ...solver_core.interchange.solids import Named, leaves, solid_of
 from ...solver_core.scene.parts import sphere_shape
 from ...solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
+from ...solver_core.validation.findings import SceneError, SceneProblem
 from ..blender import actions
 from ..blender.shape_meshes import form_of, is_upright, shape_mesh, slab
 from ..demos.constraints import add_constraint
@@ -34,6 +36,9 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-5
 # m; radius of the ball that shows an animated body without a collider
 USUAL_RADIUS = 0.1
+# Limits of Blender's frame rate and of its base.
+LARGEST_FPS = 32767
+SMALLEST_BASE, LARGEST_BASE = 1e-5, 1e6
 BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
 
 
@@ -43,8 +48,10 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
     name: of the collection. found: gets a warning for each feature that Blender does not support. with_settings: the open scene
     gets the gravity, frames and combination rules of the described scene.
 
-    Returns the collection. If an exception is raised, everything that was created is removed.
+    Returns the collection. If an exception is raised, the file is as before: everything that was created is removed, and the
+    selection and the settings are unchanged. Raises SceneError for a frame rate that Blender does not support.
     """
+    rate = frame_rate(scene.spec.fps) if with_settings else None
     before = [set(kind) for kind in kinds()]
     had_world = context.scene.rigidbody_world is not None
     try:
@@ -54,20 +61,22 @@ def build(context: Context, scene: Described, name: str, found: Found, *, with_s
         objects = build_bodies(context, spec, scene.looks, target, found)
         for joint in spec.joints:
             target.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
-        if with_settings:
-            set_scene(context.scene, spec)
+        if rate is not None:
+            set_scene(context.scene, spec, rate)
+        # Last, because the selection is not restored after an error.
+        select(context, list(objects.values()))
     except BaseException:
         if not had_world and context.scene.rigidbody_world is not None:
             bpy.ops.rigidbody.world_remove()
         for kind, known in zip(kinds(), before, strict=True):
-            for one in set(kind) - known:
-                kind.remove(one)
+            for data in set(kind) - known:
+                kind.remove(data)
         raise
     return target
 
 
 def kinds() -> tuple[bpy.types.bpy_prop_collection, ...]:
-    """The kinds of created data, users before the data that they use."""
+    """Return the collections of created data, users before the data that they use."""
     data = bpy.data
     return data.objects, data.collections, data.meshes, data.actions, data.materials
 
@@ -97,14 +106,12 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
 def build_bodies(
     context: Context, spec: SceneSpec, looks: Mapping[str, Look], target: Collection, found: Found
 ) -> dict[str, Object]:
-    """Create the objects of all bodies in a collection and select them. looks: by body name, of bodies that have one.
+    """Create the objects of all bodies in a collection. looks: by body name, of bodies that have one.
 
     Returns the objects by the names of their bodies.
     """
     members = world_members(context)
     objects = {}
-    for ob in context.selected_objects:
-        ob.select_set(False)
     colours: dict[tuple[float, ...], bpy.types.Material] = {}
     for body in spec.bodies:
         look = looks.get(body.name)
@@ -121,9 +128,16 @@ def build_bodies(
         if ob.rigid_body.collision_shape == "COMPOUND":
             add_parts(ob, body, target, members, is_shown=look is None)
         objects[body.name] = ob
-        ob.select_set(True)
-        context.view_layer.objects.active = ob
     return objects
+
+
+def select(context: Context, objects: Sequence[Object]) -> None:
+    """Select objects and no others. The last one becomes active."""
+    for ob in context.selected_objects:
+        ob.select_set(False)
+    for ob in objects:
+        ob.select_set(True)
+    context.view_layer.objects.active = objects[-1]
 
 
 def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> tuple[Object, Vector]:
@@ -322,16 +336,50 @@ def animate(ob: Object, path: Array, start: int) -> None:
         actions.write_curve(ob, "rotation_quaternion", index, frames, turns[:, index])
 
 
-def set_scene(scene: Scene, spec: SceneSpec) -> None:
-    """Set gravity, frames, frame rate and combination rules."""
-    scene.gravity, scene.use_gravity = spec.gravity, True
+def frame_rate(fps: float) -> tuple[int, float]:
+    """Return the frame rate of Blender, an integer, and its base, by which it is divided.
+
+    Raises SceneError if the rate is too large or too small for them.
+    """
+    rate = min(max(1, round(fps)), LARGEST_FPS)
+    base = rate / fps
+    if not SMALLEST_BASE <= base <= LARGEST_BASE:
+        message = f"{fps:g} frames per second is outside of Blender's range; correct it in the file, or import without settings"
+        raise SceneError((SceneProblem("scene", "fps", message),))
+    return rate, base
+
+
+def set_scene(scene: Scene, spec: SceneSpec, rate: tuple[int, float]) -> None:
+    """Set gravity, frames, frame rate and combination rules. After an exception, all of them are as before.
+
+    rate: the frame rate and its base.
+    """
     world = scene.rigidbody_world
-    world.time_scale = spec.time_scale
-    cache = world.point_cache
-    # Each of these properties limits the other.
-    cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
-    cache.frame_start = spec.frame_start
-    scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end
-    scene.render.fps = max(1, round(spec.fps))
-    scene.render.fps_base = scene.render.fps / spec.fps
-    scene.stiction.friction_combine = spec.friction_combine.name
+    cache, render = world.point_cache, scene.render
+    values: list[tuple[Any, str, Any]] = [
+        (scene, "gravity", spec.gravity),
+        (scene, "use_gravity", True),
+        (world, "time_scale", spec.time_scale),
+        # Each of these properties limits the other.
+        (cache, "frame_start", spec.frame_start),
+        (cache, "frame_end", spec.frame_end),
+        (cache, "frame_start", spec.frame_start),
+        (scene, "frame_start", spec.frame_start),
+        (scene, "frame_end", spec.frame_end),
+        (render, "fps", rate[0]),
+        (render, "fps_base", rate[1]),
+        (scene.stiction, "friction_combine", spec.friction_combine.name),
+    ]
+    former = [(owner, name, plain(getattr(owner, name))) for owner, name, _ in values]
+    try:
+        for owner, name, value in values:
+            setattr(owner, name, value)
+    except BaseException:
+        for owner, name, value in reversed(former):
+            setattr(owner, name, value)
+        raise
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of the value of a property. A vector would show later changes of the property."""
+    return tuple(value) if isinstance(value, Vector) else value
