@@ -57,10 +57,13 @@ def what_is_lost(scene: Scene) -> str:
     return ""
 
 
-def release_copies(scene: Scene) -> int:
-    """Make duplicates of baked objects bodies of their own; returns their number. Those with keyframes keep them."""
+def release_copies(scene: Scene, *, just_loaded: bool = False) -> int:
+    """Make duplicates of baked objects bodies of their own, and return their number. Those with keyframes keep them.
+
+    just_loaded: the file was just opened.
+    """
     forget_copied_record(scene)
-    copies = copies_of_baked(scene) if scene.stiction.bake.state == "CACHED" else []
+    copies = copies_of_baked(scene, just_loaded=just_loaded) if scene.stiction.bake.state == "CACHED" else []
     for ob in copies:
         let_go(ob)
     return len(copies)
@@ -155,17 +158,18 @@ def tell(context: Context, found: dict[str, Any]) -> None:
     redraw()
 
 
+def follow_moves(scene: Scene, objects: list[Object]) -> None:
+    """Let bodies start where the user moved them.
+
+    `shows_start` means that the add-on has placed every body at its start and has moved none since (`restore.place_bodies`
+    clears it). A body at another location was therefore moved by the user or a script.
+    """
+    if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
+        for ob in objects:
+            start_from_here(ob)
+
+
 def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
-    def follow_moves(scene: Scene, objects: list[Object]) -> None:
-        """Let bodies start where the user moved them.
-
-        `shows_start` means that the add-on has placed every body at its start and has moved none since (`restore.place_bodies`
-        clears it). A body at another location was therefore moved by the user or a script.
-        """
-        if scene.stiction.bake.state == "CACHED" and scene.stiction.bake.shows_start:
-            for ob in objects:
-                start_from_here(ob)
-
     @persistent
     def after_update(scene: Scene, depsgraph: Depsgraph) -> None:
         if scene.stiction.bake.state == "NONE" or bpy.app.is_job_running("RENDER"):
@@ -182,12 +186,27 @@ def make_handlers(watch: Watch) -> dict[str, Callable[..., None]]:
         watch.mark()
 
     @persistent
+    def before_saving(_file: str) -> None:
+        # In the file, a duplicate could no longer be distinguished from its original by its age.
+        for scene in bpy.data.scenes:
+            release_copies(scene)
+
+    @persistent
     def after_load(_file: str) -> None:
         for manager in bpy.data.window_managers:
             manager.stiction.changes.clear()
+        # There may be duplicates if the file was saved without this add-on or automatically.
+        for scene in bpy.data.scenes:
+            release_copies(scene, just_loaded=True)
         watch.mark()
 
-    return {"depsgraph_update_post": after_update, "undo_post": after_undo, "redo_post": after_undo, "load_post": after_load}
+    return {
+        "depsgraph_update_post": after_update,
+        "undo_post": after_undo,
+        "redo_post": after_undo,
+        "load_post": after_load,
+        "save_pre": before_saving,
+    }
 
 
 # Created by `register`, for `unregister`; Blender's lists of handlers keep it alive.
@@ -218,7 +237,7 @@ def register() -> None:
 
 def unregister() -> None:
     """End the watch."""
-    for name in ("depsgraph_update_post", "undo_post", "redo_post", "load_post"):
+    for name in ("depsgraph_update_post", "undo_post", "redo_post", "load_post", "save_pre"):
         handlers = getattr(bpy.app.handlers, name)
         for handler in [one for one in handlers if hasattr(one, WATCHES)]:
             getattr(handler, WATCHES).stop()
