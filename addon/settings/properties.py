@@ -284,6 +284,10 @@ class SessionStiction(PropertyGroup):
     flexible: CollectionProperty(type=SessionFlexible, options={"SKIP_SAVE"})
     check_number: IntProperty(options={"SKIP_SAVE"})
     was_checked: BoolProperty(options={"SKIP_SAVE"})
+    # session_uid of the checked scene, digests of its inputs at that time, and its changes since then, one per line
+    checked_scene: StringProperty(options={"SKIP_SAVE"})
+    checked_from: StringProperty(options={"SKIP_SAVE"})
+    changes_since_check: StringProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
     check_status: StringProperty(options={"SKIP_SAVE"})
     # description of the last live simulation, and the session_uid of its scene
