@@ -72,7 +72,9 @@ def known_words(manager: WindowManager, ob: Object) -> tuple[str, bool] | None:
 
 def made_of(ob: Object) -> str:
     """Return the inputs of its frequencies except for the positions of vertices, which would take too long in a panel."""
-    own, body = ob.stiction, ob.rigid_body
-    mass = own.density if own.mass_source == "DENSITY" else body.mass
+    settings, body = ob.stiction, ob.rigid_body
+    mass = settings.density if settings.mass_source == "DENSITY" else body.mass
     vertices = len(ob.data.vertices) if hasattr(ob.data, "vertices") else 0
-    return repr((stiffness_of(ob), own.use_large_bends, own.pin_group, own.mass_source, mass, tuple(ob.scale), vertices))
+    return repr(
+        (stiffness_of(ob), settings.use_large_bends, settings.pin_group, settings.mass_source, mass, tuple(ob.scale), vertices)
+    )

@@ -132,8 +132,8 @@ def import_scene(file: Path) -> None:
         _, found = import_scene(bpy.context, file)
     except SceneError as error:
         raise UsageError(f"{file}: nothing is imported\n{error}") from error
-    own = bpy.context.scene.stiction
-    own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
+    settings = bpy.context.scene.stiction
+    settings.cache_directory = str(file.parent / settings.cache_directory.removeprefix("//"))
     say_warnings(found.warnings)
 
 

@@ -118,12 +118,12 @@ def surface_of(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
 
 def plain_material(ob: Object) -> MaterialSpec:
     """Return the user's surface settings of the object, with Blender's defaults of a new rigid body for its values."""
-    own = ob.stiction
-    mu_static = number(own.mu_static) if own.use_mu_static else NEW_BODY.mu_static
+    settings = ob.stiction
+    mu_static = number(settings.mu_static) if settings.use_mu_static else NEW_BODY.mu_static
     return MaterialSpec(
         mu_static=mu_static,
-        mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
-        restitution=own.restitution if own.use_restitution else NEW_BODY.restitution,
-        name=own.material,
-        grain=effective_grain(own),
+        mu_dynamic=number(settings.mu_dynamic) if settings.use_mu_dynamic else mu_static,
+        restitution=settings.restitution if settings.use_restitution else NEW_BODY.restitution,
+        name=settings.material,
+        grain=effective_grain(settings),
     )
