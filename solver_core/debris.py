@@ -227,12 +227,12 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
     from .geometry.compounds import rotation_matrix
 
     timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
-    gone = np.zeros(len(spec.joints), dtype=bool)
-    if not len(gone):
+    broken = np.zeros(len(spec.joints), dtype=bool)
+    if not len(broken):
         return
     for number in reader.frames:
         frame = reader.read(number)
-        for k in np.flatnonzero(frame.broken & ~gone):
+        for k in np.flatnonzero(frame.broken & ~broken):
             joint = spec.joints[k]
             a, b = index.get(joint.body_a, -1), index.get(joint.body_b, -1)
             place, axes = joint.position, rotation_matrix(joint.orientation)
@@ -254,7 +254,7 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
                 "body_a": a,
                 "body_b": b,
             }
-        gone |= frame.broken
+        broken |= frame.broken
 
 
 def contact_events(

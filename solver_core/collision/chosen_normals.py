@@ -148,10 +148,10 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
     """
     least = np.inf
     for k in range(shapes.vertex_count[collider]):
-        own = vec(shapes.vertices, shapes.first_vertex[collider] + k)
+        vertex = vec(shapes.vertices, shapes.first_vertex[collider] + k)
         height = 0.0
         for i in range(3):
-            out[k, i] = place[i] - origin[i] + turn[i, 0] * own[0] + turn[i, 1] * own[1] + turn[i, 2] * own[2]
+            out[k, i] = place[i] - origin[i] + turn[i, 0] * vertex[0] + turn[i, 1] * vertex[1] + turn[i, 2] * vertex[2]
             height += sign * normal[i] * out[k, i]
         out[k, 3] = height
         least = min(least, height)

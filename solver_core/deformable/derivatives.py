@@ -92,11 +92,11 @@ def _loads(grid: Grid, material: tuple[float, float], shapes: Displacements, i: 
     lam, mu = material
     load, pushed = np.zeros((len(grid.points), 3, len(i))), np.zeros((*shapes.bubbles.shape[:3], len(i)))
     for part in groups(grid, BRICKS_AT_ONCE):
-        own = np.moveaxis(part.strained(shapes), -1, 0)
-        stress = np.moveaxis(part.weighed(np.moveaxis(_stress(own, lam, mu), 0, -1)), -1, 0)
+        gradients = np.moveaxis(part.strained(shapes), -1, 0)
+        stress = np.moveaxis(part.weighed(np.moveaxis(_stress(gradients, lam, mu), 0, -1)), -1, 0)
         for k, (a, b) in enumerate(zip(i, j, strict=True)):
-            of_both = part.weighed(_stress(own[a] @ own[b].swapaxes(-1, -2), lam, mu))
-            whole = part.forces(of_both + stress[a] @ own[b] + stress[b] @ own[a])
+            of_both = part.weighed(_stress(gradients[a] @ gradients[b].swapaxes(-1, -2), lam, mu))
+            whole = part.forces(of_both + stress[a] @ gradients[b] + stress[b] @ gradients[a])
             np.subtract.at(load[:, :, k], part.nodes.ravel(), whole[:, :8].reshape(-1, 3))
             if len(part.full):
                 pushed[part.full, :, :, k] = -whole[:, 8:]

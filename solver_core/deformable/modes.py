@@ -95,8 +95,8 @@ def elastic_modes(statics: Statics, count: int, loads: Loads | None = None, whol
     if count > room:
         raise ValueError(f"bricks of {len(points)} corners have {max(room, 0)} modes, and {count} are asked for")
     # the next mode shows whether the last family is whole
-    asked = min(count + whole_families, room)
-    squares, shapes = (_dense if len(free) <= DENSE else _lowest)(statics, asked)
+    wanted = min(count + whole_families, room)
+    squares, shapes = (_dense if len(free) <= DENSE else _lowest)(statics, wanted)
     order = np.argsort(squares, kind="stable")
     squares, shapes = squares[order], shapes[:, order]
     scale = statics.stiffness.diagonal().mean() / statics.weights.diagonal().mean()

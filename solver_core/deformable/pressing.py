@@ -88,12 +88,12 @@ def _spread(surface: Surface) -> tuple[Array, Array]:
     parts = np.clip(np.ceil(np.sqrt(2.0 * sizes) / step), 1, MOST_PARTS).astype(np.int64)
     places, areas = [], []
     for count in np.unique(parts):
-        of = np.flatnonzero(parts == count)
+        group = np.flatnonzero(parts == count)
         i, j = np.nonzero(np.add.outer(np.arange(count), np.arange(count)) < count)
         up = (np.stack([i, j], axis=1) + 1.0 / 3.0) / count
         i, j = np.nonzero(np.add.outer(np.arange(count), np.arange(count)) < count - 1)
         shares = np.concatenate([up, (np.stack([i, j], axis=1) + 2.0 / 3.0) / count])
-        along = shares[:, 0, None] * (b - a)[of, None] + shares[:, 1, None] * (c - a)[of, None]
-        places.append((a[of, None] + along).reshape(-1, 3))
-        areas.append(np.repeat(area[of] / count**2, count**2, axis=0))
+        along = shares[:, 0, None] * (b - a)[group, None] + shares[:, 1, None] * (c - a)[group, None]
+        places.append((a[group, None] + along).reshape(-1, 3))
+        areas.append(np.repeat(area[group] / count**2, count**2, axis=0))
     return np.concatenate(places), np.concatenate(areas)

@@ -58,10 +58,10 @@ def spin_stiffness(grid: Grid, statics: Statics, material: tuple[float, float], 
         strain = 0.5 * (slopes + slopes.swapaxes(2, 3))
         stress = 2.0 * mu * strain + lam * np.einsum("epaak->epk", strain)[:, :, None, None] * np.eye(3)[:, :, None]
         weighed = np.moveaxis(part.weighed(stress), -1, 0)
-        own = part.strained(shapes)
-        flat = own.reshape(-1, r)
+        gradients = part.strained(shapes)
+        flat = gradients.reshape(-1, r)
         for k, (a, b) in enumerate(pairs):
-            pulled = (weighed[k] @ own.reshape(*own.shape[:3], -1)).reshape(-1, r)
+            pulled = (weighed[k] @ gradients.reshape(*gradients.shape[:3], -1)).reshape(-1, r)
             found[a, b] += flat.T @ pulled
     for a, b in pairs:
         found[a, b] = 0.5 * (found[a, b] + found[a, b].T)

@@ -171,8 +171,8 @@ def brick_grid(
     counts = [len(line) for line in lines]
     keys = (cells[:, None] + CORNERS) @ np.array([counts[1] * counts[2], counts[2], 1])
     used, nodes = np.unique(keys, return_inverse=True)
-    at = np.unravel_index(used, counts)
-    places = np.stack([line[at[k]] for k, line in enumerate(lines)], axis=1)
+    cell = np.unravel_index(used, counts)
+    places = np.stack([line[cell[k]] for k, line in enumerate(lines)], axis=1)
     return Grid(axes, lines, widths, cells, inside, nodes.reshape(keys.shape).astype(np.int64), places)
 
 
@@ -266,9 +266,9 @@ def _planes(points: Array, triangles: Indices, axis: int, edge: float) -> tuple[
     large = np.bincount(group, weights=faced) > SMALL_FACE * size.sum() if len(group) else np.zeros(0, dtype=bool)
     planes = [low]
     for number in np.flatnonzero(large):
-        at = float(place[group == number].mean())
-        if min(at - planes[-1], high - at) > edge / 3.0:
-            planes.append(at)
+        mean = float(place[group == number].mean())
+        if min(mean - planes[-1], high - mean) > edge / 3.0:
+            planes.append(mean)
     planes.append(high)
     gaps = np.diff(planes)
     counts = np.maximum(np.ceil(gaps / edge - ALONG), 1).astype(np.int64)

@@ -112,9 +112,9 @@ def read_order(folder: Path) -> FractureOrder:
     """Read what `write_order` has written. Raises OSError."""
     with np.load(folder / ORDER_FILE, allow_pickle=False) as arrays:
         numbers = {name: int(arrays[name]) for name in ("axis", "count", "seed")}
-        given = {name: arrays[name] for name in ("vertices", "triangles", "polygon", "brick")}
+        geometry = {name: arrays[name] for name in ("vertices", "triangles", "polygon", "brick")}
         spread = Spread(arrays["spread_near"], float(arrays["spread_radius"]), arrays["spread_weights"])
-        return FractureOrder(pattern=Pattern(str(arrays["pattern"])), spread=spread, **numbers, **given)
+        return FractureOrder(pattern=Pattern(str(arrays["pattern"])), spread=spread, **numbers, **geometry)
 
 
 def answer(folder: Path) -> None:

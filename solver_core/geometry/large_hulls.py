@@ -374,11 +374,11 @@ def planes_of_faces(points, start, corners, begin, neighbours, tolerance):
     """
     planes = np.empty((len(start) - 1, 4))
     for face in range(len(start) - 1):
-        own = corners[start[face] : start[face + 1]]
-        first = own[0]
+        loop = corners[start[face] : start[face + 1]]
+        first = loop[0]
         x = y = z = 0.0
-        for i in range(len(own)):
-            a, b = own[i], own[(i + 1) % len(own)]
+        for i in range(len(loop)):
+            a, b = loop[i], loop[(i + 1) % len(loop)]
             ux, uy, uz = points[a, 0] - points[first, 0], points[a, 1] - points[first, 1], points[a, 2] - points[first, 2]
             vx, vy, vz = points[b, 0] - points[first, 0], points[b, 1] - points[first, 1], points[b, 2] - points[first, 2]
             x, y, z = x + (uy * vz - uz * vy), y + (uz * vx - ux * vz), z + (ux * vy - uy * vx)
@@ -388,11 +388,11 @@ def planes_of_faces(points, start, corners, begin, neighbours, tolerance):
         plane = planes[face]
         plane[0], plane[1], plane[2] = x / length, y / length, z / length
         plane[3] = _highest(points, begin, neighbours, first, plane)
-        if len(own) <= MOST_COMPARED:
-            if not _is_convex(points, own, plane, tolerance):
+        if len(loop) <= MOST_COMPARED:
+            if not _is_convex(points, loop, plane, tolerance):
                 return planes[:0].copy()
             continue
-        for corner in own:
+        for corner in loop:
             along = points[corner, 0] * plane[0] + points[corner, 1] * plane[1] + points[corner, 2] * plane[2]
             if not plane[3] - along <= tolerance:
                 return planes[:0].copy()

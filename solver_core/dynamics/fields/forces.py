@@ -247,6 +247,6 @@ def accumulate(table, fields, bodies, position, velocity, out):
     """Add the effects of some fields (g,) on some bodies (k,) to `Effects` of n bodies, with their positions and velocities
     (n, 3)."""
     for b in bodies:
-        place, own = vec(position, b), vec(velocity, b)
+        place, own_velocity = vec(position, b), vec(velocity, b)
         for f in fields:
-            _feel(table, f, b, place, own, out)
+            _feel(table, f, b, place, own_velocity, out)
