@@ -262,7 +262,7 @@ class SessionFinding(PropertyGroup):
 class SessionFlexible(PropertyGroup):
     """The summary of a flexible object (`name`) after its modes were computed, and its inputs at that time."""
 
-    made_of: StringProperty()
+    inputs: StringProperty()
     words: StringProperty()
     too_stiff: BoolProperty()
 

@@ -70,11 +70,11 @@ class Outline(NamedTuple):
 class Rows(NamedTuple):
     """A stack of rows of the surface.
 
-    rows: (t,). count: (1,) number of rows. is_in: (t,) True if a row is in the stack.
+    rows: (t,). size: (1,) number of rows. is_in: (t,) True if a row is in the stack.
     """
 
     rows: Indices
-    count: Indices
+    size: Indices
     is_in: NDArray[np.bool_]
 
 
@@ -82,15 +82,15 @@ class Rows(NamedTuple):
 def _push(stack, row):
     """Push a row unless it is in the stack."""
     if not stack.is_in[row]:
-        stack.rows[stack.count[0]], stack.is_in[row] = row, True
-        stack.count[0] += 1
+        stack.rows[stack.size[0]], stack.is_in[row] = row, True
+        stack.size[0] += 1
 
 
 @inlined_kernel
 def _pop(stack):
     """Pop the last row."""
-    stack.count[0] -= 1
-    row = stack.rows[stack.count[0]]
+    stack.size[0] -= 1
+    row = stack.rows[stack.size[0]]
     stack.is_in[row] = False
     return row
 
@@ -179,7 +179,7 @@ def _find_horizon(points, corner, surface, outline, seen, rounding):
     Returns the number of edges of the horizon, 0 if it visits a point twice.
     """
     edges = done = 0
-    while done < seen.count[0]:
+    while done < seen.size[0]:
         triangle = seen.rows[done]
         done += 1
         for k in range(3):
@@ -216,7 +216,7 @@ def _is_one_loop(outline, corner, edges):
 def _remove(corner, surface, above, seen, free):
     """Remove the triangles visible from a corner. Returns the first of their points, all in one list, without the corner."""
     orphans = END_OF_LIST
-    while seen.count[0]:
+    while seen.size[0]:
         triangle = _pop(seen)
         point = above.first[triangle]
         while point != END_OF_LIST:
@@ -233,7 +233,7 @@ def _remove(corner, surface, above, seen, free):
 def _add_fan(points, corner, surface, outline, edges, free):
     """Connect a corner with the edges of a horizon. Returns False if a triangle has no area or there is no free row."""
     for edge in range(edges):
-        if not free.count[0]:
+        if not free.size[0]:
             return False
         triangle, other = _pop(free), outline.beyond[edge]
         outline.fan[edge] = triangle
@@ -285,7 +285,7 @@ def _grow(points, surface, above, outline, stacks, rounding):
     for point in range(len(points)):
         if point != corners[0, 0] and point != corners[0, 1] and point != corners[0, 2] and point != corners[1, 1]:
             _give(points, point, rows[:4], surface, above, rounding)
-    while waiting.count[0]:
+    while waiting.size[0]:
         start = _pop(waiting)
         if not surface.is_there[start] or above.first[start] == END_OF_LIST:
             continue

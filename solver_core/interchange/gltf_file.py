@@ -9,7 +9,7 @@ import json
 import struct
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 import numpy as np
@@ -50,12 +50,12 @@ class GltfError(ValueError):
     """A file is not a complete glTF document. The message completes a sentence that begins with the name of the file."""
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return True if a value of JSON is a number. In Python, true and false are integers as well, but not in JSON."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_index(value: object, count: int) -> bool:
+def is_index(value: object, count: int) -> TypeGuard[int]:
     """Return True if a value of JSON is an integer from 0 to `count` - 1."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 

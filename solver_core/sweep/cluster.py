@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..process.command_line import UsageError
 from .pool import Baked, Heard, Order, PoolLost
-from .task import made_of, scene_digest
+from .task import scene_digest, software_versions
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -123,9 +123,9 @@ def scheduler_at(address: str) -> Iterator[Client]:
 def refuse_workers(client: Client, folder: str, scene: str) -> None:
     """Raise PoolLost that names the workers on which bakes would come out otherwise, or which do not have the sweep's
     folder with the scene of this digest."""
-    wanted = made_of()
+    wanted = software_versions()
     wrong = []
-    answers: Any = client.run(made_of, on_error="return")
+    answers: Any = client.run(software_versions, on_error="return")
     for address, found in sorted(answers.items()):
         if isinstance(found, BaseException):
             wrong.append(f"{address} has no solver_core that knows sweeps ({type(found).__name__}: {found})")

@@ -30,7 +30,7 @@ from .folder import SCENE_FILE, VariationFiles, files_of
 from .outcome import Outcome, State, figures_of
 from .pool import Heard, Order
 
-__all__ = ["bake_variation", "made_of", "scene_digest"]
+__all__ = ["bake_variation", "scene_digest", "software_versions"]
 
 LIBRARIES = ("numpy", "scipy", "numba")
 # Number of restarts of a bake whose process was killed by the system.
@@ -41,7 +41,7 @@ SECONDS_BETWEEN_WORDS = 1.0
 
 
 @cache
-def made_of() -> dict[str, str]:
+def software_versions() -> dict[str, str]:
     """Return everything that must be equal on all workers of a sweep: versions, and a digest of the solver's sources."""
     content = hashlib.blake2b(digest_size=16)
     package = Path(__file__).resolve().parents[1]
