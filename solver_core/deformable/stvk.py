@@ -61,7 +61,7 @@ def _summed(grid: Grid, shapes: Displacements, constants: tuple[float, float], s
 
 def _strain_rows(part: BrickGroup, shapes: Displacements, size: int) -> Array:
     """(e, p, 6, k) strains of the monomials: three along the axes, and three of two axes, twice."""
-    gradients = part.strained(shapes)
+    gradients = part.displacement_gradients(shapes)
     r = gradients.shape[-1]
     rows = np.empty((*gradients.shape[:2], 6, size))
     i, j = np.triu_indices(r)
