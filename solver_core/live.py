@@ -103,11 +103,11 @@ class Hand:
         if obey(line, self._ending):
             return
         try:
-            asked = json.loads(line)
+            request = json.loads(line)
         except ValueError:
             return
-        if isinstance(asked, dict) and "body" in asked:
-            self._asked.put(asked)
+        if isinstance(request, dict) and "body" in request:
+            self._asked.put(request)
 
     def newest(self) -> dict[str, Any] | None:
         """Return the latest pull request since the previous call; None if there was none."""
@@ -177,9 +177,9 @@ class Player:
     def _before_step(self) -> None:
         self._note_force()
         self._wait()
-        asked = self._hand.newest()
-        if asked is not None:
-            self._pull(asked)
+        request = self._hand.newest()
+        if request is not None:
+            self._pull(request)
 
     def _wait(self) -> None:
         """Wait while the simulation is paused, and shift the schedule by that time. Raises StopAsked."""
@@ -190,20 +190,20 @@ class Player:
         self._ending.check()
         self._clock.skip(time.monotonic() - begin)
 
-    def _pull(self, asked: dict[str, Any]) -> None:
+    def _pull(self, request: dict[str, Any]) -> None:
         import numpy as np
 
         from .dynamics.fields.pull import Pull
 
         before, self._simulation.pull = self._simulation.pull, None
-        if asked["body"] not in self._can_be_pulled:
+        if request["body"] not in self._can_be_pulled:
             return
         try:
-            point, to = (np.array(asked[name], dtype=float) for name in ("point", "to"))
+            point, to = (np.array(request[name], dtype=float) for name in ("point", "to"))
         except (KeyError, TypeError, ValueError):
             return
         if point.shape == to.shape == (3,) and np.isfinite([point, to]).all():
-            self._simulation.pull = Pull(asked["body"], point, to)
+            self._simulation.pull = Pull(request["body"], point, to)
             self._pulls += before is None
 
     def _note_force(self) -> None:

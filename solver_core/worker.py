@@ -197,8 +197,8 @@ def bake_or_say_why_not(
         return stopped(writer.last_frame, str(reason), arguments.report)
     except SceneError as error:
         writer.check()
-        at = f"stopped after frame {writer.last_frame}, because the scene is invalid after it"
-        return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
+        moment = f"stopped after frame {writer.last_frame}, because the scene is invalid after it"
+        return fail(ExitStatus.FAILED, f"{moment}:\n{error}", arguments.report, error.problems)
     except ListenerGone:
         keep_checkpoint(writer)
         write_error_report(arguments.report, stop_report(writer.last_frame, "its output is no longer read"))
@@ -341,9 +341,9 @@ def simulate(
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
         broken = broken_joints(frame, spec)
-        told = figures(frame, spec)
-        missed += told["missed"]
-        emit("frame", **told, size=writer.size)
+        values = figures(frame, spec)
+        missed += values["missed"]
+        emit("frame", **values, size=writer.size)
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
@@ -364,9 +364,9 @@ def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter
     Raises StopAsked before the modes of a body are computed.
     """
 
-    def say(body: str, number: int, of: int) -> None:
+    def say(body: str, number: int, count: int) -> None:
         ending.check()
-        emit("preparing", body=body, number=number, of=of)
+        emit("preparing", body=body, number=number, of=count)
 
     there = FrameCacheReader(cache)
     known = there.modes() if there.frames else NOTHING_BENDS

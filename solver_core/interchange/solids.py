@@ -66,12 +66,12 @@ def leaves(
 ) -> Iterator[tuple[ShapeSpec, Array, Array]]:
     """All shapes that a shape consists of, with the places (3,) and rotations (3, 3) of their frames in that of the whole; none
     of a body without a collider."""
-    at = np.zeros(3) if position is None else position
+    origin = np.zeros(3) if position is None else position
     turn = np.eye(3) if rotation is None else rotation
     if shape.kind not in (ShapeKind.COMPOUND, ShapeKind.NONE):
-        yield shape, at, turn
+        yield shape, origin, turn
     for child in shape.children:
-        yield from leaves(child.shape, at + turn @ child.position, turn @ matrix_of(child.orientation))
+        yield from leaves(child.shape, origin + turn @ child.position, turn @ matrix_of(child.orientation))
 
 
 def solid_of(shape: ShapeSpec) -> Solid:

@@ -108,10 +108,10 @@ def read_looks(file: Path, named: list[dict[str, Any]]) -> dict[str, Look]:
     return looks
 
 
-def colour_of(given: list[float] | None) -> tuple[float, float, float] | None:
-    if given is None:
+def colour_of(components: list[float] | None) -> tuple[float, float, float] | None:
+    if components is None:
         return None
-    red, green, blue = map(float, given)
+    red, green, blue = map(float, components)
     return red, green, blue
 
 
@@ -130,27 +130,27 @@ def memory_for(file: Path) -> int:
 def run(command: Sequence[str], order: str, folder: Path) -> str:
     """Run the process to its end, or end it. Returns a sentence for the case that it has left no answer."""
     # through files, which need nobody who reads them
-    with (folder / "order").open("w+", encoding="utf-8") as given, (folder / "life").open("wb") as life:
-        given.write(order)
-        given.flush()
+    with (folder / "order").open("w+", encoding="utf-8") as order_file, (folder / "life").open("wb") as signs_file:
+        order_file.write(order)
+        order_file.flush()
         # Its standard input is a pipe, which ends with this process however that ends.
         process = subprocess.Popen(
             [*command, "--", str(folder / "order")],
             stdin=subprocess.PIPE,
-            stdout=life,
+            stdout=signs_file,
             stderr=subprocess.DEVNULL,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
         )
         try:
-            silent = wait(process, life)
+            silent = wait(process, signs_file)
         finally:
             kill_child(process)
             assert process.stdin is not None
             process.stdin.close()
     if silent or process.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
-        spent = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
-        return f"OpenUSD does not come to an end with it: it was ended after {spent}; the file is damaged"
+        limit = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
+        return f"OpenUSD does not come to an end with it: it was ended after {limit}; the file is damaged"
     return f"OpenUSD has not survived it ({ending_of(process.returncode)}), perhaps for want of memory; the file is damaged"
 
 

@@ -156,16 +156,16 @@ def read_shape(opened: Opened, group: Group, to_body: Array, *, moves: bool) -> 
         affine = to_body @ opened.local(collider)
         try:
             turn = nearest_rotation(affine[:3, :3])
-            own = np.eye(4)
+            frame = np.eye(4)
             if len(group.colliders) > 1:
-                own[:3, :3], own[:3, 3] = turn, affine[:3, 3]
-            shape = placed(solid, np.linalg.inv(own) @ affine)
+                frame[:3, :3], frame[:3, 3] = turn, affine[:3, 3]
+            shape = placed(solid, np.linalg.inv(frame) @ affine)
         except ValueError as error:
             opened.found.wrong(path, "xformOp:scale", str(error))
             is_whole = False
             continue
         shape = hull_if_open(shape, path, opened.found) if moves else shape
-        children.append(ChildSpec(shape, own[:3, 3], quaternion_of(own[:3, :3])))
+        children.append(ChildSpec(shape, frame[:3, 3], quaternion_of(frame[:3, :3])))
     if not is_whole:
         return None
     return children[0].shape if len(children) == 1 else ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
@@ -193,8 +193,8 @@ def with_mass(opened: Opened, group: Group, body: BodySpec, to_body: Array) -> B
     """
     found, prim = opened.found, group.prim
     density_unit = opened.mass / opened.length**3
-    own = UsdPhysics.MassAPI(prim)
-    mass = checked(opened, prim, own.GetMassAttr()) * opened.mass
+    mass_api = UsdPhysics.MassAPI(prim)
+    mass = checked(opened, prim, mass_api.GetMassAttr()) * opened.mass
     parts = [UsdPhysics.MassAPI(one) for one in group.colliders if one != prim]
     masses = [checked(opened, one.GetPrim(), one.GetMassAttr()) * opened.mass for one in parts]
     if mass == 0.0 and masses and all(value > 0.0 for value in masses):
@@ -207,16 +207,16 @@ def with_mass(opened: Opened, group: Group, body: BodySpec, to_body: Array) -> B
         body = replace(body, mass=mass)
     elif group.colliders:
         body = replace(body, density=density_of(opened, group) * density_unit or USUAL_DENSITY)
-    moments = opened.vector(prim, own.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
+    moments = opened.vector(prim, mass_api.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
     if (moments < 0.0).any():
         found.wrong(
             str(prim.GetPath()), "diagonalInertia", f"{tuple(moments.tolist())} is no inertia; make it above 0 along every axis"
         )
     elif moments.any():
         # validation refuses moments that no body has
-        axes = matrix_of(opened.quaternion(prim, own.GetPrincipalAxesAttr()))
+        axes = matrix_of(opened.quaternion(prim, mass_api.GetPrincipalAxesAttr()))
         body = replace(body, inertia=symmetric(axes @ np.diag(moments) @ axes.T))
-    center = own.GetCenterOfMassAttr().Get(opened.time) if own.GetCenterOfMassAttr() else None
+    center = mass_api.GetCenterOfMassAttr().Get(opened.time) if mass_api.GetCenterOfMassAttr() else None
     # minus infinity stands for a center that is not given
     if center is not None and np.isfinite(np.array(center)).all():
         place = to_body @ np.append(np.array(center, dtype=np.float64), 1.0)
@@ -231,11 +231,11 @@ def symmetric(matrix: Array) -> Array:
 
 def density_of(opened: Opened, group: Group) -> float:
     """In units of the stage: of the colliders, else of the body, else of their material; 0 where nothing says it."""
-    own = [checked(opened, one, UsdPhysics.MassAPI(one).GetDensityAttr()) for one in group.colliders if one != group.prim]
-    given = {value for value in own if value > 0.0}
-    if len(given) > 1 or (given and min(own) == 0.0):
+    densities = [checked(opened, one, UsdPhysics.MassAPI(one).GetDensityAttr()) for one in group.colliders if one != group.prim]
+    positive = {value for value in densities if value > 0.0}
+    if len(positive) > 1 or (positive and min(densities) == 0.0):
         opened.found.odd(str(group.prim.GetPath()), "density", "its colliders differ in density; all of it has the largest")
-    density = max(given, default=0.0) or checked(opened, group.prim, UsdPhysics.MassAPI(group.prim).GetDensityAttr())
+    density = max(positive, default=0.0) or checked(opened, group.prim, UsdPhysics.MassAPI(group.prim).GetDensityAttr())
     material = bound(group.colliders[0])
     if density == 0.0 and material is not None:
         density = checked(opened, material, UsdPhysics.MaterialAPI(material).GetDensityAttr())

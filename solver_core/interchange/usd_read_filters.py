@@ -52,13 +52,13 @@ def collisions(groups: list[UsdPhysics.CollisionGroup], numbers: list[int]) -> N
     count = max(numbers) + 1
     of_path = {str(group.GetPath()): number for group, number in zip(groups, numbers, strict=True)}
     collides = np.ones((count + 1, count + 1), dtype=bool)
-    for group, own in zip(groups, numbers, strict=True):
+    for group, index in zip(groups, numbers, strict=True):
         targets = group.GetFilteredGroupsRel().GetForwardedTargets()
         others = {of_path[str(path)] for path in targets if str(path) in of_path}
         if group.GetInvertFilteredGroupsAttr().Get():
             others = set(range(count)) - others
         for other in others:
-            collides[own, other] = collides[other, own] = False
+            collides[index, other] = collides[other, index] = False
     return collides
 
 

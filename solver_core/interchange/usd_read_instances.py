@@ -85,8 +85,8 @@ def read_instances(stage: Opened, prim: Usd.Prim, count: int) -> Instances | Non
         message = f"there are {len(indices)} instances, and not as many positions or orientations; repair the instancer"
         stage.found.wrong(path, "positions", message)
         return None
-    given = list(prim.GetAttribute(NAMES_ATTRIBUTE).Get() or []) if prim.HasAttribute(NAMES_ATTRIBUTE) else []
-    names = given if len(given) == len(indices) else [f"{prim.GetName()}_{number}" for number in range(len(indices))]
+    stored = list(prim.GetAttribute(NAMES_ATTRIBUTE).Get() or []) if prim.HasAttribute(NAMES_ATTRIBUTE) else []
+    names = stored if len(stored) == len(indices) else [f"{prim.GetName()}_{number}" for number in range(len(indices))]
     return Instances(
         indices,
         [np.array(place, dtype=np.float64).T for place in places],

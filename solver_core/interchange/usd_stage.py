@@ -196,7 +196,7 @@ def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
     Errors of references and payloads are kept with the index of each prim, those of sublayers with the stacks of layers in it.
     """
     stacks: set[Any] = set()
-    told: set[str] = set()
+    reported: set[str] = set()
     every = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate))
     for prim in (stage.GetPseudoRoot(), *every):
         index = prim.GetPrimIndex()
@@ -210,6 +210,6 @@ def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
                 errors += node.layerStack.localErrors
         for error in errors:
             sentence = " ".join(str(error).split()).removesuffix("; skipping.").rstrip(" .")
-            if sentence not in told:
-                told.add(sentence)
+            if sentence not in reported:
+                reported.add(sentence)
                 yield str(prim.GetPath()), "references", f"{sentence}; correct the reference or the layer in the file"

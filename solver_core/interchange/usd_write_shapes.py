@@ -41,9 +41,9 @@ def write_solid(
             shape.CreateAxisAttr(ALONG_Z)
         case _:
             shape = write_look(stage, path, look or bare(solid))
-    at, turn = position + rotation @ solid.position, rotation @ solid.rotation
-    if at.any():
-        shape.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*at.tolist()))
+    offset, turn = position + rotation @ solid.position, rotation @ solid.rotation
+    if offset.any():
+        shape.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*offset.tolist()))
     if not np.array_equal(turn, np.eye(3)):
         shape.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*quaternion_of(turn).tolist()))
     if solid.kind is Named.BOX:

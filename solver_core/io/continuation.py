@@ -147,8 +147,8 @@ def bends_alike(a: BodySpec, b: BodySpec) -> bool:
 def without_time(content: Content) -> Content:
     """Return a scene without its last frame, its speed, its force fields and the prescribed motion of its bodies."""
     spec, settings = content
-    given = {"path": None, "deformation": None, "spans": None, "teleports": None}
-    bodies = tuple(replace(without_surface_paths(body), **given) for body in spec.bodies)
+    without = {"path": None, "deformation": None, "spans": None, "teleports": None}
+    bodies = tuple(replace(without_surface_paths(body), **without) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
     spec = replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers, speed_path=None)
     return replace(spec, activations=tuple(without_frames(one) for one in spec.activations)), settings

@@ -156,11 +156,11 @@ def _blocks(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
     for row, (begin, end) in enumerate(pairwise(first.tolist())):
         for number in range(begin, end):
             words.whole(f"the number of a block of {what}")
-            at = int(column[number])
-            height, width = int(row_ends[row] - row_start[row]), int(column_ends[at] - column_start[at])
+            block_column = int(column[number])
+            height, width = int(row_ends[row] - row_start[row]), int(column_ends[block_column] - column_start[block_column])
             i, j = np.meshgrid(np.arange(height), np.arange(width))
             value = words.numbers(what, height * width)
-            parts.append((int(row_start[row]) + i.ravel(), int(column_start[at]) + j.ravel(), value))
+            parts.append((int(row_start[row]) + i.ravel(), int(column_start[block_column]) + j.ravel(), value))
     if not parts:
         return csr_matrix(shape)
     i, j, value = (np.concatenate([part[k] for part in parts]) for k in range(3))

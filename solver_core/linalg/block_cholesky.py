@@ -343,8 +343,8 @@ def _factorise_column(structure, values, j):
     if not (_cholesky(diagonal, SIX) if n == 6 else _cholesky(diagonal, n)):
         return False
     for p in range(start[j], start[j + 1]):
-        at, rows = structure.block[p], structure.size[structure.row[p]]
-        _right_solve(values[at:], rows, diagonal, n, values[structure.length + at :])
+        first, rows = structure.block[p], structure.size[structure.row[p]]
+        _right_solve(values[first:], rows, diagonal, n, values[structure.length + first :])
     return True
 
 

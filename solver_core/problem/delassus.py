@@ -243,8 +243,8 @@ def _by_eigenvalues(block: Floats, scale: float, most: float) -> tuple[Floats, f
         hint = "; rounding='repair' repairs it" if lowest >= -BELOW_ZERO_MENDED * scale else ""
         raise ValueError(message + hint)
     kept = eigenvalues > len(block) * EPSILON * scale
-    taken = lowest if lowest < -BELOW_ZERO * scale else 0.0
-    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), taken
+    removed = lowest if lowest < -BELOW_ZERO * scale else 0.0
+    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), removed
 
 
 def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) -> System:

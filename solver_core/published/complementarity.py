@@ -168,8 +168,8 @@ def is_ray(A: Floats, sizes: Sizes, ray: Floats, normal: Ints | None = None) -> 
     """
     if not np.isfinite(ray).all():
         return False
-    at = np.arange(ray.size) if normal is None else normal
+    indices = np.arange(ray.size) if normal is None else normal
     noise = ROUNDING * float(sizes.column @ np.abs(ray))
-    z, response = without_rounding(sizes, ray)[at], (A @ ray)[at]
+    z, response = without_rounding(sizes, ray)[indices], (A @ ray)[indices]
     pushed = z > 0.0
-    return bool((z >= 0.0).all() and pushed.any() and (response <= noise * sizes.row[at])[pushed].all())
+    return bool((z >= 0.0).all() and pushed.any() and (response <= noise * sizes.row[indices])[pushed].all())

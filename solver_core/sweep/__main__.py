@@ -153,13 +153,13 @@ def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus
         hear_signals(stop)
         scene = file_digest(folder / SCENE_FILE)
         processes = min(arguments.workers or os.cpu_count() or 1, len(wanted))
-        heard: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+        records: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
         cluster = arguments.scheduler
-        workers = cluster_pool(cluster, str(folder), scene, heard.put) if cluster else local_pool(processes, heard.put)
+        workers = cluster_pool(cluster, str(folder), scene, records.put) if cluster else local_pool(processes, records.put)
         with workers as pool:
             progress = Progress(len(wanted), spec.frame_end - spec.frame_start + 1)
             work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
-            outcomes = bake_all(pool, work, progress, heard, stop, voice.progress)
+            outcomes = bake_all(pool, work, progress, records, stop, voice.progress)
         results = Results(spec, axes, wanted, outcomes, bound)
         try:
             write_sheet(folder, results)

@@ -34,13 +34,13 @@ def refuse_missing_library() -> None:
 
 
 @contextmanager
-def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterator[ClusterPool]:
+def cluster_pool(address: str, folder: str, scene: str, on_record: Heard) -> Iterator[ClusterPool]:
     """Context with the workers of an existing scheduler.
 
     address: address of the scheduler.
     folder: folder of the sweep, which all workers must reach.
     scene: digest of the scene in the folder.
-    heard: receives the events of the bakes.
+    on_record: receives the events of the bakes.
 
     Raises PoolLost if the scheduler does not answer, or has no workers or workers of another version. Raises UsageError for an
     invalid address.
@@ -50,7 +50,7 @@ def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterato
         from .cluster_worker import PLUGIN, ClusterBakers
 
         topic = f"stiction-{secrets.token_hex(8)}"
-        client.subscribe_topic(topic, lambda event: heard(event[1]))
+        client.subscribe_topic(topic, lambda event: on_record(event[1]))
         client.register_plugin(ClusterBakers())
         try:
             yield ClusterPool(client, topic)

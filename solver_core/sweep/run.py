@@ -95,18 +95,18 @@ def bake_all(
     pool: Pool,
     sweep: Sweep,
     progress: Progress,
-    heard: SimpleQueue[Mapping[str, Any]],
+    records: SimpleQueue[Mapping[str, Any]],
     ending: Ending,
     say: Callable[[str, float], None],
 ) -> list[Outcome]:
     """Bake all variations.
 
-    Parameters: `pool` bakes. `heard` gets what the bakes say, for `progress`, of which `say` takes a line and the share of all
-    frames.
+    pool: the workers. records: events of the bakes, which the pool puts into it.
+    progress: updated with the events. say: called with a line about the progress and the finished fraction of all frames.
 
-    Returns what came out of each variation, in their order.
+    Returns the outcome of each variation, in their order.
 
-    Raises StopAsked once `ending` asks for it, and PoolLost where the workers are lost; the caches then hold what was baked.
+    Raises StopAsked if `ending` requests it, and PoolLost if the workers are lost. The caches then contain the frames so far.
     """
     futures = [
         pool.submit(Order(str(sweep.folder), sweep.scene, variation, key, sweep.nudge, sweep.threads))
@@ -121,8 +121,8 @@ def bake_all(
             pool.cancel()
             raise
         pool.refuse_lost()
-        while not heard.empty():
-            progress.heard(heard.get())
+        while not records.empty():
+            progress.heard(records.get())
         for key, future in enumerate(futures):
             if key not in outcomes and future.done():
                 outcomes[key] = end_of(future, pool)

@@ -60,13 +60,13 @@ def scene_digest(folder: str) -> str:
         return ""
 
 
-def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") -> Outcome:
-    """Bake a variation, or what its cache lacks of it. A whole cache is read, and nothing baked.
+def bake_variation(order: Order, bakers: Bakers, on_record: Heard, where: str = "") -> Outcome:
+    """Bake a variation, or the frames that its cache lacks. If the cache is complete, it is only read.
 
-    Parameters: `order` says what to bake, `bakers` have the processes, `heard` takes in how far the bake is, and `where` begins
-    the sentence about a folder that is not there.
+    order: the variation. bakers: the processes. on_record: called with each event of the bake.
+    where: beginning of the message if the folder of the sweep is missing.
 
-    Returns what came out.
+    Returns the outcome.
     """
     folder = Path(order.folder)
     if scene_digest(order.folder) != order.scene:
@@ -80,7 +80,7 @@ def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") 
             return with_figures(files, spec, name, 0)
         write_snapshot(files.snapshot, spec, settings)
         wait_for_the_lost(files.cache, bakers)
-        return baked(order, files, spec, bakers, Telling(order.key, spec, heard))
+        return baked(order, files, spec, bakers, Telling(order.key, spec, on_record))
     except (OSError, CacheError, ContainerError) as error:
         return Outcome(State.FAILED, name, 0, str(error))
 

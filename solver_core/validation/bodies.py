@@ -178,11 +178,11 @@ def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
         if value is not None and not is_positive(value):
             yield field, f"is {value:g} {unit}; it must be above 0 and finite"
             return
-    given = [] if body.inertia is None else [*inertia_findings(body.inertia)]
-    yield from given
+    findings = [] if body.inertia is None else [*inertia_findings(body.inertia)]
+    yield from findings
     if body.shape.kind is ShapeKind.NONE:
         yield from link_findings(body)
-    elif has_sound_shape and not given and (body.center_of_mass is None or is_finite(body.center_of_mass, (3,))):
+    elif has_sound_shape and not findings and (body.center_of_mass is None or is_finite(body.center_of_mass, (3,))):
         yield from solid_findings(body)
 
 
@@ -196,14 +196,14 @@ def link_findings(body: BodySpec) -> Findings:
 
 def solid_findings(body: BodySpec) -> Findings:
     """Yield the errors in the mass properties that follow from a valid shape."""
-    given = "mass" if body.density is None else "density"
+    field = "mass" if body.density is None else "density"
     try:
         solid = body_mass_properties(body)
     except ValueError as error:
-        yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
+        yield field, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
         return
     if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
-        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be simulated; check the size of the mesh"
+        yield field, f"gives a mass of {solid.mass:g} kg, which cannot be simulated; check the size of the mesh"
         return
     if body.inertia is not None:
         return

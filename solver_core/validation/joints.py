@@ -102,8 +102,8 @@ def state_findings(joint: JointSpec | JointChange) -> Findings:
             yield field, f"has {len(axes)} axes; a joint has three, X, Y and Z"
             continue
         for name, axis in zip(NAMES, axes, strict=True):
-            for own, message in axis_findings(axis, f"{way} {name.upper()}"):
-                yield f"{field}.{name}.{own}", message
+            for axis_field, message in axis_findings(axis, f"{way} {name.upper()}"):
+                yield f"{field}.{name}.{axis_field}", message
 
 
 def axis_findings(axis: AxisSpec, where: str) -> Findings:

@@ -231,9 +231,9 @@ def _as_published(contacts: Contacts, force: Floats, response: Floats, before: A
     return Assumptions(closed, slides, direction, force[tangent])
 
 
-def _rounding(force: Floats, sought: Floats) -> float:
+def _rounding(force: Floats, wanted: Floats) -> float:
     """Return the size below which forces (n,), or sought forces at contacts (m,), are round-off."""
-    return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(sought).max(initial=0.0)))
+    return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
 
 
 def _compliance(iteration: int) -> float:
