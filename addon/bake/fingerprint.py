@@ -220,9 +220,9 @@ def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
 
 def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
     """Return the values of an absorbing object that concern force fields."""
-    own = ob.collision
-    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else own.absorption
-    return (absorption, own.thickness_outer, mesh_as_seen(ob, meshes))
+    settings = ob.collision
+    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else settings.absorption
+    return (absorption, settings.thickness_outer, mesh_as_seen(ob, meshes))
 
 
 def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
@@ -420,14 +420,14 @@ def mesh_of(ob: Object) -> Any:
     data.vertices.foreach_get("co", points)
     data.loops.foreach_get("vertex_index", corners)
     data.polygons.foreach_get("loop_total", lengths)
-    keys, made = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
+    keys, of_bake = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
     # Shape keys of a bake are results and not inputs, and so is the basis if there was none.
-    if keys is None or (made and data == ob.data and not ob.stiction.backup.had_keys):
+    if keys is None or (of_bake and data == ob.data and not ob.stiction.backup.had_keys):
         return digest_of_arrays(points, corners, lengths)
     moving = animated_paths(keys)
-    own = [block for block in keys.key_blocks if block.name not in made]
-    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in own]
-    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys, frozenset(map(path_of, made))))
+    of_user = [block for block in keys.key_blocks if block.name not in of_bake]
+    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in of_user]
+    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys, frozenset(map(path_of, of_bake))))
 
 
 def animation_of(ob: Object, seen: set[int]) -> Any:

@@ -276,8 +276,8 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
 def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
         case "paused":
-            at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
-            return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
+            moment = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
+            return replace(job, status=f"Paused {moment}") if job.pausing and not job.stopping else job, ()
         case "warning":
             text = one_line(f"{first_few(record['objects'])}: {in_words(record['field'])}: {record['message']}")
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)

@@ -130,13 +130,13 @@ def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float6
 
 def give_back(ob: Object) -> None:
     """Restore every value that the bake changed, and clear the stored state."""
-    own = ob.animation_data.action if ob.animation_data is not None else None
+    bake_action = ob.animation_data.action if ob.animation_data is not None else None
     state = remembered(ob)
     actions.remove_bake_tracks(ob)
     give_back_mesh(ob)
     apply(ob, state)
-    if own is not None:
-        actions.remove_if_made_by_bake(own)
+    if bake_action is not None:
+        actions.remove_if_made_by_bake(bake_action)
     forget(ob)
 
 

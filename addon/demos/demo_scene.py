@@ -170,12 +170,12 @@ def set_flexible(settings: PropertyGroup, spec: DeformableSpec) -> None:
 def hold(ob: Object, path: np.ndarray, start: int) -> None:
     """Key the object along the path of an active body, which is *Animated* until the path ends."""
     first, last = start, start + len(path) - 1
-    at = Vector(ob.location)
+    origin = Vector(ob.location)
     # It is at rest except for the last two frames; see `let_go`.
     for frame in sorted({first, max(first, last - 2), last}):
-        ob.location = at + Vector(path[frame - start, :3] - path[0, :3])
+        ob.location = origin + Vector(path[frame - start, :3] - path[0, :3])
         ob.keyframe_insert("location", frame=frame)
-    ob.location = at
+    ob.location = origin
     for frame, held in ((first, True), (last + 1, False)):
         ob.rigid_body.kinematic = held
         ob.keyframe_insert("rigid_body.kinematic", frame=frame)

@@ -111,7 +111,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
             self.show(context, session.factor, "Stopping")
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
-        has_ended = [self.hear(context, heard) for heard in self.work.new_events()]
+        has_ended = [self.hear(context, message) for message in self.work.new_events()]
         if not any(has_ended):
             return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
         self.leave(context)

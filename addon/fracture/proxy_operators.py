@@ -211,7 +211,7 @@ class STICTION_OT_remove_proxies(Operator):
 def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]:
     """Create an object for each part, with the transform and the collections of the original object."""
     place = Matrix.Translation(surface.place) @ Matrix(surface.rotation).to_4x4()
-    made = []
+    objects = []
     for number in range(len(parts)):
         vertices, triangles = parts.part(number)
         name = f"{ob.name} Part {number:03d}"
@@ -221,8 +221,8 @@ def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]
         part.matrix_world = place
         for collection in ob.users_collection:
             collection.objects.link(part)
-        made.append(part)
-    return made
+        objects.append(part)
+    return objects
 
 
 def meshes_of(context: Context) -> list[Object]:

@@ -51,15 +51,15 @@ def plain_body(ob: Object, meshes: Sequence[Object], context: Context) -> PlainB
     world, rotation = placed(ob, depsgraph)
     children, is_open = [], []
     for part in meshes:
-        own, own_rotation = placed(part, depsgraph)
+        part_world, part_rotation = placed(part, depsgraph)
         try:
-            shape, was_open = solid_shape(part, own_rotation.T @ own[:3, :3], context)
+            shape, was_open = solid_shape(part, part_rotation.T @ part_world[:3, :3], context)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), part.name_full) from error
         if was_open:
             is_open.append(part.name_full)
-        place = rotation.T @ (own[:3, 3] - world[:3, 3])
-        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ own_rotation)))
+        place = rotation.T @ (part_world[:3, 3] - world[:3, 3])
+        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ part_rotation)))
     if not children:
         raise ShapeError("mesh", "it has no mesh that could collide; select mesh objects", ob.name_full)
     alone = len(meshes) == 1 and meshes[0] == ob
