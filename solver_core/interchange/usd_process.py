@@ -116,12 +116,12 @@ def colour_of(components: list[float] | None) -> tuple[float, float, float] | No
 
 
 def import_path() -> list[str]:
-    """Where the process finds this package and OpenUSD: everywhere this one looks."""
+    """Return the import path of the process: this package, and the path of this process, which contains OpenUSD."""
     return list(dict.fromkeys([str(PACKAGES), *filter(None, sys.path)]))
 
 
 def memory_for(file: Path) -> int:
-    """Bytes that reading a file may take."""
+    """Return the number of bytes that reading a file may use."""
     free = free_memory()
     size = file.stat().st_size if file.is_file() else 0
     return size + max(LEAST_MEMORY, 0 if free is None else int(SHARE_OF_MEMORY * free))
@@ -129,7 +129,7 @@ def memory_for(file: Path) -> int:
 
 def run(command: Sequence[str], order: str, folder: Path) -> str:
     """Run the process to its end, or end it. Returns a sentence for the case that it has left no answer."""
-    # through files, which need nobody who reads them
+    # Files, because a pipe would need a reader.
     with (folder / "order").open("w+", encoding="utf-8") as order_file, (folder / "life").open("wb") as signs_file:
         order_file.write(order)
         order_file.flush()
@@ -150,13 +150,16 @@ def run(command: Sequence[str], order: str, folder: Path) -> str:
             process.stdin.close()
     if silent or process.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
         limit = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
-        return f"OpenUSD does not come to an end with it: it was ended after {limit}; the file is damaged"
-    return f"OpenUSD has not survived it ({ending_of(process.returncode)}), perhaps for want of memory; the file is damaged"
+        return f"OpenUSD did not finish with it and was stopped after {limit}; the file is damaged"
+    return f"OpenUSD crashed ({ending_of(process.returncode)}), perhaps because memory ran out; the file is damaged"
 
 
 def wait(process: subprocess.Popen[bytes], life: IO[bytes]) -> bool:
-    """Wait for the end of the process, or for the end of its signs of life; returns whether it is silent for too long."""
-    size, heard_at = 0, time.monotonic()
+    """Wait for the end of the process. Return True if it has given no sign of life for LONGEST_SILENCE instead.
+
+    life: the file to which the process writes its signs of life.
+    """
+    size, last_sign = 0, time.monotonic()
     while True:
         try:
             process.wait(SECONDS_BETWEEN_CHECKS)
@@ -164,8 +167,8 @@ def wait(process: subprocess.Popen[bytes], life: IO[bytes]) -> bool:
         except subprocess.TimeoutExpired:
             now, new_size = time.monotonic(), os.fstat(life.fileno()).st_size
             if new_size != size:
-                size, heard_at = new_size, now
-            if now - heard_at > LONGEST_SILENCE:
+                size, last_sign = new_size, now
+            if now - last_sign > LONGEST_SILENCE:
                 return True
 
 

@@ -342,7 +342,7 @@ def test_a_reader_that_gives_no_sign_of_life_is_ended(bridge, monkeypatch, tmp_p
     monkeypatch.setattr(usd_process, "LONGEST_SILENCE", 0.2)
     monkeypatch.setattr(usd_process, "CHILD", tmp_path / "sleeps.py")
     begin = time.monotonic()
-    with pytest.raises(SceneError, match=r"bridge\.usdc: file: OpenUSD does not come to an end"):
+    with pytest.raises(SceneError, match=r"bridge\.usdc: file: OpenUSD did not finish"):
         read(bridge, Found())
     assert time.monotonic() - begin < 60.0
 
@@ -368,7 +368,7 @@ WORKS = """
 def test_a_reader_that_openusd_aborts_takes_nobody_with_it(bridge, monkeypatch, tmp_path):
     (tmp_path / "aborts.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGABRT)")
     monkeypatch.setattr(usd_process, "CHILD", tmp_path / "aborts.py")
-    with pytest.raises(SceneError, match=r"bridge\.usdc: file: OpenUSD has not survived it \(SIGABRT\)"):
+    with pytest.raises(SceneError, match=r"bridge\.usdc: file: OpenUSD crashed \(SIGABRT\)"):
         read(bridge, Found())
 
 
