@@ -169,9 +169,9 @@ class Player:
             self._clock.tick()
             self._tell(frame)
             recorder.add(frame, self._simulation)
-            while (left := self._clock.left()) > 0.0:
+            while (time_left := self._clock.left()) > 0.0:
                 self._wait()
-                time.sleep(min(left, 0.01))
+                time.sleep(min(time_left, 0.01))
             frame = self._simulation.advance(self._before_step)
 
     def _before_step(self) -> None:

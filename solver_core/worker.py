@@ -141,7 +141,7 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
     Raises UsageError if two outputs name the same file, or if the report goes to standard output, which is used for events.
     Raises PathRefused if a report would overwrite another kind of file.
     """
-    refuse_one_for_another((what, getattr(arguments, what)) for what in ("snapshot", "cache", "report"))
+    refuse_one_for_another((name, getattr(arguments, name)) for name in ("snapshot", "cache", "report"))
     if arguments.report == STANDARD_OUTPUT:
         raise UsageError("--report: standard output is used for the events of the bake; name a file")
     if arguments.report is not None:
@@ -347,8 +347,8 @@ def simulate(
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
-        said = *warnings, *swing
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), said, writer.info.earlier, modes)
+        all_warnings = *warnings, *swing
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), all_warnings, writer.info.earlier, modes)
         try:
             write_output(arguments.report, REPORT, report_bytes(report))
         except OSError as error:

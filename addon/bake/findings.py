@@ -77,10 +77,10 @@ def looking(context: Context) -> Steps[Look]:
     findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
-        said = {one.field for one in found.warnings}
+        fields = {one.field for one in found.warnings}
         # If the world could not be read, there are no further findings.
-        left = [one for one in outside_world(scene) if one.field not in said]
-        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
+        outside = [one for one in outside_world(scene) if one.field not in fields]
+        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in outside]
         findings += [*unseen(context), *instanced(scene), *scales(scene)]
         findings += [*range_of_bake(scene), *broken_glue(scene), *lost_debris(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
@@ -137,11 +137,11 @@ class Contacts:
             self._errors.seek(0)
             reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
             return (Finding("ERROR", (), "contacts", f"the contact check failed: {reason[0]}"),)
-        said = json.loads(self._answer.read_text(encoding="utf-8"))
-        found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
-        self.flexible = tuple(said["flexible"])
+        answer = json.loads(self._answer.read_text(encoding="utf-8"))
+        found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in answer["warnings"]]
+        self.flexible = tuple(answer["flexible"])
         found = with_causes(self._spec, found)
-        return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
+        return (*found, *loads(answer["loads"]), *shared_reactions(answer["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
         """End the process and remove its files."""
@@ -209,9 +209,9 @@ def scales(scene: Scene) -> Iterator[Finding]:
     scaled = {ob.name_full: np.array(ob.scale) for ob in bodies if np.abs(np.array(ob.scale) - 1.0).max() > UNSCALED}
     uneven = tuple(name for name, scale in scaled.items() if np.ptp(np.abs(scale)) > UNSCALED)
     even = tuple(name for name in scaled if name not in uneven)
-    for names, what in ((uneven, "not equal along all axes"), (even, "not applied")):
+    for names, defect in ((uneven, "not equal along all axes"), (even, "not applied")):
         if names:
-            message = f"the scale is {what}; collision shapes have the size seen in the viewport"
+            message = f"the scale is {defect}; collision shapes have the size seen in the viewport"
             yield Finding("INFO", names, "scale", message)
 
 

@@ -125,7 +125,7 @@ def of_scene(scene: Scene) -> dict[str, str]:
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     values["substeps"] = values["substeps"] if scene.stiction.use_substeps else kept(SUBSTEPS, values["substeps"])
-    return {what: digest(value) for what, value in values.items()}
+    return {name: digest(value) for name, value in values.items()}
 
 
 def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple[Any, ...]:
@@ -188,7 +188,7 @@ def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
     if ob.collision is not None and ob.collision.use:
         values["absorption"] = of_absorber(ob, meshes)
     values |= {"place": place_of(ob, animated_paths(ob)), "animation": animation_of(ob, set())}
-    return {what: digest(value) for what, value in values.items()}
+    return {name: digest(value) for name, value in values.items()}
 
 
 def of_constraint(ob: Object) -> tuple[Any, ...]:
@@ -348,14 +348,14 @@ def differences(before: Digests, now: Digests) -> list[str]:
         if renamed is not None:
             removed.remove(name)
             added.remove(renamed)
-    lines = [f"{what} of the scene" for what in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
+    lines = [f"{value_name} of the scene" for value_name in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
     by_what: dict[str, list[str]] = {}
     for name, values in now.items():
-        for what in changed_in(before[name], values) if name and name in before else ():
-            by_what.setdefault(what, []).append(name)
-    for what, names in by_what.items():
-        lines.append(f"{some(names)} moved" if what == "place" else f"{what} of {some(names)}")
-    lines += [f"{some(names)} {what}" for names, what in ((added, "added"), (removed, "removed")) if names]
+        for value_name in changed_in(before[name], values) if name and name in before else ():
+            by_what.setdefault(value_name, []).append(name)
+    for value_name, names in by_what.items():
+        lines.append(f"{some(names)} moved" if value_name == "place" else f"{value_name} of {some(names)}")
+    lines += [f"{some(names)} {value_name}" for names, value_name in ((added, "added"), (removed, "removed")) if names]
     return lines
 
 

@@ -335,8 +335,8 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
 
 def compiling(record: Mapping[str, Any]) -> str:
     """Return the progress of compilation, from an event of a worker or of a live simulation."""
-    left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
-    return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{left}; later bakes reuse them"
+    time_left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
+    return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{time_left}; later bakes reuse them"
 
 
 def refused(job: Job, record: Mapping[str, Any]) -> Job:

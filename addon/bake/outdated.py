@@ -159,18 +159,18 @@ class Watch:
 
 def tell(context: Context, found: dict[str, Any]) -> None:
     """Show the changes of each scene since its bake in the panels."""
-    said = context.window_manager.stiction.changes
+    shown = context.window_manager.stiction.changes
     lines = []
     for name, now in found.items():
         scene = bpy.data.scenes[name]
         # A bake that has just started has no frames yet, and no event announces them.
         lost = "" if context.window_manager.stiction.is_baking else what_is_lost(scene)
         lines += [(name, text, bool(lost)) for text in ([lost] if lost else changes_from(scene, now))]
-    if lines == [(line.scene, line.name, line.is_lost) for line in said]:
+    if lines == [(line.scene, line.name, line.is_lost) for line in shown]:
         return
-    said.clear()
+    shown.clear()
     for scene_name, text, is_lost in lines:
-        line = said.add()
+        line = shown.add()
         line.scene, line.name, line.is_lost = scene_name, text, is_lost
     redraw()
 

@@ -53,14 +53,14 @@ def warnings_of(arguments: argparse.Namespace) -> list[str]:
             f"--staggering: bakes are always accelerated; {arguments.staggering} is an option of the "
             f"library: solver_core.Simulation(spec, staggering={arguments.staggering!r})"
         )
-    said = []
+    warnings = []
     if arguments.crowd_limit is not None:
-        said.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
+        warnings.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
     if arguments.step_accuracy is not None:
-        said.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
+        warnings.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
     if arguments.staggering is not None:
-        said.append("--staggering no longer has an effect: bakes are always accelerated")
-    return said
+        warnings.append("--staggering no longer has an effect: bakes are always accelerated")
+    return warnings
 
 
 def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:

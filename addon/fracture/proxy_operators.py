@@ -102,10 +102,10 @@ class STICTION_OT_use_proxies(Operator):
             if is_away(ob, proxies):
                 away.append(ob.name)
         count = sum(map(len, found.values()))
-        said = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
+        summary = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
         odd = [f"no proxy for {', '.join(without)}"] if without else []
         odd += [f"the proxies of {', '.join(away)} are away from it; enable Move to Object"] if away else []
-        self.report({"WARNING"} if odd else {"INFO"}, "; ".join([said, *odd]))
+        self.report({"WARNING"} if odd else {"INFO"}, "; ".join([summary, *odd]))
         return {"FINISHED"}
 
     def found(self, context: Context) -> dict[Object, list[Object]]:

@@ -233,8 +233,8 @@ class STICTION_OT_add_debris(Operator):
         if self.with_effects:
             add_effects(ob, scene)
         select_alone(context, ob)
-        said = counts(scene)
-        self.report({"INFO"} if said[0] else {"WARNING"}, said[1])
+        summary = counts(scene)
+        self.report({"INFO"} if summary[0] else {"WARNING"}, summary[1])
         return {"FINISHED"}
 
 

@@ -168,8 +168,8 @@ class STICTION_OT_play(Operator):
                 self.report({"ERROR"}, self._live.over)
                 self.leave(context)
                 return {"CANCELLED"}
-            said = "paused" if self._pauses else self._live.status
-            context.workspace.status_text_set(f"Stiction: {said}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
+            status = "paused" if self._pauses else self._live.status
+            context.workspace.status_text_set(f"Stiction: {status}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
         elif event.type in ENDS and event.value == "PRESS":
             self.leave(context)
             return {"FINISHED"}

@@ -83,14 +83,14 @@ class STICTION_OT_jump_to_worst(Operator):
             if ob.name in context.view_layer.objects:
                 ob.select_set(True)
                 context.view_layer.objects.active = ob
-        said = {
+        summary = {
             "residual": f"residual {found.residual:.3g}",
             "overlap": f"overlap {distance(found.overlap)}",
             "iterations": f"{found.iterations} iterations",
             "seconds": f"{figure(found.seconds)} s",
             "violations": f"{found.violations} violations of the contact law",
         }[self.measure]
-        self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {said}", *([" and ".join(names)] if names else [])]))
+        self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {summary}", *([" and ".join(names)] if names else [])]))
         return {"FINISHED"}
 
 

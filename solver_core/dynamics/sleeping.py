@@ -174,11 +174,11 @@ class Sleep:
             return memory
         self.asleep = self.asleep | falling
         self._island[falling] = island[falling]
-        left = falling[memory.body_a] | falling[memory.body_b]
+        of_falling = falling[memory.body_a] | falling[memory.body_b]
         self._memory = ContactMemory._make(
-            np.concatenate(pair) for pair in zip(self._memory, chosen(memory, left), strict=True)
+            np.concatenate(pair) for pair in zip(self._memory, chosen(memory, of_falling), strict=True)
         )
-        return chosen(memory, ~left)
+        return chosen(memory, ~of_falling)
 
     def checkpoint(self) -> dict[str, NDArray]:
         """Return copies of all arrays that `restore` needs."""
@@ -237,15 +237,15 @@ def none_remembered() -> ContactMemory:
     return ContactMemory(*ids, np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), nothing, nothing, nothing)
 
 
-def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
+def remembered(checkpoint: dict[str, NDArray], prefix: str) -> ContactMemory:
     """Return a contact history from a checkpoint.
 
     Checkpoints of earlier versions lack normals, moments, absorbed energies and separation impulses, which are set to zero.
-    whose: the prefix of the array names.
+    prefix: the prefix of the array names.
     """
     arrays = dict(checkpoint)
     for name in ("normal", "moment"):
-        arrays.setdefault(f"{whose}_{name}", np.zeros((len(arrays[f"{whose}_approach"]), 3)))
+        arrays.setdefault(f"{prefix}_{name}", np.zeros((len(arrays[f"{prefix}_approach"]), 3)))
     for name in ("taken", "parting"):
-        arrays.setdefault(f"{whose}_{name}", np.zeros(len(arrays[f"{whose}_approach"])))
-    return ContactMemory._make(np.array(arrays[f"{whose}_{name}"]) for name in ContactMemory._fields)
+        arrays.setdefault(f"{prefix}_{name}", np.zeros(len(arrays[f"{prefix}_approach"])))
+    return ContactMemory._make(np.array(arrays[f"{prefix}_{name}"]) for name in ContactMemory._fields)

@@ -92,9 +92,9 @@ def run_child(folder: Path, wanted: str, command: Sequence[str], longest: float)
         ending = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         known = {one.value: one.name for one in signal.Signals}
         ending = known.get(-done.returncode, ending)
-        said = done.stderr.strip().splitlines()
+        error_lines = done.stderr.strip().splitlines()
         # a program that fails by itself says why; what the system ends says nothing
-        why = f": {said[-1]}" if done.returncode > 0 and said else ", perhaps for want of memory"
+        why = f": {error_lines[-1]}" if done.returncode > 0 and error_lines else ", perhaps for want of memory"
         raise FractureError(
             f"cannot be cut: the process that cuts it has ended ({ending}){why}; nothing was changed; ask for fewer "
             "pieces, or remesh it by voxels"

@@ -119,7 +119,7 @@ def are_apart(points, tolerance):
     """
     count = len(points)
     is_kept = np.ones(count, np.bool_)
-    left = MOST_COMPARISONS * count
+    comparisons_left = MOST_COMPARISONS * count
     for i in range(count):
         if not is_kept[i]:
             continue
@@ -127,8 +127,8 @@ def are_apart(points, tolerance):
             x = points[j, 0] - points[i, 0]
             if x > tolerance:
                 break
-            left -= 1
-            if left < 0:
+            comparisons_left -= 1
+            if comparisons_left < 0:
                 return is_kept[:0].copy()
             y, z = points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
             if x * x + y * y + z * z <= tolerance * tolerance:

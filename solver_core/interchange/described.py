@@ -67,30 +67,30 @@ class Found:
     warnings: list[SceneWarning] = field(default_factory=list)
     signs: Callable[[], None] = lambda: None
 
-    def wrong(self, where: str, what: str, message: str) -> None:
+    def wrong(self, where: str, field: str, message: str) -> None:
         """Add a problem, for which the scene is refused."""
-        self.problems.append(SceneProblem(where, what, message))
+        self.problems.append(SceneProblem(where, field, message))
 
-    def odd(self, where: str, what: str, message: str) -> None:
+    def odd(self, where: str, field: str, message: str) -> None:
         """Add a warning about a feature that is left out or altered."""
-        self.warnings.append(SceneWarning((where,), what, message))
+        self.warnings.append(SceneWarning((where,), field, message))
 
     def refuse(self) -> None:
         """Raise SceneError if there are problems."""
         if self.problems:
             raise SceneError(tuple(dict.fromkeys(self.problems)))
 
-    def is_finite(self, where: str, what: str, value: object) -> bool:
+    def is_finite(self, where: str, field: str, value: object) -> bool:
         """Return True if a value consists of finite numbers. Adds a problem if not."""
         if not has_only_numbers(value):
-            self.wrong(where, what, f"{shortened(value)} is not a number; correct it in the file")
+            self.wrong(where, field, f"{shortened(value)} is not a number; correct it in the file")
             return False
         try:
             finite = bool(np.isfinite(np.asarray(value, dtype=np.float64)).all())
         except (TypeError, ValueError, OverflowError):
             finite = False
         if not finite:
-            self.wrong(where, what, f"{shortened(value)} is not finite; correct it in the file")
+            self.wrong(where, field, f"{shortened(value)} is not finite; correct it in the file")
         return finite
 
 
@@ -99,20 +99,20 @@ def seconds_a_step(spec: SceneSpec, settings: SolverSettings) -> float:
     return spec.time_scale / (spec.fps * settings.substeps)
 
 
-def say_surface_left_out(body: BodySpec, what: str, found: Found) -> None:
-    """Add a warning for each surface property that a schema lacks. what: name of the schema."""
+def say_surface_left_out(body: BodySpec, schema: str, found: Found) -> None:
+    """Add a warning for each surface property that a schema lacks. schema: name of the schema."""
     if body.surface_motion is not None:
-        found.odd(body.name, "surface_motion", f"{what} has no surface motion; it is left out")
+        found.odd(body.name, "surface_motion", f"{schema} has no surface motion; it is left out")
     if body.material.rolling > 0.0 or body.material.torsion > 0.0:
-        found.odd(body.name, "rolling", f"{what} has no rolling or torsional friction; they are left out")
+        found.odd(body.name, "rolling", f"{schema} has no rolling or torsional friction; they are left out")
     if body.material.grain is not None:
-        found.odd(body.name, "grain", f"{what} has no grain; the friction along it is written for all directions")
+        found.odd(body.name, "grain", f"{schema} has no grain; the friction along it is written for all directions")
 
 
-def say_activation_left_out(spec: SceneSpec, what: str, found: Found) -> None:
-    """Add a warning for each activation, which no schema has. what: name of the schema."""
+def say_activation_left_out(spec: SceneSpec, schema: str, found: Found) -> None:
+    """Add a warning for each activation, which no schema has. schema: name of the schema."""
     for one in spec.activations:
-        found.odd(one.name, "activation", f"{what} has no activation; the bodies move from the first frame there")
+        found.odd(one.name, "activation", f"{schema} has no activation; the bodies move from the first frame there")
 
 
 def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
@@ -120,7 +120,7 @@ def together(warnings: Iterable[SceneWarning]) -> tuple[SceneWarning, ...]:
     objects: dict[tuple[str, str], list[str]] = {}
     for one in warnings:
         objects.setdefault((one.field, one.message), []).extend(one.objects)
-    return tuple(SceneWarning(tuple(dict.fromkeys(names)), what, message) for (what, message), names in objects.items())
+    return tuple(SceneWarning(tuple(dict.fromkeys(names)), name, message) for (name, message), names in objects.items())
 
 
 def has_only_numbers(value: object) -> bool:

@@ -70,9 +70,9 @@ def read_joint(
         frame[:3, 3] = nodes.worlds[one][:3, 3]
         frames.append(frame)
     axes = axes_of(nodes, path, descriptions[index])
-    position, turn, linear, angular, said = joint_between(frames[0], frames[1], axes)
-    if said:
-        found.odd(path, "joint", said)
+    position, turn, linear, angular, warning = joint_between(frames[0], frames[1], axes)
+    if warning:
+        found.odd(path, "joint", warning)
     return JointSpec(name, ends[0], ends[1], position, quaternion_of(turn), linear, angular)
 
 

@@ -76,8 +76,8 @@ def limit_memory(more: int) -> None:
         return
     import resource
 
-    with open("/proc/self/statm", encoding="ascii") as said:
-        data = int(said.read().split()[5]) * resource.getpagesize()
+    with open("/proc/self/statm", encoding="ascii") as statistics:
+        data = int(statistics.read().split()[5]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = data + more if hard == resource.RLIM_INFINITY else min(data + more, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))

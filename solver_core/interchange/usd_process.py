@@ -71,15 +71,15 @@ def read_in_process(file: Path, found: Found, command: Sequence[str]) -> Describ
         }
         ended = run([*command, str(CHILD)], json.dumps(order), Path(folder))
         try:
-            said = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
+            answer = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise SceneError((SceneProblem(str(file), "file", ended),)) from None
-        problems = tuple(SceneProblem(**problem) for problem in said["problems"])
+        problems = tuple(SceneProblem(**problem) for problem in answer["problems"])
         if problems:
             raise SceneError(problems)
-        found.warnings += [SceneWarning(tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
+        found.warnings += [SceneWarning(tuple(one["objects"]), one["field"], one["message"]) for one in answer["warnings"]]
         spec, settings = read_snapshot(Path(folder, ANSWER_SCENE))
-        return Described(spec, settings, read_looks(Path(folder, ANSWER_LOOKS), said["looks"]))
+        return Described(spec, settings, read_looks(Path(folder, ANSWER_LOOKS), answer["looks"]))
 
 
 def hand_over(folder: Path, scene: Described | None, found: Found, problems: Sequence[SceneProblem]) -> None:
@@ -92,10 +92,14 @@ def hand_over(folder: Path, scene: Described | None, found: Found, problems: Seq
             arrays |= {f"{part}_{number}": getattr(look, part) for part in ("points", "counts", "corners")}
             looks.append({"name": name, "colour": look.colour})
         np.savez(folder / ANSWER_LOOKS, allow_pickle=False, **arrays)
-    said = {"problems": [asdict(one) for one in problems], "warnings": [asdict(one) for one in found.warnings], "looks": looks}
+    answer = {
+        "problems": [asdict(one) for one in problems],
+        "warnings": [asdict(one) for one in found.warnings],
+        "looks": looks,
+    }
     # the last file, and whole or not at all: its presence says that the others are whole
     temporary = folder / f"{ANSWER}.part"
-    temporary.write_text(json.dumps(said), encoding="utf-8")
+    temporary.write_text(json.dumps(answer), encoding="utf-8")
     os.replace(temporary, folder / ANSWER)
 
 

@@ -307,12 +307,12 @@ def say_what_moves(opened: Opened, prim: Usd.Prim, kind: BodyKind) -> None:
     while above and not above.IsPseudoRoot():
         xform = UsdGeom.Xformable(above)
         if xform and xform.TransformMightBeTimeVarying():
-            what = (
+            reason = (
                 "the solver moves it"
                 if kind is BodyKind.ACTIVE
                 else "it stays where it is at first; make it kinematic to follow them"
             )
-            opened.found.odd(str(prim.GetPath()), "xformOp", f"its time samples are left out: {what}")
+            opened.found.odd(str(prim.GetPath()), "xformOp", f"its time samples are left out: {reason}")
             return
         above = above.GetParent()
 

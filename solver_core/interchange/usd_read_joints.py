@@ -40,15 +40,15 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
         return None
     (body_a, frame_a), (body_b, frame_b) = first, second
     if body_a == body_b:
-        what = f"both of its bodies are {body_a}" if body_a else "neither of its bodies moves"
-        found.odd(path, "body0", f"{what}, so it joins nothing, and is left out")
+        reason = f"both of its bodies are {body_a}" if body_a else "neither of its bodies is a rigid body"
+        found.odd(path, "body0", f"{reason}, so it joins nothing, and is left out")
         return None
     axes = axes_of(opened, prim)
     if axes is None:
         return None
-    position, turn, linear, angular, said = joint_between(frame_a, frame_b, axes)
-    if said:
-        found.odd(path, "localPos1", said)
+    position, turn, linear, angular, warning = joint_between(frame_a, frame_b, axes)
+    if warning:
+        found.odd(path, "localPos1", warning)
     spec = JointSpec(
         name,
         body_a,

@@ -132,8 +132,8 @@ def opened(file: Path, found: Found) -> Opened:
     circle.
     """
 
-    def refuse(what: str, message: str) -> SceneError:
-        return SceneError((SceneProblem(str(file), what, message),))
+    def refuse(field: str, message: str) -> SceneError:
+        return SceneError((SceneProblem(str(file), field, message),))
 
     if not file.is_file():
         raise refuse("file", "there is no such file")

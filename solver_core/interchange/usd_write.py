@@ -157,8 +157,8 @@ def write_rigid_body(prim: Usd.Prim, body: BodySpec, found: Found, *, moves: boo
     for name, value in zip(DAMPING_ATTRIBUTES, (body.linear_damping, body.angular_damping), strict=True):
         if value > 0.0:
             prim.CreateAttribute(name, Sdf.ValueTypeNames.Float, custom=True).Set(value)
-            what = name.partition(":")[2]
-            found.odd(body.name, what, "UsdPhysics has no place for it; only Stiction reads it from this file")
+            attribute = name.partition(":")[2]
+            found.odd(body.name, attribute, "UsdPhysics has no place for it; only Stiction reads it from this file")
     if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
         found.odd(body.name, "lock_location", "its locked axes are left out; use a constraint to the world for them")
 

@@ -45,9 +45,9 @@ class Words:
     def left(self) -> int:
         return len(self._words) - self._at
 
-    def wrong(self, what: str) -> ProblemFileError:
+    def wrong(self, problem: str) -> ProblemFileError:
         place = f"after {self._at} words" if self._at else "at its beginning"
-        return ProblemFileError(self._path, f"{what} {place}: it is no contact problem as Siconos prints it, or is cut off")
+        return ProblemFileError(self._path, f"{problem} {place}: it is no contact problem as Siconos prints it, or is cut off")
 
     def word(self) -> str:
         if not self.left:
@@ -61,29 +61,29 @@ class Words:
             pass
         return word
 
-    def whole(self, what: str, least: int = 0) -> int:
+    def whole(self, name: str, least: int = 0) -> int:
         word = self.word()
         if len(word) > MOST_DIGITS or not word.lstrip("+-").isdigit() or int(word) < least:
-            said = f"{what} is {word[:MOST_DIGITS]!r} and no whole number of at least {least}"
-            raise self.wrong(f"{said}, with {MOST_DIGITS} digits at most")
+            message = f"{name} is {word[:MOST_DIGITS]!r} and no whole number of at least {least}"
+            raise self.wrong(f"{message}, with {MOST_DIGITS} digits at most")
         return int(word)
 
-    def numbers(self, what: str, count: int) -> NDArray[np.float64]:
+    def numbers(self, name: str, count: int) -> NDArray[np.float64]:
         """Return this many numbers. It is checked that they exist before memory is allocated."""
         if count > self.left:
-            raise self.wrong(f"{what} has {count} numbers, and {self.left} words are left")
+            raise self.wrong(f"{name} has {count} numbers, and {self.left} words are left")
         words = self._words[self._at : self._at + count]
         try:
             values = np.array(words, dtype=np.float64)
         except ValueError:
-            raise self.wrong(f"{what} has something in it that is no number") from None
+            raise self.wrong(f"{name} has something in it that is no number") from None
         self._at += count
         return values
 
-    def wholes(self, what: str, count: int, most: int) -> NDArray[np.int64]:
-        values = self.numbers(what, count)
+    def wholes(self, name: str, count: int, most: int) -> NDArray[np.int64]:
+        values = self.numbers(name, count)
         if (values != np.floor(values)).any() or (values < 0).any() or (values > most).any():
-            raise self.wrong(f"{what} has something in it that is no whole number between 0 and {most}")
+            raise self.wrong(f"{name} has something in it that is no whole number between 0 and {most}")
         return values.astype(np.int64)
 
 

@@ -183,8 +183,8 @@ def _size_of(i: int, matrix: Any, dim: int) -> int:
     """Return the number of rows of the matrix of problem i. Raises ValueError unless it is square and dense."""
     shape = np.shape(matrix)
     if len(shape) != 2 or shape[0] != shape[1] or issparse(matrix):
-        what = "sparse" if issparse(matrix) else f"of shape {shape}"
-        raise ValueError(f"problem {i}: G must be a dense square matrix, not {what}")
+        description = "sparse" if issparse(matrix) else f"of shape {shape}"
+        raise ValueError(f"problem {i}: G must be a dense square matrix, not {description}")
     if shape[0] % dim:
         raise ValueError(f"problem {i}: G has {shape[0]} rows, which is not a multiple of dim = {dim}")
     return shape[0]

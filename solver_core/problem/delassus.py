@@ -225,8 +225,8 @@ def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
     order = order - 1
     triangle = np.tril(lower[:, :rank])
     last = order[rank:]
-    left = scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T
-    if _largest(left) > LEFT_OVER:
+    remainder = scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T
+    if _largest(remainder) > LEFT_OVER:
         return _by_eigenvalues(block, scale, most)
     factor = np.empty((rows, rank))
     factor[order] = triangle

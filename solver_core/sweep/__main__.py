@@ -179,8 +179,8 @@ def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
     before = sum(outcome.state is not State.FAILED and not outcome.baked for outcome in outcomes)
     notes = [f"{before} of them by an earlier run"] if before else []
     notes += [f"{missed} with unconverged steps"] if missed else []
-    said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
-    voice.say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
+    summary = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
+    voice.say(f"{', '.join([summary, *notes])}; {folder / SHEET_PAGE}")
     if bad:
         more = f"\nand {len(bad) - 1} more, see the sheet" if len(bad) > 1 else ""
         return voice.failed(

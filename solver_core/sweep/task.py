@@ -100,8 +100,8 @@ def baked(order: Order, files: VariationFiles, spec: SceneSpec, bakers: Bakers, 
             return with_figures(files, spec, name, telling.baked)
         if status >= 0:
             break
-    said = telling.why or trouble or f"the bake ended with status {status}"
-    return Outcome(State.FAILED, name, telling.baked, said)
+    message = telling.why or trouble or f"the bake ended with status {status}"
+    return Outcome(State.FAILED, name, telling.baked, message)
 
 
 def with_figures(files: VariationFiles, spec: SceneSpec, name: str, baked: int) -> Outcome:
@@ -165,8 +165,8 @@ class Telling:
             case "stopped":
                 self.why = f"the bake was stopped: {record['reason']}"
 
-    def _tell(self, said: dict[str, int]) -> None:
+    def _tell(self, record: dict[str, int]) -> None:
         now = time.monotonic()
         if now - self._told_at >= SECONDS_BETWEEN_WORDS:
             self._told_at = now
-            self._hears(said)
+            self._hears(record)

@@ -193,9 +193,9 @@ def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
         of_pair = f"of {pair.a!r} and {pair.b!r}"
         if not pair.a or not pair.b:
             yield SceneProblem(SCENE, "pairs", f"the pair {of_pair} has an empty name; name two materials")
-        for value, what in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
+        for value, kind in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
             if not is_not_negative(value):
-                message = f"the {what} friction {of_pair} is {value}; it must be 0 or more and finite"
+                message = f"the {kind} friction {of_pair} is {value}; it must be 0 or more and finite"
                 yield SceneProblem(SCENE, "pairs", message)
     for names, count in Counter(tuple(sorted((pair.a, pair.b))) for pair in pairs).items():
         if count > 1:

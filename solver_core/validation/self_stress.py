@@ -75,15 +75,15 @@ def _are_held(spec: SceneSpec) -> Flags:
 def _in_loops(ends: Ints, is_held: Flags, enabled: Flags) -> Ints:
     """Return the joints that may carry self-stress. Joints of bodies without another joint are removed repeatedly, because
     equilibrium of their bodies determines their reactions."""
-    left = np.flatnonzero(enabled & (ends[:, 0] != ends[:, 1]))
-    while len(left):
-        number = np.bincount(ends[left].ravel(), minlength=len(is_held))
+    remaining = np.flatnonzero(enabled & (ends[:, 0] != ends[:, 1]))
+    while len(remaining):
+        number = np.bincount(ends[remaining].ravel(), minlength=len(is_held))
         is_end = (number == 1) & ~is_held
-        kept = ~is_end[ends[left]].any(axis=1)
+        kept = ~is_end[ends[remaining]].any(axis=1)
         if kept.all():
             break
-        left = left[kept]
-    return left
+        remaining = remaining[kept]
+    return remaining
 
 
 def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats]:

@@ -177,8 +177,8 @@ class LaterContacts:
         chosen = of_same_pairs(after, noticed)
         contacts = self.stated_at_begin(after.chosen(chosen), motion.h, motion)
         # The part of the final depth that the approach along the normal does not explain.
-        depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
-        aside = noticed[chosen] & (was[chosen] == 0.0) & (left > (1.0 - EXPLAINED) * depth)
+        depth, closed = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
+        aside = noticed[chosen] & (was[chosen] == 0.0) & (closed > (1.0 - EXPLAINED) * depth)
         if not aside.any():
             return contacts
         bodies = np.unique(np.stack([contacts.body_a[aside], contacts.body_b[aside]], axis=1), axis=0)

@@ -120,8 +120,8 @@ def _solve_joined(
     at the end of the step, and there are no infinite steps."""
     problem = ContactProblem.of_system(system)
     joined = joints_as_contacts(problem)
-    most, left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
-    result = joined.result(pivot(joined.problem, tolerance, most, left, joined.start(warm_start)))
+    pivot_limit, time_left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
+    result = joined.result(pivot(joined.problem, tolerance, pivot_limit, time_left, joined.start(warm_start)))
     return problem, _confirmed(problem, result, tolerance)
 
 
