@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shapes and looks as prims of UsdGeom."""
+"""Writing of shapes and looks as prims of UsdGeom."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write_solid(
 
 
 def write_look(stage: Usd.Stage, path: Sdf.Path, look: Look) -> UsdGeom.Mesh:
-    """A mesh of polygons."""
+    """Write a mesh of polygons."""
     mesh = UsdGeom.Mesh.Define(stage, path)
     mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(look.points, dtype=np.float32)))
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.ascontiguousarray(look.counts, dtype=np.int32)))
