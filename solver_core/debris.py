@@ -356,9 +356,9 @@ def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: n
     random: generator of this pair; each point uses five numbers.
     """
     total = np.cumsum(amounts)
-    most = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
-    numbers = random.random((most, 5))
-    passed = (np.arange(most) + numbers[:, 0]) / rate if most else np.zeros(0)
+    largest_number = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
+    numbers = random.random((largest_number, 5))
+    passed = (np.arange(largest_number) + numbers[:, 0]) / rate if largest_number else np.zeros(0)
     is_passed = passed <= total[-1]
     passed, numbers = passed[is_passed], numbers[is_passed]
     row = np.searchsorted(total, passed)

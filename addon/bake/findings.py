@@ -224,8 +224,8 @@ def masses(spec: SceneSpec) -> list[Finding]:
             of_density[body.name] = body_mass_properties(body).mass
     findings = []
     for density, weighed in sorted(found.items()):
-        least, most = min(weighed.values()), max(weighed.values())
-        each = f"{figure(most, 4)} kg" if least == most else f"{figure(least, 4)} to {figure(most, 4)} kg"
+        lightest, heaviest = min(weighed.values()), max(weighed.values())
+        each = f"{figure(heaviest, 4)} kg" if lightest == heaviest else f"{figure(lightest, 4)} to {figure(heaviest, 4)} kg"
         in_all = f", {figure(sum(weighed.values()), 4)} kg in all" if len(weighed) > 1 else ""
         findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
     return findings
@@ -236,11 +236,11 @@ def centers(spec: SceneSpec) -> list[Finding]:
     far = origins_off_center(spec)
     if not far:
         return []
-    name, most = max(far.items(), key=lambda item: item[1])
+    name, largest = max(far.items(), key=lambda item: item[1])
     away = (
-        f"{distance(most)} from its center of mass"
+        f"{distance(largest)} from its center of mass"
         if len(far) == 1
-        else f"up to {distance(most)} ({name}) from the center of mass"
+        else f"up to {distance(largest)} ({name}) from the center of mass"
     )
     message = (
         f"the origin is {away}: Blender uses the origin, Stiction the center of the volume. Choose Center of "
@@ -264,8 +264,8 @@ def hollows(spec: SceneSpec) -> list[Finding]:
 
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
     """Yield the loads of breakable constraints at the start. of_joints: load and threshold of each, N s per time step."""
-    most = max((bears for bears, _ in of_joints.values()), default=0.0)
-    if not most > 0.0:
+    largest = max((bears for bears, _ in of_joints.values()), default=0.0)
+    if not largest > 0.0:
         return
     breaking = {name: bears for name, (bears, breaks_at) in of_joints.items() if bears >= breaks_at}
     if breaking:
@@ -275,7 +275,7 @@ def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
         return
     share = max(bears / breaks_at for bears, breaks_at in of_joints.values())
     message = (
-        f"loads of breakable constraints are up to {figure(most)} N s in a time step of the first two frames, at most "
+        f"loads of breakable constraints are up to {figure(largest)} N s in a time step of the first two frames, at most "
         f"{figure(100.0 * share, 2)} % of their thresholds"
     )
     yield Finding("INFO", tuple(of_joints), "breaking_threshold", message, tuple(bears for bears, _ in of_joints.values()))

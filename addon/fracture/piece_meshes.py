@@ -127,8 +127,8 @@ def mark_sharp(mesh: Mesh, surface: Surface, polygon: NDArray[np.int64]) -> None
     low, high = np.full(len(mesh.edges), np.iinfo(np.int64).max), np.full(len(mesh.edges), -1, dtype=np.int64)
     np.minimum.at(low, edge, polygon_of_edge)
     np.maximum.at(high, edge, polygon_of_edge)
-    most = len(surface.material) + 1
-    is_sharp = (low < 0) | np.isin(low * most + high, surface.sharp[:, 0].astype(np.int64) * most + surface.sharp[:, 1])
+    stride = len(surface.material) + 1
+    is_sharp = (low < 0) | np.isin(low * stride + high, surface.sharp[:, 0].astype(np.int64) * stride + surface.sharp[:, 1])
     mesh.edges.foreach_set("use_edge_sharp", is_sharp)
 
 

@@ -262,9 +262,9 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
         if finding is None or finding.field != LOADS or not objects:
             self.report({"WARNING"}, "The constraints no longer exist; check the scene again")
             return {"CANCELLED"}
-        most = max(bears.values())
+        largest = max(bears.values())
         for ob in objects:
-            load = bears[ob.name_full] if self.of == "EACH" else most
+            load = bears[ob.name_full] if self.of == "EACH" else largest
             # Constraints without load, as in free fall, keep their threshold.
             if load > 0.0:
                 ob.rigid_body_constraint.breaking_threshold = self.factor * load

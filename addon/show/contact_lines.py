@@ -137,5 +137,5 @@ def fitting_length(contacts: FrameContacts, size: float) -> float | None:
     """Return the line length for 1 N at which nearly all forces of a frame have lines of at most `size` [m]; None without
     forces."""
     forces = contacts.force[contacts.state != ContactState.SEPARATING]
-    most = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
-    return size / most if most > 0.0 else None
+    usual_force = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
+    return size / usual_force if usual_force > 0.0 else None

@@ -95,12 +95,12 @@ def page(report: dict[str, Any]) -> bytes:
 
 def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the sentence on top of the page: whether all steps are within their tolerances."""
-    tolerance, most = settings["tolerance"], totals["most_moving"]
+    tolerance, most_moving = settings["tolerance"], totals["most_moving"]
     in_motion = max(tolerance, settings["moving_tolerance"])
     moving = ""
-    if most:
+    if most_moving:
         scale = "of their fastest motion, or of ten times the speed that gravity gives in a step if that is larger"
-        moving = f", large moving islands of up to {most} bodies within {in_motion:.3g} {scale}"
+        moving = f", large moving islands of up to {most_moving} bodies within {in_motion:.3g} {scale}"
     if totals["missed_steps"]:
         steps = f"{totals['missed_steps']} of {totals['steps']} time steps"
         text = f"{steps} did not converge to the tolerance of {tolerance:.3g}{moving}"

@@ -90,10 +90,10 @@ def count_ambiguous(shapes, position, rotation, contacts, bears):
 
     Returns the number, and the two bodies with most of them, -1 if there are none.
     """
-    most = 1
+    most_vertices = 1
     for i in range(len(shapes.vertex_count)):
-        most = max(most, shapes.vertex_count[i])
-    work = TiltWork(np.empty((2, most, 4)), np.empty(3), np.empty((3, 3)))
+        most_vertices = max(most_vertices, shapes.vertex_count[i])
+    work = TiltWork(np.empty((2, most_vertices, 4)), np.empty(3), np.empty((3, 3)))
     total, largest, a_of_most, b_of_most = 0, 0, -1, -1
     here, last_a, last_b = 0, -1, -1
     for i in range(contacts.gap.size):

@@ -105,12 +105,12 @@ class ContactSet(NamedTuple):
 @kernel
 def deepest_row(contacts, size):
     """Return the row of the contact for `ContactSet.deepest`, or -1 for none, and its ratio."""
-    row, most = -1, 0.0
+    row, largest = -1, 0.0
     for k in range(contacts.gap.size):
         ratio = -contacts.gap[k] / min(size[contacts.body_a[k]], size[contacts.body_b[k]])
-        if ratio > most:
-            row, most = k, ratio
-    return row, most
+        if ratio > largest:
+            row, largest = k, ratio
+    return row, largest
 
 
 @kernel

@@ -71,12 +71,12 @@ def pieces_of(parts: list[Part], solid: Solid, order: FractureOrder) -> Pieces:
     polygon = np.where(outer >= 0, order.polygon[original], -1)
     # one number for a face of one piece: a polygon of the mesh, or a face of the cell
     piece = np.repeat(np.arange(len(parts)), [len(part.triangles) for part in parts])
-    most = int(max(order.polygon.max(), inner.max(initial=0))) + 1
-    group = (2 * piece + (outer < 0)) * most + np.where(outer >= 0, polygon, inner)
+    stride = int(max(order.polygon.max(), inner.max(initial=0))) + 1
+    group = (2 * piece + (outer < 0)) * stride + np.where(outer >= 0, polygon, inner)
     polygons = joined(triangles, group, may_join(polygon, solid, order))
     triangle = polygons.triangle
     corner_original = np.where(outer[triangle] >= 0, original[triangle], -1)
-    piece_of_polygon = polygons.group // most // 2
+    piece_of_polygon = polygons.group // stride // 2
     sorting = np.argsort(piece_of_polygon, kind="stable")
     first = np.cumsum(polygons.counts) - polygons.counts
     counts = polygons.counts[sorting]

@@ -100,12 +100,12 @@ def extreme_points(points, directions):
     """Return the index of the point farthest along each direction (d, 3), the first one in a tie (d,)."""
     found = np.zeros(len(directions), np.int64)
     for j in range(len(directions)):
-        most = -np.inf
+        highest = -np.inf
         x, y, z = directions[j, 0], directions[j, 1], directions[j, 2]
         for i in range(len(points)):
             along = points[i, 0] * x + points[i, 1] * y + points[i, 2] * z
-            if along > most:
-                most, found[j] = along, i
+            if along > highest:
+                highest, found[j] = along, i
     return found
 
 

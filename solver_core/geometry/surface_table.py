@@ -167,10 +167,10 @@ def build_tree(vertices, triangles):
             a, b, c = vertices[triangles[f, 0], k], vertices[triangles[f, 1], k], vertices[triangles[f, 2], k]
             centres[f, k] = min(a, b, c) + max(a, b, c)
     order = np.arange(t)
-    most = 2 * t
-    right = np.zeros(most, np.int64)
-    begin = np.zeros(most, np.int64)
-    end = np.zeros(most, np.int64)
+    capacity = 2 * t
+    right = np.zeros(capacity, np.int64)
+    begin = np.zeros(capacity, np.int64)
+    end = np.zeros(capacity, np.int64)
     stack = np.empty((128, 3), np.int64)  # first and last triangle, and the parent of a right child, else -1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, t, -1
     size, count = 1, 0

@@ -115,8 +115,8 @@ def is_within(triangles, others, reach):
         if (below > high + reach).any() or (above < low - reach).any():
             continue
         for index in range(len(triangles)):
-            least, most = _low_and_high(triangles[index])
-            if (below > most + reach).any() or (above < least - reach).any():
+            lower, upper = _low_and_high(triangles[index])
+            if (below > upper + reach).any() or (above < lower - reach).any():
                 continue
             if _are_within(triangles[index], others[row], reach * reach):
                 return True

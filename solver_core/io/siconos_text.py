@@ -80,10 +80,10 @@ class Words:
         self._at += count
         return values
 
-    def wholes(self, name: str, count: int, most: int) -> NDArray[np.int64]:
+    def wholes(self, name: str, count: int, largest: int) -> NDArray[np.int64]:
         values = self.numbers(name, count)
-        if (values != np.floor(values)).any() or (values < 0).any() or (values > most).any():
-            raise self.wrong(f"{name} has something in it that is no whole number between 0 and {most}")
+        if (values != np.floor(values)).any() or (values < 0).any() or (values > largest).any():
+            raise self.wrong(f"{name} has something in it that is no whole number between 0 and {largest}")
         return values.astype(np.int64)
 
 

@@ -291,9 +291,9 @@ def solve(
     for name in options:
         if name not in known:
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
-    most = None if max_iterations is None else int(max_iterations)
-    limits = Limits(float(tolerance), most, float(time_limit), warm_start)
-    if method == "staggered" and not options and most is None and is_few(problem):
+    iteration_limit = None if max_iterations is None else int(max_iterations)
+    limits = Limits(float(tolerance), iteration_limit, float(time_limit), warm_start)
+    if method == "staggered" and not options and iteration_limit is None and is_few(problem):
         result = answer_few(problem, limits.tolerance, limits.warm_start)
         if result is not None:
             return result
@@ -301,7 +301,7 @@ def solve(
         return _solve_parts(problem, method, limits, options)
 
     def solve_repaired(repaired: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
-        return _solve_parts(repaired, method, Limits(tolerance, most, time_limit, start), options)
+        return _solve_parts(repaired, method, Limits(tolerance, iteration_limit, time_limit, start), options)
 
     def measured(result: Result) -> float:
         found = residuals(problem, result, polygon_sides=options.get("polygon_sides", 0), box="static_friction" in options)

@@ -158,7 +158,7 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
     """Return the audible modes of a solid, at most MODES_OF_A_VOICE of the lowest; none where bricks cannot compute them."""
     mass = material.density * surface.volume
     try:
-        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, most=MOST_BRICKS_OF_A_VOICE)
+        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, max_bricks=MOST_BRICKS_OF_A_VOICE)
         stiffness = stiffness_matrix(grid, material.young, material.poisson)
         statics = Statics(stiffness, mass_matrix(grid, mass), grid.points, np.zeros(0, dtype=np.int64))
         room = len(statics.free) - statics.rigid.shape[1]

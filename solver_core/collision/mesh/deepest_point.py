@@ -103,8 +103,8 @@ def deeper_below(pair, other, point, f, depth):
     """
     surface, local_point = other.surface, point_to_surface(pair, other.is_first, point)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
-    most, _ = closest_on_triangle(p, q, r, local_point)
-    if most <= depth * depth:
+    squared_bound, _ = closest_on_triangle(p, q, r, local_point)
+    if squared_bound <= depth * depth:
         return depth
     squared, _, _ = closest_on_surface(surface, local_point, np.inf, depth, pair.query.stack)
     if squared <= depth * depth or not surface_contains(pair, other, point):
