@@ -22,6 +22,7 @@ import ast
 import builtins
 import enum
 import hashlib
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ KEY_DIGITS = 20  # hexadecimal digits of a key
 COMPILER_FILES = ("kernel.py", "inner_library.py", "processor.py")
 # Settings of numba that change machine code but are not in numba's own keys.
 NUMBA_SETTINGS = ("OPT", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
+# Flags of a code object that change machine code. When a kernel is called under a profiler, numba clears others.
+CODE_FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR
 PLAIN_CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
 
 
@@ -205,7 +208,7 @@ def _code_lines(code: CodeType, docstring: str | None) -> list[str]:
     if docstring is not None and constants and constants[0] == docstring:
         constants[0] = None
     lines = [code.co_name, code.co_code.hex(), getattr(code, "co_exceptiontable", b"").hex()]
-    lines.append(repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)))
+    lines.append(repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & CODE_FLAGS)))
     lines.append(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)))
     for constant in constants:
         lines += _code_lines(constant, None) if isinstance(constant, CodeType) else [_described(constant)]

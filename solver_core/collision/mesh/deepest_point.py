@@ -29,6 +29,8 @@ MIN_CELL_IN_TOLERANCES = 10.0
 # Most depth queries for the cells of one pair, besides one per triangle. After that the best depth so far is the result.
 MAX_QUERIES = 4_000
 CELL_COUNT, QUERY_COUNT = range(2)
+# A cell: three corners, the bound of its depth, and the depth of its centroid.
+BOUND, CENTER_DEPTH, CELL_NUMBERS = 9, 10, 11
 CHILDREN = 4
 # Capacity for cells in addition to one per triangle. Further cells are dropped.
 EXTRA_CELLS = 2_000
@@ -37,7 +39,7 @@ EXTRA_CELLS = 2_000
 class Search(NamedTuple):
     """Work arrays for one pair of surfaces.
 
-    cells: (c, 10) corners of a triangle [m], and an upper bound of the depth of its points [m].
+    cells: (c, 11) corners of a triangle [m], an upper bound of the depth of its points, and the depth of its centroid [m].
     queue: (t,) triangles. queued: (t,) triangles that were in the queue, those of the first surface first.
     depth_bound: (v,) upper bound of the depth of each vertex inside the other solid [m]; 0 outside, -1 if not tested yet.
     pierced: (e,) edges that may pass through the other surface.
@@ -63,7 +65,7 @@ def search_of(table, query, by_edge, keys, is_torn):
     s, t = query.first, query.second
     triangles = table.first_triangle[s + 1] - table.first_triangle[s] + table.first_triangle[t + 1] - table.first_triangle[t]
     vertices = len(query.vertices_first) + len(query.vertices_second)
-    cells = np.empty((triangles + EXTRA_CELLS, 10))
+    cells = np.empty((triangles + EXTRA_CELLS, CELL_NUMBERS))
     queued, depth_bound = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
     edges_first = table.first_edge[s + 1] - table.first_edge[s]
     pierced = np.full(edges_first + table.first_edge[t + 1] - table.first_edge[t], is_torn)
@@ -74,7 +76,7 @@ def search_of(table, query, by_edge, keys, is_torn):
 
 
 @kernel_part
-def depth_inside(pair, other, point, ignore_depth, outside_range):
+def depth_inside(pair, other, point, ignore_depth, outside_range, side):
     """Return the signed depth of a point in a solid [m]: positive inside, minus the distance outside.
 
     other: `PairSurface` of the solid. point: in the frame of the pair [m].
@@ -82,13 +84,17 @@ def depth_inside(pair, other, point, ignore_depth, outside_range):
         outside, without the inside test [m].
     outside_range: an outside point at least this far away returns -inf, as does any other outside point if it is not positive
         [m].
+    side: positive if the point is known to be inside, negative if it is known to be outside, else 0.
     """
     local_point = point_to_surface(pair, other.is_first, point)
     if outside_range <= 0.0:
+        if side < 0.0:
+            return -np.inf
         squared, _, _ = closest_on_surface(other.surface, local_point, np.inf, ignore_depth, pair.query.stack)
         distance = np.sqrt(squared)
-        return distance if distance <= ignore_depth or surface_contains(pair, other, point) else -np.inf
-    contains = surface_contains(pair, other, point)
+        is_deep = distance <= ignore_depth or side > 0.0 or surface_contains(pair, other, point)
+        return distance if is_deep else -np.inf
+    contains = side > 0.0 or (side == 0.0 and surface_contains(pair, other, point))
     squared, f, _ = closest_on_surface(other.surface, local_point, np.inf if contains else outside_range, 0.0, pair.query.stack)
     if f < 0:
         return -np.inf
@@ -220,47 +226,83 @@ def deepest_edge_midpoint(pair, ends, keys, curve, curve_id, search):
     return depth
 
 
+@inlined_kernel
+def centroid(corners):
+    """Return the centroid of a triangle [m]."""
+    p, q, r = corners
+    return divided(add(add(p, q), r), 3.0)
+
+
 @leaf_kernel
-def bound_triangle(pair, other, corners, depth, search):
+def bound_triangle(pair, other, corners, side, depth, search):
     """Query the depth of the centroid of a triangle and append the triangle to the cells if a point of it may be deeper than
     `depth`.
 
+    side: positive if the centroid is known to be inside, negative if it is known to be outside, else 0.
+
     Returns the larger of `depth` and the depth of the centroid [m].
     """
-    p, q, r = corners
-    center = divided(add(add(p, q), r), 3.0)
-    radius = np.sqrt(max(distance2(p, center), distance2(q, center), distance2(r, center)))
+    center = centroid(corners)
+    radius = np.sqrt(max(distance2(corners[0], center), distance2(corners[1], center), distance2(corners[2], center)))
     min_useful = (1.0 + DEPTH_TOLERANCE_RATIO) * depth
-    center_depth = depth_inside(pair, other, center, min(depth, min_useful - radius), radius - min_useful)
-    size = search.counters[CELL_COUNT]
-    if (
-        center_depth + radius > min_useful
-        and radius > MIN_CELL_IN_TOLERANCES * other.surface.tolerance
-        and size < len(search.cells)
-    ):
-        cell = search.cells[size]
-        for axis in range(3):
-            cell[axis], cell[3 + axis], cell[6 + axis] = p[axis], q[axis], r[axis]
-        cell[9] = center_depth + radius
-        search.counters[CELL_COUNT] += 1
+    center_depth = depth_inside(pair, other, center, min(depth, min_useful - radius), radius - min_useful, side)
+    append_cell(corners, radius, center_depth, min_useful, other.surface.tolerance, search)
     return max(depth, center_depth)
+
+
+@leaf_kernel
+def append_cell(corners, radius, center_depth, min_useful, tolerance, search):
+    """Append a triangle to the cells if a point of it may be deeper than `min_useful` [m], unless it is too small.
+
+    radius: distance of the centroid to the farthest corner [m]. center_depth: depth of the centroid [m].
+    tolerance: of the surface [m].
+    """
+    size = search.counters[CELL_COUNT]
+    if center_depth + radius <= min_useful or radius <= MIN_CELL_IN_TOLERANCES * tolerance or size >= len(search.cells):
+        return
+    cell = search.cells[size]
+    p, q, r = corners
+    for axis in range(3):
+        cell[axis], cell[3 + axis], cell[6 + axis] = p[axis], q[axis], r[axis]
+    cell[BOUND], cell[CENTER_DEPTH] = center_depth + radius, center_depth
+    search.counters[CELL_COUNT] += 1
 
 
 @kernel_part
 def pop_largest_bound(search):
-    """Remove the cell with the largest bound, and return its corners [m] and its bound [m]."""
+    """Remove the cell with the largest bound, and return its corners, its bound, and the depth of its centroid [m]."""
     cells, last = search.cells, search.counters[CELL_COUNT] - 1
     best = 0
     for row in range(last + 1):
-        if cells[row, 9] > cells[best, 9]:
+        if cells[row, BOUND] > cells[best, BOUND]:
             best = row
     cell = cells[best]
     p, q, r = (cell[0], cell[1], cell[2]), (cell[3], cell[4], cell[5]), (cell[6], cell[7], cell[8])
-    bound = cell[9]
-    for k in range(10):
+    bound, center_depth = cell[BOUND], cell[CENTER_DEPTH]
+    for k in range(CELL_NUMBERS):
         cells[best, k] = cells[last, k]
     search.counters[CELL_COUNT] = last
-    return (p, q, r), bound
+    return (p, q, r), bound, center_depth
+
+
+@leaf_kernel
+def split_cell(pair, other, corners, center_depth, depth, search):
+    """Bound the four parts of a cell. center_depth: depth of its centroid [m].
+
+    The ball around the centroid that reaches to the surface lies on one side of it. So the sides of most centroids of parts are
+    known without an inside test. The middle part has the centroid of the cell.
+
+    Returns the larger of `depth` and the depths of the centroids of the parts [m].
+    """
+    p, q, r = corners
+    center, u, v, w = centroid(corners), midpoint(p, q), midpoint(q, r), midpoint(r, p)
+    for part in range(3):
+        child = (p, u, w) if part == 0 else ((q, v, u) if part == 1 else (r, w, v))
+        is_known = distance2(centroid(child), center) < center_depth * center_depth
+        depth = bound_triangle(pair, other, child, center_depth if is_known else 0.0, depth, search)
+    radius = np.sqrt(max(distance2(u, center), distance2(v, center), distance2(w, center)))
+    append_cell((u, v, w), radius, center_depth, (1.0 + DEPTH_TOLERANCE_RATIO) * depth, other.surface.tolerance, search)
+    return depth
 
 
 @leaf_kernel
@@ -268,19 +310,14 @@ def deepest_of(pair, own, other, count, depth, search):
     """Return the larger of `depth` and the depth of the deepest point of the first `count` triangles of the queue [m]."""
     search.counters[CELL_COUNT] = 0
     for row in range(count):
-        depth = bound_triangle(
-            pair, other, triangle_corners(own.vertices, own.surface.triangles[search.queue[row]]), depth, search
-        )
+        corners = triangle_corners(own.vertices, own.surface.triangles[search.queue[row]])
+        depth = bound_triangle(pair, other, corners, 0.0, depth, search)
     while search.counters[CELL_COUNT] > 0 and search.counters[QUERY_COUNT] < MAX_QUERIES:
-        (p, q, r), bound = pop_largest_bound(search)
+        corners, bound, center_depth = pop_largest_bound(search)
         if bound <= (1.0 + DEPTH_TOLERANCE_RATIO) * depth:
             break
         search.counters[QUERY_COUNT] += CHILDREN
-        u, v, w = midpoint(p, q), midpoint(q, r), midpoint(r, p)
-        depth = bound_triangle(pair, other, (p, u, w), depth, search)
-        depth = bound_triangle(pair, other, (q, v, u), depth, search)
-        depth = bound_triangle(pair, other, (r, w, v), depth, search)
-        depth = bound_triangle(pair, other, (u, v, w), depth, search)
+        depth = split_cell(pair, other, corners, center_depth, depth, search)
     return depth
 
 

@@ -49,6 +49,10 @@ CANCELLATION_RATIO = 0.3
 SHALLOW_IN_TOLERANCES = 10.0
 # In depths of the overlap: the center of a passage is this near a surface. The center of a filled hole is farther away.
 PASSAGE_RADIUS_RATIO = 3.0
+# In sizes of the smaller body: points of a curve this near to each other are one contact. A corner that overlaps by a micrometer
+# has a curve of six points within a few micrometers. As contacts of their own they share a load in no definite way, and Newton's
+# method exchanges it between them. With a larger ratio the torque of a load is wrong by as much.
+SAME_POINT_RATIO = 1e-4
 
 
 @inner_kernel
@@ -272,14 +276,36 @@ def append_intersection(pair, ends, keys, row, exit_translation, out):
 
 
 @leaf_kernel
-def append_curves(table, query, ends, keys, curve, with_normal, exits, out):
-    """Append the contacts of all curves with a normal that are deeper than the noise.
+def merge_points(ends, curve, radius, merged):
+    """Replace the points of a curve within a radius of each other [m] by their mean.
+
+    The points of a curve are the first ends of its segments. merged: (k,) output, segments whose point is part of the mean of an
+    earlier one.
+    """
+    for row in range(len(ends)):
+        if merged[row]:
+            continue
+        point, total, count = vec(ends[row], FIRST_END), vec(ends[row], FIRST_END), 1
+        for other in range(row + 1, len(ends)):
+            if curve[other] != curve[row] or merged[other]:
+                continue
+            if distance2(vec(ends[other], FIRST_END), point) <= radius * radius:
+                merged[other], total, count = True, add(total, vec(ends[other], FIRST_END)), count + 1
+        if count > 1:
+            set_vec(ends[row], FIRST_END, divided(total, float(count)))
+
+
+@leaf_kernel
+def append_curves(table, query, ends, keys, curve, is_contact, exits, out):
+    """Append the contacts of all curves that are deeper than the noise.
 
     Shallower ones are contacts of features.
+
+    is_contact: (k,) segments with a normal whose first end is a contact.
     """
     pair = pair_of(table, query)
     for row in range(len(ends)):
-        if with_normal[curve[row]] and exits[curve[row], 3] > pair.query.noise:
+        if is_contact[row] and exits[curve[row], 3] > pair.query.noise:
             append_intersection(pair, ends, keys, row, exits[curve[row]], out)
 
 
@@ -305,7 +331,9 @@ def with_curve_contacts(table, query, intersecting, found):
     write_exits(table, query, ends, keys, curve, overlap, exits, search)
     keep_gaps(found, -query.noise, np.inf)
     out = ensure_capacity(found, len(intersecting))
-    append_curves(table, query, ends, keys, curve, with_normal, exits, out)
+    merged = np.zeros(len(ends), np.bool_)
+    merge_points(ends, curve, SAME_POINT_RATIO * query.scale, merged)
+    append_curves(table, query, ends, keys, curve, with_normal[curve] & ~merged, exits, out)
     return out, has_undefined_normal, is_torn
 
 

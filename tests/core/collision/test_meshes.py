@@ -172,6 +172,24 @@ def test_inner_edges_and_vertices_of_a_flat_ground_add_no_directions(where):
         np.testing.assert_allclose(contacts.gap, 1e-4, atol=1e-12)
 
 
+@pytest.mark.parametrize("depth", [3e-7, 1e-6, 3e-6])
+@pytest.mark.parametrize("twist", [0.0, 0.4, 1.3])
+def test_a_corner_that_overlaps_a_mesh_by_micrometers_has_one_contact(depth, twist):
+    """Its curve of intersection has a point on each of three edges, and one on each inner edge of a face."""
+    diagonal = Rotation.align_vectors([[0, 0, -1]], [[1, 1, 1]])[0]
+    turned = (Rotation.from_rotvec([0.0, 0.0, twist]) * diagonal).as_matrix()
+    size = 0.09
+    lowest = 0.5 * size * np.sqrt(3.0)
+    floor = mesh((CUBE * [2.0, 2.0, 0.2], CUBE_TRIANGLES))
+    top = 0.2 * CUBE[:, 2].max()
+    cube = mesh((size * CUBE / np.ptp(CUBE[:, 0]), CUBE_TRIANGLES))
+    contacts = find([floor, cube], [[0, 0, 0], [0.1, 0.2, top + lowest - depth]], [np.eye(3), turned])
+    overlapping = contacts.gap < 0.0
+    assert overlapping.sum() == 1
+    np.testing.assert_allclose(contacts.gap[overlapping], -depth, rtol=0.05)
+    np.testing.assert_allclose(contacts.point[overlapping], [[0.1, 0.2, top]], atol=10.0 * depth)
+
+
 def test_a_box_over_the_rim_of_a_mesh_stands_on_the_rim():
     table = blocks([-1, 0, 1], [-1, 0, 1], [-1, 0], np.ones((2, 2, 1), dtype=bool))
     contacts = find([mesh(table), box(1, 1, 1)], [[0, 0, 0], [0.8, 0.1, 0.5 + 1e-4]])

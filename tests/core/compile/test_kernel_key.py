@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import cProfile
 import itertools
 import sys
 from collections import namedtuple
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
-from numba import types
+from numba import njit, types
 
 from solver_core.compile import kernel_key as keys
 from solver_core.compile.kernel_cache import KernelResults
@@ -143,6 +144,19 @@ def test_what_leaves_the_machine_code_alone_leaves_the_key_alone(change):
 
 def test_all_changes_have_different_keys():
     assert len({key_of(edited(change)) for change in CHANGES.values()}) == len(CHANGES)
+
+
+def test_a_call_under_a_profiler_leaves_the_key_alone():
+    """numba clears flags of the code of a kernel that is called under a profiler. A kernel that calls it was compiled again."""
+
+    @njit
+    def doubled(x):
+        return 2.0 * x
+
+    before = keys._code_lines(doubled.py_func.__code__, None)
+    with cProfile.Profile():
+        assert doubled(1.0) == 2.0
+    assert keys._code_lines(doubled.py_func.__code__, None) == before
 
 
 def test_a_setting_of_numba_that_changes_machine_code_changes_the_key(monkeypatch):
