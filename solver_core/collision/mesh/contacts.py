@@ -252,7 +252,7 @@ def inset_contacts(table, query, near):
         limit = query.limit + MAX_TRANSLATION_IN_MARGINS * margin
         # Two vertices move toward each other by at most MAX_TRANSLATION_IN_MARGINS margins.
         rows = pairs_within(table, query, limit + MAX_TRANSLATION_IN_MARGINS * margin, near)
-        fits, own = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
+        fits, inset = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
         other_fits, others = inset_vertices(table, query.second, rows[:, 1], 0.5 * margin)
         if not (fits and other_fits):
             break
@@ -260,7 +260,7 @@ def inset_contacts(table, query, near):
         apart = MeshQuery(
             query.first,
             query.second,
-            own,
+            inset,
             vertices,
             query.vertices_first,
             query.vertices_second,
@@ -305,9 +305,11 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
     """
     first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
-    own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
+    vertices_first = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = transformed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
-    query = MeshQuery(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
+    query = MeshQuery(
+        first, second, vertices_first, vertices, vertices_first, vertices, turn, shift, limit, noise, scale, swapped, stack
+    )
     if cache_covers(table, query, walk):
         near, clear = filtered_pairs(table, query, walk, limit + noise), np.empty(0)
     else:

@@ -190,8 +190,8 @@ def vertex_vertex(pair, v, w, out):
     if not in_vertex_normal_cone(b, pair.query.vertices_second, w, scaled(-of_b, direction), EXACT_CONE_SINE):
         return
     if sign < 0.0:
-        at = advanced(point, distance, direction) if a.solid else point
-        if surface_is_nearer(pair, surface_of(pair, a.solid), at, distance):
+        other_point = advanced(point, distance, direction) if a.solid else point
+        if surface_is_nearer(pair, surface_of(pair, a.solid), other_point, distance):
             return
     feature = pair_feature(pair, VERTEX_VERTEX, VERTEX_VERTEX, TRUE, v, w)
     correction = inset_correction(surface_of(pair, TRUE), v)

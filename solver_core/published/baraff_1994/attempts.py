@@ -98,13 +98,13 @@ def plan(m: int, guesses: tuple[Guess, ...]) -> Iterator[Attempt]:
         yield Attempt(random.permutation(m), False, nothing)
 
 
-def pivots_of(attempt: Attempt, has_static_friction: bool, left: int) -> int:
+def pivots_of(attempt: Attempt, has_static_friction: bool, pivots_left: int) -> int:
     """Return the maximum number of pivots of an attempt.
 
-    has_static_friction: True if the problem has static friction. left: pivots left for all further attempts.
+    has_static_friction: True if the problem has static friction. pivots_left: pivots left for all further attempts.
     """
     patience = PIVOTS_AN_ATTEMPT if attempt.renews or has_static_friction else PIVOTS_WITHOUT_STATIC_FRICTION
-    return min(patience * (attempt.order.size + 1), left)
+    return min(patience * (attempt.order.size + 1), pivots_left)
 
 
 def made(

@@ -236,8 +236,8 @@ def iterate(shared, effort, state, answer):
     _, c = _project(shared, FRICTION, radius, effort, state)  # line 6
     f_next, work = np.empty(f.size), np.empty(f.size)
     generalised_impulse(system, FRICTION, system.mu.size, impulse, f_next)
-    change, left = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
-    return Iterate(off, coulomb, change, left, of_contact, effort[DONE] - before - of_contact)
+    change, error = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
+    return Iterate(off, coulomb, change, error, of_contact, effort[DONE] - before - of_contact)
 
 
 @kernel_part
