@@ -61,6 +61,10 @@ JOINT_PENALTY = 1e3  # relative to the penalty of contacts; joint rows are mostl
 # not converge take longer; with smaller ones, slow projections end early, and contact is violated.
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
+# Newton steps in a row that do not halve the gradient, after which a multiplier step ends. Near a minimum of a piecewise
+# quadratic function the first of them is usual. With a larger one, steps that alternate between two pieces take longer; with a
+# smaller one, multiplier steps end before their minimum, and projections do not converge.
+STALLED_STEPS = 2
 
 
 class Sets(NamedTuple):
@@ -268,7 +272,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
     error = np.inf
     for _ in range(steps):
         # Newton's method: v minimizes the smooth function for the multipliers y.
-        before, t, now, refreshed = np.inf, 0.0, np.inf, False
+        before, t, now, refreshed, stalled = np.inf, 0.0, np.inf, False, 0
         for _newton in range(NEWTON_STEPS):
             _respond_all(system, sets, rho, impulse, v, u, trial)
             for i in range(n):
@@ -278,8 +282,10 @@ def project(operator, sets, target, criteria, effort, state, steps):
             now = velocities_of_change(system, kind, step, speed)
             if now <= INNER * criteria.target:
                 break
-            if t == 1.0 and refreshed and now > 0.5 * before:
-                # Either round-off limits the gradient, or full steps alternate between two pieces of the piecewise smooth map.
+            stalled = stalled + 1 if t == 1.0 and refreshed and now > 0.5 * before else 0
+            if stalled > 0 and (stalled == STALLED_STEPS or not _differ(derivative, factored_with)):
+                # A full step that stays on its piece leaves round-off only. Steps that change the piece need not reduce the
+                # gradient, but full ones may alternate between two pieces for ever.
                 break
             refreshed = not factored or now > 0.1 * before
             if refreshed and (not factored or _differ(derivative, factored_with)):
