@@ -160,6 +160,7 @@ SCENES |= {
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
+    "crowd on 100,352 triangles": Scene("meshes", meshes.crowd, 6),
     "woven square": Scene("bends", partial(published_bending.composites, (0.5,), (6e7,)), 16),
     "chair": Scene("bends", partial(published.chairs, 1), 48),
     "foam": Scene("bends", foam, 24),
