@@ -36,7 +36,7 @@ from solver_core.solvers.block_operator import CONTACT, FRICTION, State, operato
 from solver_core.solvers.coulomb.cascade import VARIANTS, Request, solve_system
 from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, Sets, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, STALLED_STEPS, Sets, project
 
 from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
 from .records import on_one_thread, write_rows
@@ -118,7 +118,7 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
         effort = effort_of_a_step()
         allow(effort, MAX_ITERATIONS, operator.blocks.structure.target.size, m)
         sets, criteria = Sets(kind, SIDES, radius, system.box), StoppingCriteria(goal, NEAR * goal, NEAR * goal, fastest, 0, 0)
-        project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS)
+        project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS, STALLED_STEPS)
         factorisations = int(effort[DONE])
         out[f"{name}_seconds"] = process_time() - begin
         out[f"{name}_quadprog_seconds"] = reference_seconds

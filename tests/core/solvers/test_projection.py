@@ -12,7 +12,7 @@ import solver_core as sc
 from solver_core.solvers.block_operator import CONTACT, FRICTION, State, operator_of
 from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, Sets, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, STALLED_STEPS, Sets, project
 
 from ...bench.quadprog_reference import DenseProblem
 from ...bench.scenes import capture, house_with_box
@@ -40,7 +40,7 @@ def run(problem, kind, target, radius=None, sides=DISK, warm=None):
     operator, v, effort = operator_of(system), np.zeros(target.size), effort_of_a_step()
     allow(effort, 200, operator.blocks.structure.target.size, m)
     sets, criteria = Sets(kind, sides, radius, system.box), StoppingCriteria(GOAL, GOAL, GOAL, 1.0, 0, 0)
-    reached = project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS)
+    reached = project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS, STALLED_STEPS)
     assert reached <= GOAL
     return v, impulse
 
@@ -176,7 +176,7 @@ def test_every_projection_of_a_house_that_is_hit_converges():
             effort = effort_of_a_step()
             allow(effort, 200, operator.blocks.structure.target.size, m)
             sets = Sets(kind, OCTAGON, radius, system.box)
-            error = project(operator, sets, target, criteria, effort, state, MULTIPLIER_STEPS)
+            error = project(operator, sets, target, criteria, effort, state, MULTIPLIER_STEPS, STALLED_STEPS)
             assert error < 1e-7 * fastest, f"step {one.step}"
             target = system.velocity + dense.push(state.impulse, slice(0, 1))
             radius = system.mu * state.impulse[:, 0]
