@@ -248,15 +248,6 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("bunnies, large bends", "dinosaurs, large bends"),
     ),
     # meshes
-    "features out of reach": Mechanism(
-        (
-            Edit(TRIANGLES, "a.owned[f] & features_in_reach(p, over_g, q, limit)", "a.owned[f]"),
-            Edit(TRIANGLES, "b.owned[g] & features_in_reach(q, over_f, p, limit)", "b.owned[g]"),
-            Edit("collision/mesh/features.py", "if edge_bounds_apart(p, end, q, other_end, pair.query.limit):", "if False:"),
-        ),
-        OF_MESHES,
-        keeps_bits=True,
-    ),
     "triangles that keep clear": Mechanism(
         (Edit(IMPACT, "if stays_separated(shapes, triangles,", "if False and stays_separated(shapes, triangles,"),),
         OF_MESHES,
