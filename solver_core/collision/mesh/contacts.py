@@ -49,7 +49,7 @@ from .queries import closest_on_surface, is_inside, own_view, triangle_corners
 from .set_in import MARGIN_GROWTH, MAX_MARGIN_RATIO, inset_vertices
 from .still_near import cache_covers, filtered_pairs
 from .walks import Walk
-from .within_reach import clearance, corners_within, features_in_reach, heights_of, straddles
+from .within_reach import clearance, corners_within, heights_of, straddles
 
 __all__ = ["PlacedSurfaces", "plane_surface_contacts", "surface_contacts"]
 
@@ -98,21 +98,16 @@ def triangle_contacts(pair, f, g, out):
                 vertex_face(pair, TRUE, a.triangles[f, i], g, out)
             if of_g & (1 << i):
                 vertex_face(pair, FALSE, b.triangles[g, i], f, out)
-    of_f = a.owned[f] & features_in_reach(p, over_g, q, limit)
-    of_g = b.owned[g] & features_in_reach(q, over_f, p, limit)
-    if of_f != 0 and of_g != 0:
-        edge_and_vertex_contacts(pair, f, g, of_f, of_g, out)
+    edge_and_vertex_contacts(pair, f, g, out)
     is_segment = b.triangles[g, 1] == b.triangles[g, 2]
     return straddles(over_f) and (is_segment or straddles(over_g)), clear
 
 
 @inlined_kernel
-def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
-    """Append the contacts between edges and vertices of two triangles.
-
-    of_f, of_g: bits of the features to test, as in `owned` of a `SurfaceTable`.
-    """
+def edge_and_vertex_contacts(pair, f, g, out):
+    """Append the contacts between the edges and vertices that two triangles own."""
     a, b = pair.first, pair.second
+    of_f, of_g = a.owned[f], b.owned[g]
     for i in range(3):
         for k in range(3):
             if of_f & (1 << i) and of_g & (8 << k):

@@ -38,7 +38,6 @@ from .normal_cones import (
     is_over_concave_neighbor,
     vertex_supports,
 )
-from .within_reach import edge_bounds_apart
 
 __all__ = ["edge_edge", "vertex_edge", "vertex_face", "vertex_vertex"]
 
@@ -228,8 +227,6 @@ def edge_edge(pair, e, g, out):
         return
     p, q = vec(a.vertices, a.edges[e, 0]), vec(vertices, b.edges[g, 0])
     end, other_end = vec(a.vertices, a.edges[e, 1]), vec(vertices, b.edges[g, 1])
-    if edge_bounds_apart(p, end, q, other_end, pair.query.limit):
-        return
     d, o = sub(end, p), sub(other_end, q)
     normal = cross(d, o)
     square = norm2(normal)

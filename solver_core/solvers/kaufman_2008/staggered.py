@@ -34,7 +34,7 @@ from ..block_operator import (
 )
 from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, is_held, relative_target
 from ..effort import DONE, OVERDUE, allow, spent
-from .projection import MULTIPLIER_STEPS, Sets, project
+from .projection import MULTIPLIER_STEPS, STALLED_STEPS, Sets, project
 
 __all__ = [
     "Answer",
@@ -195,7 +195,8 @@ def _project(shared, kind, radius, effort, state):
     generalised_impulse(system, FRICTION if kind == CONTACT else CONTACT, system.mu.size, state.impulse, other)
     velocity_after(system, system.velocity, other, target)
     sets = Sets(kind, shared.sides, radius, system.box)
-    return project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS), other
+    off = project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS, STALLED_STEPS)
+    return off, other
 
 
 @inner_kernel
