@@ -107,8 +107,8 @@ def compile_part(name: str) -> int:
 
         def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
             self.compiled += 1
-            if time.monotonic() - self.told > SECONDS_BETWEEN_COUNTS:
-                self.told = time.monotonic()
+            if time.monotonic() - self.last_report > SECONDS_BETWEEN_COUNTS:
+                self.last_report = time.monotonic()
                 print(self.compiled, flush=True)
 
     # the process that started this one says how far it is
