@@ -25,7 +25,7 @@ help:
 	@echo "make lint            ruff and basedpyright only"
 	@echo "make docs            the manual as pages, in manual/; manual/index.html is the front page"
 	@echo "make kernels         compile the kernels that are not compiled yet, in several processes"
-	@echo "make bench           factorisations, bake times, collision, sleep, heaps beside Bullet and MuJoCo, contacts, captured problems, the papers' figures; writes build/bench"
+	@echo "make bench           all benchmarks but the three below, one after the other (python -m tests.bench --list); writes build/bench; hours"
 	@echo "make bench-rivals    Stiction beside Box3D, Rapier, PhysX, Jolt, Bullet and MuJoCo, which it installs into build/rivals"
 	@echo "make bench-problems  contact problems solved by Siconos, Pinocchio, Clarabel, quadprog and daqp beside Stiction; installs into build/problems"
 	@echo "make figures         write the tables of README.md and docs/measured.md from docs/measured/*.csv"
@@ -87,35 +87,9 @@ lint: environment
 docs: environment
 	$(RUN) .ci/pages.py
 
-# make prints the fault of a benchmark and goes on with the next one, so the status is that of no benchmark: read the output.
+# Every benchmark runs; the status is 1 if one failed, and the last lines name it. BENCHMARKS='captured pivot' are these alone.
 bench: environment
-	-$(RUN) -m tests.bench.known_answers
-	-$(RUN) -m tests.bench.everyday
-	-$(RUN) -m tests.bench.rates --seconds 2
-	-$(RUN) -m tests.bench.collision
-	-$(RUN) -m tests.bench.collision_against_mujoco
-	-$(RUN) -m tests.bench.artists --limit 60
-	-$(RUN) -m tests.bench.sleeping
-	-$(RUN) -m tests.bench.heaps --limit 60
-	-$(RUN) -m tests.bench.heaps_profile --scenes cubes:125 table wall --frames 24
-	-$(RUN) -m tests.bench.drift --cubes 27
-	-$(RUN) -m tests.bench.captured_phases --capture build/bench/captured --solve build/bench/captured --limit 2 --minutes 5
-	-$(RUN) -m tests.bench.roofline build/bench/captured --seconds 0.3
-	-$(RUN) -m tests.bench.given_as_matrix --limit 20
-	-$(RUN) -m tests.bench.staggered_against_quadprog --cap 20
-	-$(RUN) -m tests.bench.published
-	-$(RUN) -m tests.bench.paper_tables --only kaufman bending baraff faure shipped --steps 10 --cold 3
-	-$(RUN) -m tests.bench.paper_tables --only decomposition --minutes 0.5 --rules accelerated
-	-$(RUN) -m tests.bench.captured
-	-$(RUN) -m tests.bench.pivot
-	-$(RUN) -m tests.bench.contacts_against_oracles
-	-$(RUN) -m tests.bench.mesh_scenes --seconds 2
-	-$(RUN) -m tests.bench.large_bends --seconds 2
-	-$(RUN) -m tests.bench.beside_the_solve --cubes 1000
-	-$(RUN) -m tests.bench.fuzz --cases 10000
-	-$(RUN) -m tests.bench.interruptions --interruptions 100
-	-$(RUN) -m tests.bench.sweeps --rounds 1 --short 40 --kill 2
-	-$(RUN) -m tests.bench.first_bake
+	$(RUN) -m tests.bench $(BENCHMARKS)
 
 bench-rivals: environment
 	$(RUN) -m tests.bench.rivals.race --thresholds

@@ -40,6 +40,7 @@ PAGES = {
         "solver_core/README",
         "docs/constants",
         "docs/measured",
+        "docs/mechanisms",
         "docs/papers",
         "docs/everyday",
         "docs/rivals",

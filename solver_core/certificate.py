@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
     except (UsageError, OSError, CacheError, ContainerError) as error:
         tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
-    return ExitStatus.MISSED_TOLERANCE if report["totals"]["missed_steps"] else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if report["totals"]["missed_steps"] else ExitStatus.DONE
 
 
 if __name__ == "__main__":

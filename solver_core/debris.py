@@ -227,12 +227,12 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
     from .geometry.compounds import rotation_matrix
 
     timing, index = Timing(spec), {body.name: k for k, body in enumerate(spec.bodies)}
-    gone = np.zeros(len(spec.joints), dtype=bool)
-    if not len(gone):
+    broken = np.zeros(len(spec.joints), dtype=bool)
+    if not len(broken):
         return
     for number in reader.frames:
         frame = reader.read(number)
-        for k in np.flatnonzero(frame.broken & ~gone):
+        for k in np.flatnonzero(frame.broken & ~broken):
             joint = spec.joints[k]
             a, b = index.get(joint.body_a, -1), index.get(joint.body_b, -1)
             place, axes = joint.position, rotation_matrix(joint.orientation)
@@ -254,7 +254,7 @@ def breaks(reader: FrameCacheReader, spec: SceneSpec, rates: DebrisRates) -> Ite
                 "body_a": a,
                 "body_b": b,
             }
-        gone |= frame.broken
+        broken |= frame.broken
 
 
 def contact_events(
@@ -356,9 +356,9 @@ def sampled_of_pair(events: DebrisEvents, amounts: Array, rate: float, random: n
     random: generator of this pair; each point uses five numbers.
     """
     total = np.cumsum(amounts)
-    most = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
-    numbers = random.random((most, 5))
-    passed = (np.arange(most) + numbers[:, 0]) / rate if most else np.zeros(0)
+    largest_number = math.ceil(float(total[-1]) * rate) if rate > 0.0 else 0
+    numbers = random.random((largest_number, 5))
+    passed = (np.arange(largest_number) + numbers[:, 0]) / rate if largest_number else np.zeros(0)
     is_passed = passed <= total[-1]
     passed, numbers = passed[is_passed], numbers[is_passed]
     row = np.searchsorted(total, passed)

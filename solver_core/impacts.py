@@ -143,7 +143,7 @@ def write_impacts(snapshot: Path, cache: Path, file: Path) -> int:
 def main(argv: Sequence[str]) -> int:
     """Run the command. argv: the command line without the program name. Returns the exit status."""
     parser = bake_parser("solver_core.impacts", "Writes the impacts of a bake.", ("FILE.csv", "the table to write"))
-    return run_on_bake(parser, argv, lambda given: write_impacts(given.snapshot, given.cache, given.file))
+    return run_on_bake(parser, argv, lambda arguments: write_impacts(arguments.snapshot, arguments.cache, arguments.file))
 
 
 if __name__ == "__main__":

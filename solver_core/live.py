@@ -103,11 +103,11 @@ class Hand:
         if obey(line, self._ending):
             return
         try:
-            asked = json.loads(line)
+            request = json.loads(line)
         except ValueError:
             return
-        if isinstance(asked, dict) and "body" in asked:
-            self._asked.put(asked)
+        if isinstance(request, dict) and "body" in request:
+            self._asked.put(request)
 
     def newest(self) -> dict[str, Any] | None:
         """Return the latest pull request since the previous call; None if there was none."""
@@ -169,17 +169,17 @@ class Player:
             self._clock.tick()
             self._tell(frame)
             recorder.add(frame, self._simulation)
-            while (left := self._clock.left()) > 0.0:
+            while (time_left := self._clock.left()) > 0.0:
                 self._wait()
-                time.sleep(min(left, 0.01))
+                time.sleep(min(time_left, 0.01))
             frame = self._simulation.advance(self._before_step)
 
     def _before_step(self) -> None:
         self._note_force()
         self._wait()
-        asked = self._hand.newest()
-        if asked is not None:
-            self._pull(asked)
+        request = self._hand.newest()
+        if request is not None:
+            self._pull(request)
 
     def _wait(self) -> None:
         """Wait while the simulation is paused, and shift the schedule by that time. Raises StopAsked."""
@@ -190,20 +190,20 @@ class Player:
         self._ending.check()
         self._clock.skip(time.monotonic() - begin)
 
-    def _pull(self, asked: dict[str, Any]) -> None:
+    def _pull(self, request: dict[str, Any]) -> None:
         import numpy as np
 
         from .dynamics.fields.pull import Pull
 
         before, self._simulation.pull = self._simulation.pull, None
-        if asked["body"] not in self._can_be_pulled:
+        if request["body"] not in self._can_be_pulled:
             return
         try:
-            point, to = (np.array(asked[name], dtype=float) for name in ("point", "to"))
+            point, to = (np.array(request[name], dtype=float) for name in ("point", "to"))
         except (KeyError, TypeError, ValueError):
             return
         if point.shape == to.shape == (3,) and np.isfinite([point, to]).all():
-            self._simulation.pull = Pull(asked["body"], point, to)
+            self._simulation.pull = Pull(request["body"], point, to)
             self._pulls += before is None
 
     def _note_force(self) -> None:
@@ -287,18 +287,18 @@ def main(argv: Sequence[str], ending: Ending) -> int:
         emit("over", why=str(error))
         return ExitStatus.BAD_INPUT
     except (StopAsked, ListenerGone):
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return ExitStatus.BAD_INPUT
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 if __name__ == "__main__":
     prepare_streams()
     ending = Ending()
     hear_signals(ending)
-    end_by_force(ending, ExitStatus.BAKED)
+    end_by_force(ending, ExitStatus.DONE)
     status = main(sys.argv[1:], ending)
     ending.done()
     flush_output()

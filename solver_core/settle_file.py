@@ -83,7 +83,7 @@ def run(snapshot: str, seconds: float | None, threads: int, ending: Ending) -> i
             on_progress=lambda progress: emit("progress", **dataclasses.asdict(progress)),
         )
     print_settled(spec, settled)
-    return ExitStatus.BAKED if settled.all_rest and not settled.missed_steps else ExitStatus.MISSED_TOLERANCE
+    return ExitStatus.DONE if settled.all_rest and not settled.missed_steps else ExitStatus.MISSED_TOLERANCE
 
 
 def print_settled(spec: SceneSpec, settled: Settled) -> None:

@@ -95,8 +95,8 @@ def main(argv: Sequence[str], ending: Ending | None = None) -> int:
         return ExitStatus.BAD_INPUT
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
-    return ExitStatus.BAKED if result.status == 0 else ExitStatus.MISSED_TOLERANCE
+        return ExitStatus.DONE
+    return ExitStatus.DONE if result.status == 0 else ExitStatus.MISSED_TOLERANCE
 
 
 def described(file: ProblemFile, problem: ContactProblem) -> Iterator[str]:
@@ -126,8 +126,8 @@ def told(problem: ContactProblem, result: Result, measured: Residuals) -> Iterat
         one = getattr(measured, name)
         if (name == "joint" and not problem.joints) or (name == "bilateral" and not problem.bilateral_constraints):
             continue
-        at = {"joint": "joint", "bilateral": "constraint"}.get(name, "contact")
-        where = "" if one.index < 0 or one.value == 0.0 else f", worst at {at} {one.index}"
+        row_kind = {"joint": "joint", "bilateral": "constraint"}.get(name, "contact")
+        where = "" if one.index < 0 or one.value == 0.0 else f", worst at {row_kind} {one.index}"
         yield f"{name}: {one.relative:.1e} ({one.value:.1e} {one.unit}){where}"
     law = "Coulomb's law" if result.solver != "pivot" else "static friction"
     worst = measured.coulomb if result.solver != "pivot" else measured.static_friction

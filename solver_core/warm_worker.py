@@ -79,7 +79,7 @@ def main(orders: Orders) -> int:
         end_by_force(ending, ExitStatus.FAILED)
         status = bake(json.loads(line), ending)
         ending.done()
-        is_sound = status in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE) or ending.reason == STOPPED
+        is_sound = status in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE) or ending.reason == STOPPED
         if not is_sound or most_memory() > MOST_MEMORY:
             return status
         try:

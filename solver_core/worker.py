@@ -141,7 +141,7 @@ def refuse_outputs(arguments: argparse.Namespace) -> None:
     Raises UsageError if two outputs name the same file, or if the report goes to standard output, which is used for events.
     Raises PathRefused if a report would overwrite another kind of file.
     """
-    refuse_one_for_another((what, getattr(arguments, what)) for what in ("snapshot", "cache", "report"))
+    refuse_one_for_another((name, getattr(arguments, name)) for name in ("snapshot", "cache", "report"))
     if arguments.report == STANDARD_OUTPUT:
         raise UsageError("--report: standard output is used for the events of the bake; name a file")
     if arguments.report is not None:
@@ -197,8 +197,8 @@ def bake_or_say_why_not(
         return stopped(writer.last_frame, str(reason), arguments.report)
     except SceneError as error:
         writer.check()
-        at = f"stopped after frame {writer.last_frame}, because the scene is invalid after it"
-        return fail(ExitStatus.FAILED, f"{at}:\n{error}", arguments.report, error.problems)
+        moment = f"stopped after frame {writer.last_frame}, because the scene is invalid after it"
+        return fail(ExitStatus.FAILED, f"{moment}:\n{error}", arguments.report, error.problems)
     except ListenerGone:
         keep_checkpoint(writer)
         write_error_report(arguments.report, stop_report(writer.last_frame, "its output is no longer read"))
@@ -341,21 +341,21 @@ def simulate(
             swing = swing_warnings((frame,), spec, settings, links)
             emit_warnings(swing)
         broken = broken_joints(frame, spec)
-        told = figures(frame, spec)
-        missed += told["missed"]
-        emit("frame", **told, size=writer.size)
+        values = figures(frame, spec)
+        missed += values["missed"]
+        emit("frame", **values, size=writer.size)
     with ending.writing:
         keep_checkpoint(writer)
     if arguments.report:
-        said = *warnings, *swing
-        report = build_report(spec, settings, FrameCacheReader(arguments.cache), said, writer.info.earlier, modes)
+        all_warnings = *warnings, *swing
+        report = build_report(spec, settings, FrameCacheReader(arguments.cache), all_warnings, writer.info.earlier, modes)
         try:
             write_output(arguments.report, REPORT, report_bytes(report))
         except OSError as error:
             return fail(ExitStatus.FAILED, f"every frame is in the cache, but the report could not be written: {error}", None)
     frames = spec.frame_end - spec.frame_start + 1
     emit("finished", frames=frames, missed_steps=missed, seconds=time.perf_counter() - begin)
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter, cache: str, ending: Ending) -> SceneModes:
@@ -364,9 +364,9 @@ def modes_of(spec: SceneSpec, settings: SolverSettings, writer: FrameCacheWriter
     Raises StopAsked before the modes of a body are computed.
     """
 
-    def say(body: str, number: int, of: int) -> None:
+    def say(body: str, number: int, count: int) -> None:
         ending.check()
-        emit("preparing", body=body, number=number, of=of)
+        emit("preparing", body=body, number=number, of=count)
 
     there = FrameCacheReader(cache)
     known = there.modes() if there.frames else NOTHING_BENDS

@@ -91,11 +91,11 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
 
     Raises OSError, and CacheError if the scene has a bake without valid frames.
     """
-    own, snapshot = scene.stiction.bake, snapshot_digest(*content)
-    shown = Path(cache_path(scene)) if own.state == "CACHED" else None
+    bake, snapshot = scene.stiction.bake, snapshot_digest(*content)
+    shown = Path(cache_path(scene)) if bake.state == "CACHED" else None
     parts = parts_of_cache(shown)
     digest = cache_digest(snapshot, parts)
-    if shown is not None and own.digest == digest and shown.exists() and cache_has_begun(shown):
+    if shown is not None and bake.digest == digest and shown.exists() and cache_has_begun(shown):
         refuse_stranger(shown, digest, content)
         return BakeFiles(digest, snapshot_of(shown), shown)
     files = bake_files(scene, digest)
@@ -108,8 +108,8 @@ def files_to_resume(scene: Scene, content: tuple[SceneSpec, SolverSettings]) -> 
     if last is not None and source is not None:
         files.cache.parent.mkdir(parents=True, exist_ok=True)
         continue_from(source, files.cache, content, last, parts)
-    elif shown is not None and own.digest != digest:
-        changed = "; ".join(changes_since(own.made_from, made_from(scene))) or "its snapshot"
+    elif shown is not None and bake.digest != digest:
+        changed = "; ".join(changes_since(bake.made_from, made_from(scene))) or "its snapshot"
         raise CacheError(f"the scene has changed since the bake ({changed}); no frame is still valid, bake again")
     return files
 
@@ -130,11 +130,11 @@ def files_to_go_on(scene: Scene, content: tuple[SceneSpec, SolverSettings], fram
 
     Raises OSError, and CacheError if there is no such bake, or its frames cannot be used for the scene.
     """
-    own = scene.stiction.bake
-    if own.state == "NONE":
+    bake = scene.stiction.bake
+    if bake.state == "NONE":
         raise CacheError("the scene has no bake whose frames could be kept")
     shown = Path(cache_path(scene))
-    reader = FrameCacheReader(shown, own.digest)
+    reader = FrameCacheReader(shown, bake.digest)
     try:
         before = read_snapshot(snapshot_of(shown))
     except ContainerError as error:

@@ -61,18 +61,20 @@ def tell_flexible(manager: WindowManager, scene: Scene, entries: Iterable[Mappin
         if ob is None:
             continue
         line = known.get(ob.name_full) or known.add()
-        line.name, line.made_of, line.words, line.too_stiff = ob.name_full, made_of(ob), entry["words"], entry["too_stiff"]
+        line.name, line.inputs, line.words, line.too_stiff = ob.name_full, inputs_of(ob), entry["words"], entry["too_stiff"]
 
 
 def known_words(manager: WindowManager, ob: Object) -> tuple[str, bool] | None:
     """Return the summary of a flexible object in its present state, and whether it is too stiff for visible bending."""
     line = manager.stiction.flexible.get(ob.name_full)
-    return (line.words, line.too_stiff) if line is not None and line.made_of == made_of(ob) else None
+    return (line.words, line.too_stiff) if line is not None and line.inputs == inputs_of(ob) else None
 
 
-def made_of(ob: Object) -> str:
+def inputs_of(ob: Object) -> str:
     """Return the inputs of its frequencies except for the positions of vertices, which would take too long in a panel."""
-    own, body = ob.stiction, ob.rigid_body
-    mass = own.density if own.mass_source == "DENSITY" else body.mass
+    settings, body = ob.stiction, ob.rigid_body
+    mass = settings.density if settings.mass_source == "DENSITY" else body.mass
     vertices = len(ob.data.vertices) if hasattr(ob.data, "vertices") else 0
-    return repr((stiffness_of(ob), own.use_large_bends, own.pin_group, own.mass_source, mass, tuple(ob.scale), vertices))
+    return repr(
+        (stiffness_of(ob), settings.use_large_bends, settings.pin_group, settings.mass_source, mass, tuple(ob.scale), vertices)
+    )

@@ -59,15 +59,15 @@ def with_causes(spec: SceneSpec, findings: Sequence[Finding]) -> list[Finding]:
 
 def depth_of(finding: Finding) -> float | None:
     """Return the depth of an overlap from a finding about two bodies [m]; None for other findings."""
-    said = DEPTH.search(finding.message) if finding.field == OVERLAP and len(finding.objects) == len("ab") else None
-    return None if said is None else float(said[1]) * (1e-3 if said[2] == "mm" else 1.0)
+    match = DEPTH.search(finding.message) if finding.field == OVERLAP and len(finding.objects) == len("ab") else None
+    return None if match is None else float(match[1]) * (1e-3 if match[2] == "mm" else 1.0)
 
 
 def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding], list[Overlap]]:
     """Return a finding for each body whose convex hull fills a hollow with others inside, and the remaining overlaps."""
     bodies = {body.name: body for body in spec.bodies}
     inside: dict[str, list[str]] = {}
-    left = []
+    remaining = []
     for overlap in overlaps:
         first, second = overlap.finding.objects
         for name, other in ((first, second), (second, first)):
@@ -75,14 +75,14 @@ def hollows(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Finding]
                 inside.setdefault(name, []).append(other)
                 break
         else:
-            left.append(overlap)
+            remaining.append(overlap)
     found = []
     for name, others in inside.items():
         count = others[0] if len(others) == 1 else f"{others[0]} and {len(others) - 1} more"
         begin = "starts" if len(others) == 1 else "start"
         message = f"the hull fills the hollow of {name}, in which {count} {begin}: choose the shape Mesh"
         found.append(Finding("WARNING", (name,), "hollow", message))
-    return found, left
+    return found, remaining
 
 
 def is_in_hollow(hull: BodySpec, other: BodySpec) -> bool:
@@ -111,8 +111,8 @@ def at_joints(spec: SceneSpec, overlaps: Sequence[Overlap]) -> tuple[list[Findin
         f"{count} at the joint, by up to {distance(worst.depth)} ({' and '.join(worst.finding.objects)}), and are pushed "
         "apart: enable Disable Collisions, or make the bodies shorter"
     )
-    left = [overlap for overlap in overlaps if overlap.pair not in joints]
-    return [Finding("WARNING", names, "joined_overlap", message)], left
+    remaining = [overlap for overlap in overlaps if overlap.pair not in joints]
+    return [Finding("WARNING", names, "joined_overlap", message)], remaining
 
 
 def of_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Finding]:

@@ -82,11 +82,11 @@ class STICTION_OT_find_frames(Operator):
 
     def execute(self, context: Context) -> set[str]:
         scene = context.scene
-        asked = bool(self.filepath)
-        places = places_below(scene, Path(bpy.path.abspath(self.filepath))) if asked else places_nearby(scene)
+        is_chosen = bool(self.filepath)
+        places = places_below(scene, Path(bpy.path.abspath(self.filepath))) if is_chosen else places_nearby(scene)
         found = next((place for place in places if has_frames(scene, place)), None)
         if found is None:
-            where = f"in {self.filepath}" if asked else "around the .blend file"
+            where = f"in {self.filepath}" if is_chosen else "around the .blend file"
             self.report({"ERROR"}, f"The frames of this bake, {name_of_cache(scene)}, are not {where}")
             return {"CANCELLED"}
         scene.stiction.bake.cache = relative_if_asked(scene, found)

@@ -77,10 +77,10 @@ def looking(context: Context) -> Steps[Look]:
     findings = [Finding("ERROR", names, field, message) for field, message, names in alike(found.problems)]
     findings += [Finding("WARNING", one.objects, one.field, one.message) for one in found.warnings]
     if scene.rigidbody_world is not None and scene.rigidbody_world.collection is not None:
-        said = {one.field for one in found.warnings}
+        fields = {one.field for one in found.warnings}
         # If the world could not be read, there are no further findings.
-        left = [one for one in outside_world(scene) if one.field not in said]
-        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in left]
+        outside = [one for one in outside_world(scene) if one.field not in fields]
+        findings += [Finding("WARNING", one.objects, one.field, one.message) for one in outside]
         findings += [*unseen(context), *instanced(scene), *scales(scene)]
         findings += [*range_of_bake(scene), *broken_glue(scene), *lost_debris(scene)]
     findings += [*bakes_of_other_files(scene), *places_of_files(scene)]
@@ -137,11 +137,11 @@ class Contacts:
             self._errors.seek(0)
             reason = self._errors.read().strip().splitlines()[-1:] or [f"its process ended with status {status}"]
             return (Finding("ERROR", (), "contacts", f"the contact check failed: {reason[0]}"),)
-        said = json.loads(self._answer.read_text(encoding="utf-8"))
-        found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
-        self.flexible = tuple(said["flexible"])
+        answer = json.loads(self._answer.read_text(encoding="utf-8"))
+        found = [Finding("WARNING", tuple(one["objects"]), one["field"], one["message"]) for one in answer["warnings"]]
+        self.flexible = tuple(answer["flexible"])
         found = with_causes(self._spec, found)
-        return (*found, *loads(said["loads"]), *shared_reactions(said["shared"]), *frequencies(self.flexible))
+        return (*found, *loads(answer["loads"]), *shared_reactions(answer["shared"]), *frequencies(self.flexible))
 
     def end(self) -> None:
         """End the process and remove its files."""
@@ -209,9 +209,9 @@ def scales(scene: Scene) -> Iterator[Finding]:
     scaled = {ob.name_full: np.array(ob.scale) for ob in bodies if np.abs(np.array(ob.scale) - 1.0).max() > UNSCALED}
     uneven = tuple(name for name, scale in scaled.items() if np.ptp(np.abs(scale)) > UNSCALED)
     even = tuple(name for name in scaled if name not in uneven)
-    for names, what in ((uneven, "not equal along all axes"), (even, "not applied")):
+    for names, defect in ((uneven, "not equal along all axes"), (even, "not applied")):
         if names:
-            message = f"the scale is {what}; collision shapes have the size seen in the viewport"
+            message = f"the scale is {defect}; collision shapes have the size seen in the viewport"
             yield Finding("INFO", names, "scale", message)
 
 
@@ -224,8 +224,8 @@ def masses(spec: SceneSpec) -> list[Finding]:
             of_density[body.name] = body_mass_properties(body).mass
     findings = []
     for density, weighed in sorted(found.items()):
-        least, most = min(weighed.values()), max(weighed.values())
-        each = f"{figure(most, 4)} kg" if least == most else f"{figure(least, 4)} to {figure(most, 4)} kg"
+        lightest, heaviest = min(weighed.values()), max(weighed.values())
+        each = f"{figure(heaviest, 4)} kg" if lightest == heaviest else f"{figure(lightest, 4)} to {figure(heaviest, 4)} kg"
         in_all = f", {figure(sum(weighed.values()), 4)} kg in all" if len(weighed) > 1 else ""
         findings.append(Finding("INFO", tuple(weighed), "density", f"a density of {density:.6g} kg/m³ gives {each}{in_all}"))
     return findings
@@ -236,11 +236,11 @@ def centers(spec: SceneSpec) -> list[Finding]:
     far = origins_off_center(spec)
     if not far:
         return []
-    name, most = max(far.items(), key=lambda item: item[1])
+    name, largest = max(far.items(), key=lambda item: item[1])
     away = (
-        f"{distance(most)} from its center of mass"
+        f"{distance(largest)} from its center of mass"
         if len(far) == 1
-        else f"up to {distance(most)} ({name}) from the center of mass"
+        else f"up to {distance(largest)} ({name}) from the center of mass"
     )
     message = (
         f"the origin is {away}: Blender uses the origin, Stiction the center of the volume. Choose Center of "
@@ -264,8 +264,8 @@ def hollows(spec: SceneSpec) -> list[Finding]:
 
 def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
     """Yield the loads of breakable constraints at the start. of_joints: load and threshold of each, N s per time step."""
-    most = max((bears for bears, _ in of_joints.values()), default=0.0)
-    if not most > 0.0:
+    largest = max((bears for bears, _ in of_joints.values()), default=0.0)
+    if not largest > 0.0:
         return
     breaking = {name: bears for name, (bears, breaks_at) in of_joints.items() if bears >= breaks_at}
     if breaking:
@@ -275,7 +275,7 @@ def loads(of_joints: dict[str, list[float]]) -> Iterator[Finding]:
         return
     share = max(bears / breaks_at for bears, breaks_at in of_joints.values())
     message = (
-        f"loads of breakable constraints are up to {figure(most)} N s in a time step of the first two frames, at most "
+        f"loads of breakable constraints are up to {figure(largest)} N s in a time step of the first two frames, at most "
         f"{figure(100.0 * share, 2)} % of their thresholds"
     )
     yield Finding("INFO", tuple(of_joints), "breaking_threshold", message, tuple(bears for bears, _ in of_joints.values()))

@@ -125,26 +125,26 @@ def of_scene(scene: Scene) -> dict[str, str]:
         **{in_words(field.name): getattr(settings, field.name) for field in fields(settings)},
     }
     values["substeps"] = values["substeps"] if scene.stiction.use_substeps else kept(SUBSTEPS, values["substeps"])
-    return {what: digest(value) for what, value in values.items()}
+    return {name: digest(value) for name, value in values.items()}
 
 
 def of_activation(collection: BlenderCollection, members: list[Object]) -> tuple[Any, ...]:
     """Return the settings of a collection's activation, with the state of the objects that it names."""
-    own, meshes = collection.stiction_activation, dict[int, Any]()
+    settings, meshes = collection.stiction_activation, dict[int, Any]()
     used = [
         ob
         for switch, ob in (
-            (own.use_volume, own.volume_object),
-            (own.use_proximity, own.near_object),
-            (own.use_value, own.value_object),
+            (settings.use_volume, settings.volume_object),
+            (settings.use_proximity, settings.near_object),
+            (settings.use_value, settings.value_object),
         )
         if switch and ob is not None
     ]
     objects = [(place_of(ob, animated_paths(ob)), animation_of(ob, set()), mesh_as_seen(ob, meshes)) for ob in used]
-    value = own.value_object.get(own.value_name) if own.use_value and own.value_object is not None else None
+    value = settings.value_object.get(settings.value_name) if settings.use_value and settings.value_object is not None else None
     pointers = ("volume_object", "near_object", "value_object")
     return (
-        plain_values(own, "", pointers),
+        plain_values(settings, "", pointers),
         [ob.name for ob in members],
         objects,
         value if isinstance(value, (int, float)) else None,
@@ -188,7 +188,7 @@ def of_object(ob: Object, meshes: dict[int, Any]) -> dict[str, str]:
     if ob.collision is not None and ob.collision.use:
         values["absorption"] = of_absorber(ob, meshes)
     values |= {"place": place_of(ob, animated_paths(ob)), "animation": animation_of(ob, set())}
-    return {what: digest(value) for what, value in values.items()}
+    return {name: digest(value) for name, value in values.items()}
 
 
 def of_constraint(ob: Object) -> tuple[Any, ...]:
@@ -220,9 +220,9 @@ def of_field(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
 
 def of_absorber(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
     """Return the values of an absorbing object that concern force fields."""
-    own = ob.collision
-    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else own.absorption
-    return (absorption, own.thickness_outer, mesh_as_seen(ob, meshes))
+    settings = ob.collision
+    absorption = "keyed" if "collision.absorption" in animated_paths(ob) else settings.absorption
+    return (absorption, settings.thickness_outer, mesh_as_seen(ob, meshes))
 
 
 def mesh_as_seen(ob: Object, meshes: dict[int, Any]) -> tuple[Any, ...]:
@@ -239,7 +239,7 @@ def known_mesh(ob: Object, meshes: dict[int, Any]) -> Any:
 
 
 def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
-    body, own, backup = ob.rigid_body, ob.stiction, ob.stiction.backup
+    body, settings, backup = ob.rigid_body, ob.stiction, ob.stiction.backup
     moving = animated_paths(ob)
 
     def kept(path: str, value: Any) -> Any:
@@ -250,23 +250,25 @@ def of_body(ob: Object, meshes: dict[int, Any]) -> dict[str, Any]:
     return {
         "type": (body.type, kept("rigid_body.enabled", body.enabled), kept("rigid_body.kinematic", kinematic)),
         "friction": (
-            kept("stiction.mu_static" if own.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
-            kept("stiction.mu_dynamic", friction_of(ob)[1]) if own.use_mu_dynamic else None,
+            kept("stiction.mu_static" if settings.use_mu_static else "rigid_body.friction", friction_of(ob)[0]),
+            kept("stiction.mu_dynamic", friction_of(ob)[1]) if settings.use_mu_dynamic else None,
         ),
-        "material": own.material,
-        "bounciness": kept("stiction.restitution", own.restitution)
-        if own.use_restitution
+        "material": settings.material,
+        "bounciness": kept("stiction.restitution", settings.restitution)
+        if settings.use_restitution
         else kept("rigid_body.restitution", body.restitution),
         "mass properties": mass_properties_of(ob, kept),
         "surface motion": surface_motion_of(ob, kept),
         "rolling friction": rolling_of(ob, kept),
         "grain": grain_of(ob, kept),
-        "mass": kept("stiction.density", own.density) if own.mass_source == "DENSITY" else kept("rigid_body.mass", body.mass),
+        "mass": kept("stiction.density", settings.density)
+        if settings.mass_source == "DENSITY"
+        else kept("rigid_body.mass", body.mass),
         "shape": shape_of(ob, meshes),
         "flexible": flexible_of(ob, kept),
         "collision collections": tuple(body.collision_collections),
         "initial motion": initial_motion_of(ob),
-        "blend to keyframes": kept("stiction.blend_frames", own.blend_frames),
+        "blend to keyframes": kept("stiction.blend_frames", settings.blend_frames),
         "damping or locks": (
             kept("rigid_body.linear_damping", body.linear_damping),
             kept("rigid_body.angular_damping", body.angular_damping),
@@ -293,21 +295,21 @@ def mass_properties_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any
 
     kept: returns a value at a path, or its animation.
     """
-    own = ob.stiction
-    center = own.center_object if own.center_of_mass == "OBJECT" else None
+    settings = ob.stiction
+    center = settings.center_object if settings.center_of_mass == "OBJECT" else None
     place = None if center is None else (place_of(center, animated_paths(center)), animation_of(center, set()))
-    moments = kept("stiction.moments", tuple(own.moments)) if own.own_inertia else None
-    if own.center_of_mass == "VOLUME" and moments is None and own.use_collider:
+    moments = kept("stiction.moments", tuple(settings.moments)) if settings.own_inertia else None
+    if settings.center_of_mass == "VOLUME" and moments is None and settings.use_collider:
         return None
-    return (own.center_of_mass, place, moments, own.use_collider)
+    return (settings.center_of_mass, place, moments, settings.use_collider)
 
 
 def surface_motion_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
     """Return the velocity and the spin of a surface, None for a fixed surface."""
-    own = ob.stiction
+    settings = ob.stiction
     values = (
-        kept("stiction.surface_velocity", tuple(own.surface_velocity)),
-        kept("stiction.surface_spin", tuple(own.surface_spin)),
+        kept("stiction.surface_velocity", tuple(settings.surface_velocity)),
+        kept("stiction.surface_spin", tuple(settings.surface_spin)),
     )
     return None if values == ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) else values
 
@@ -320,18 +322,18 @@ def rolling_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] |
 
 def grain_of(ob: Object, kept: Callable[[str, Any], Any]) -> tuple[Any, ...] | None:
     """Return the direction of a grain and the friction across it, or None."""
-    own = ob.stiction
-    if not kept("stiction.use_grain", own.use_grain):
+    settings = ob.stiction
+    if not kept("stiction.use_grain", settings.use_grain):
         return None
-    direction, across = tuple(own.grain_direction), kept("stiction.mu_across", own.mu_across)
-    dynamic = kept("stiction.mu_across_dynamic", own.mu_across_dynamic) if own.use_mu_across_dynamic else None
+    direction, across = tuple(settings.grain_direction), kept("stiction.mu_across", settings.mu_across)
+    dynamic = kept("stiction.mu_across_dynamic", settings.mu_across_dynamic) if settings.use_mu_across_dynamic else None
     return (kept("stiction.grain_direction", direction), across, dynamic)
 
 
 def initial_motion_of(ob: Object) -> tuple[Any, ...]:
-    own, body = ob.stiction, ob.rigid_body
-    values = (tuple(own.velocity), tuple(own.angular_velocity)) if own.initial_motion == "VALUES" else None
-    return (own.initial_motion, values, body.use_deactivation and body.use_start_deactivated)
+    settings, body = ob.stiction, ob.rigid_body
+    values = (tuple(settings.velocity), tuple(settings.angular_velocity)) if settings.initial_motion == "VALUES" else None
+    return (settings.initial_motion, values, body.use_deactivation and body.use_start_deactivated)
 
 
 def differences(before: Digests, now: Digests) -> list[str]:
@@ -346,14 +348,14 @@ def differences(before: Digests, now: Digests) -> list[str]:
         if renamed is not None:
             removed.remove(name)
             added.remove(renamed)
-    lines = [f"{what} of the scene" for what in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
+    lines = [f"{value_name} of the scene" for value_name in changed_in(before.get(SCENE, {}), now.get(SCENE, {}))]
     by_what: dict[str, list[str]] = {}
     for name, values in now.items():
-        for what in changed_in(before[name], values) if name and name in before else ():
-            by_what.setdefault(what, []).append(name)
-    for what, names in by_what.items():
-        lines.append(f"{some(names)} moved" if what == "place" else f"{what} of {some(names)}")
-    lines += [f"{some(names)} {what}" for names, what in ((added, "added"), (removed, "removed")) if names]
+        for value_name in changed_in(before[name], values) if name and name in before else ():
+            by_what.setdefault(value_name, []).append(name)
+    for value_name, names in by_what.items():
+        lines.append(f"{some(names)} moved" if value_name == "place" else f"{value_name} of {some(names)}")
+    lines += [f"{some(names)} {value_name}" for names, value_name in ((added, "added"), (removed, "removed")) if names]
     return lines
 
 
@@ -418,14 +420,14 @@ def mesh_of(ob: Object) -> Any:
     data.vertices.foreach_get("co", points)
     data.loops.foreach_get("vertex_index", corners)
     data.polygons.foreach_get("loop_total", lengths)
-    keys, made = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
+    keys, of_bake = data.shape_keys, {item.name for item in ob.stiction.backup.keys}
     # Shape keys of a bake are results and not inputs, and so is the basis if there was none.
-    if keys is None or (made and data == ob.data and not ob.stiction.backup.had_keys):
+    if keys is None or (of_bake and data == ob.data and not ob.stiction.backup.had_keys):
         return digest_of_arrays(points, corners, lengths)
     moving = animated_paths(keys)
-    own = [block for block in keys.key_blocks if block.name not in made]
-    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in own]
-    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys, frozenset(map(path_of, made))))
+    of_user = [block for block in keys.key_blocks if block.name not in of_bake]
+    values = [plain_values(block, f'key_blocks["{block.name}"].', moving) for block in of_user]
+    return (digest_of_arrays(points, corners, lengths), values, curves_of(keys, frozenset(map(path_of, of_bake))))
 
 
 def animation_of(ob: Object, seen: set[int]) -> Any:

@@ -276,8 +276,8 @@ def advance(job: Job, event: Event) -> tuple[Job, tuple[Effect, ...]]:
 def on_message(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effect, ...]]:
     match record.get("event"):
         case "paused":
-            at = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
-            return replace(job, status=f"Paused {at}") if job.pausing and not job.stopping else job, ()
+            moment = "at the start" if job.last_frame is None else f"after frame {job.last_frame}"
+            return replace(job, status=f"Paused {moment}") if job.pausing and not job.stopping else job, ()
         case "warning":
             text = one_line(f"{first_few(record['objects'])}: {in_words(record['field'])}: {record['message']}")
             return replace(job, warnings=(*job.warnings, text)), (Report("WARNING", text),)
@@ -335,8 +335,8 @@ def before_frames(job: Job, record: Mapping[str, Any]) -> tuple[Job, tuple[Effec
 
 def compiling(record: Mapping[str, Any]) -> str:
     """Return the progress of compilation, from an event of a worker or of a live simulation."""
-    left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
-    return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{left}; later bakes reuse them"
+    time_left = "" if record["left"] is None else f", at most {duration(record['left'])} left"
+    return f"{COMPILING}, {record['there']} kernels of at most {record['whole']}{time_left}; later bakes reuse them"
 
 
 def refused(job: Job, record: Mapping[str, Any]) -> Job:
@@ -375,7 +375,7 @@ def status_again(job: Job, record: Mapping[str, Any]) -> str:
 
 
 def ended(job: Job, status: int, trouble: str, kept: int | None) -> tuple[Job, tuple[Effect, ...]]:
-    if status == ExitStatus.BAKED:
+    if status == ExitStatus.DONE:
         over = replace(job, phase=Phase.BAKED)
         return over, (Report("INFO", f"Baked {over.summary}"),)
     if status == ExitStatus.MISSED_TOLERANCE:

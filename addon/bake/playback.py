@@ -92,11 +92,11 @@ class Playback:
         is_start, shown = time <= frames[0], ~np.isin(baked.identity, hidden)
         poses, channels = poses[baked.column], standing.channels()[baked.row]
         stands = (poses == self._poses).all(axis=1) & (channels == self._channels).all(axis=1)
-        asked = np.flatnonzero(shown & (~stands | below_and_above([standing.objects[row] for row in baked.row])))
-        if asked.size:
-            rows = baked.row[asked]
+        to_place = np.flatnonzero(shown & (~stands | below_and_above([standing.objects[row] for row in baked.row])))
+        if to_place.size:
+            rows = baked.row[to_place]
             objects = [standing.objects[row] for row in rows]
-            worlds = world_matrices(poses[asked], baked.first[asked], baked.worlds[asked])
+            worlds = world_matrices(poses[to_place], baked.first[to_place], baked.worlds[to_place])
             basis = basis_at(objects, worlds, depsgraph)
             place_bodies(objects, basis, lambda indices, name: standing.values(rows[indices], name))
             for ob in objects if is_start else ():

@@ -22,7 +22,7 @@ from ...solver_core.process.children import SECONDS_TO_CLOSE, await_end, kill_ch
 from ...solver_core.process.ending import SECONDS_TO_STAY
 from .job import Event, WorkerEnded, WorkerMessage
 
-__all__ = ["Events", "Idle", "MadeOf", "Process", "stamps"]
+__all__ = ["Events", "Idle", "Process", "ProcessInputs", "stamps"]
 
 LAST_LINES = 20
 # s; more than the worker's own grace period, only for a process that hangs.
@@ -33,7 +33,7 @@ SECONDS_FOR_LAST_WORDS = 5.0
 SECONDS_BEFORE_ITS_END = 60.0
 
 
-class MadeOf(NamedTuple):
+class ProcessInputs(NamedTuple):
     """The inputs of a process. A process with other inputs than a new one would have is not used for another bake.
 
     command: the program and its arguments.
@@ -58,29 +58,30 @@ class Process:
     ends for any reason. Lines written there start, pause, continue and stop bakes.
     """
 
-    def __init__(self, made_of: MadeOf, events: Events, arguments: Sequence[str] = (), idle: Idle | None = None):
-        """Start it on a bake, whose events it puts into `events`. Raises OSError.
+    def __init__(self, inputs: ProcessInputs, events: Events, arguments: Sequence[str] = (), idle: Idle | None = None):
+        """Start a process on a bake. Raises OSError.
 
-        arguments: of the bake, where the command does not have them. idle: what keeps it between two bakes, None for one only.
+        events: queue for the events of the bake. arguments: of the bake, if the command does not contain them. idle: keeps the
+        process for the next bake; None if it ends with its bake.
         """
-        self._made_of, self._idle = made_of, idle
-        # Queue of the present bake, None between bakes. Requests for another bake come too late and are ignored.
-        self._at: Events | None = events
+        self._inputs, self._idle = inputs, idle
+        # Queue of the present bake, None between bakes. A request with the queue of an earlier bake is ignored.
+        self._events: Events | None = events
         self._lock = threading.Lock()
         self._idle_since = monotonic()
-        self._trouble: deque[str] = deque(maxlen=LAST_LINES)
+        self._other_output: deque[str] = deque(maxlen=LAST_LINES)
         self._process = subprocess.Popen(
-            made_of.command,
+            inputs.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=made_of.environment,
+            env=inputs.environment,
             encoding="utf-8",
             errors="replace",
             creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
         )
         assert self._process.stdout is not None and self._process.stderr is not None
-        self._errors = threading.Thread(target=self._collect, args=(self._process.stderr,), daemon=True)
+        self._errors = threading.Thread(target=self._collect_errors, args=(self._process.stderr,), daemon=True)
         self._errors.start()
         # The threads only move lines from a pipe to a queue. All access to Blender happens on the main thread.
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
@@ -89,17 +90,17 @@ class Process:
             with suppress(OSError):
                 self._write(json.dumps(arguments))
 
-    def is_fit(self, made_of: MadeOf) -> bool:
+    def is_fit(self, inputs: ProcessInputs) -> bool:
         """Return True if it can be used for a bake for which a new process would have these inputs."""
         stays = monotonic() - self._idle_since < SECONDS_TO_STAY - SECONDS_BEFORE_ITS_END
-        return stays and made_of == self._made_of and self._process.poll() is None
+        return stays and inputs == self._inputs and self._process.poll() is None
 
     def bake(self, arguments: Sequence[str], events: Events) -> None:
         """Request another bake, with its events in `events`. Raises OSError if the process has ended, without an event."""
         with self._lock:
-            self._trouble.clear()
+            self._other_output.clear()
             self._write(json.dumps(arguments))
-            self._at = events
+            self._events = events
 
     def pause(self, events: Events, pause: bool) -> None:
         """Request a pause before the next step of this bake, or its end."""
@@ -108,13 +109,13 @@ class Process:
     def say(self, events: Events, line: str) -> None:
         """Write a line to it, if it is still at this bake."""
         with self._lock, suppress(OSError, ValueError):
-            if self._at is events:
+            if self._events is events:
                 self._write(line)
 
     def stop(self, events: Events) -> None:
         """Request the end of this bake, which takes seconds. The finished frames remain readable."""
         with self._lock, suppress(OSError, ValueError):
-            if self._at is events:
+            if self._events is events:
                 self._write("stop")
         later(partial(self._kill, events))
 
@@ -135,7 +136,7 @@ class Process:
 
     def _kill(self, events: Events) -> None:
         with self._lock:
-            if self._at is events:
+            if self._events is events:
                 self._process.kill()
 
     def _write(self, line: str) -> None:
@@ -143,30 +144,33 @@ class Process:
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
-    def _collect(self, pipe: IO[str]) -> None:
-        self._trouble.extend(line.rstrip() for line in pipe)
+    def _collect_errors(self, pipe: IO[str]) -> None:
+        """Keep the last lines of the error output. It runs in a thread."""
+        self._other_output.extend(line.rstrip() for line in pipe)
 
     def _listen(self, pipe: IO[str]) -> None:
+        """Move the events of the process to the queue of the bake, until the process ends. It runs in a thread."""
         for line in pipe:
             record = event_in(line)
             if record is None:
                 # Output of a library, not an event. It is kept for error messages.
-                self._trouble.append(line.rstrip())
+                self._other_output.append(line.rstrip())
                 continue
             if record["event"] == "ended":
-                self._tell_end(WorkerEnded(record["status"]), is_idle=True)
+                self._announce_end(WorkerEnded(record["status"]), is_idle=True)
                 continue
             with self._lock:
-                if self._at is not None:
-                    self._at.put(WorkerMessage(record))
+                if self._events is not None:
+                    self._events.put(WorkerMessage(record))
         status = await_end(self._process, SECONDS_TO_CLOSE)
         # A child process may hold the pipe open.
         self._errors.join(SECONDS_FOR_LAST_WORDS)
-        self._tell_end(WorkerEnded(status, "\n".join(self._trouble)))
+        self._announce_end(WorkerEnded(status, "\n".join(self._other_output)))
 
-    def _tell_end(self, end: WorkerEnded, *, is_idle: bool = False) -> None:
+    def _announce_end(self, end: WorkerEnded, *, is_idle: bool = False) -> None:
+        """Put the end of a bake into its queue. is_idle: the process waits for the next bake."""
         with self._lock:
-            events, self._at, self._idle_since = self._at, None, monotonic()
+            events, self._events, self._idle_since = self._events, None, monotonic()
         # Before the end is announced, so that the next bake can be requested.
         if is_idle and self._idle is not None:
             self._idle.keep(self)
@@ -175,7 +179,7 @@ class Process:
 
 
 def later(kill: Callable[[], None]) -> None:
-    """Kill the process if it has not ended in time."""
+    """Call `kill` after SECONDS_TO_END, unless this process ends before."""
     deadline = threading.Timer(SECONDS_TO_END, kill)
     deadline.daemon = True
     deadline.start()
@@ -194,14 +198,14 @@ class Idle:
         if self._is_over:
             self.end()
 
-    def asked(self, made_of: MadeOf, arguments: Sequence[str], events: Events) -> Process | None:
+    def take(self, inputs: ProcessInputs, arguments: Sequence[str], events: Events) -> Process | None:
         """Return a process that was asked for a bake. Processes that can no longer be used are ended."""
         while True:
             try:
                 process = self._processes.get_nowait()
             except queue.Empty:
                 return None
-            if process.is_fit(made_of):
+            if process.is_fit(inputs):
                 with suppress(OSError):
                     process.bake(arguments, events)
                     return process

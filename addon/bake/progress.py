@@ -43,25 +43,25 @@ class Progress:
 
     def lines(self, first: int, last: int, end: int) -> tuple[str, ...]:
         """Return lines about a bake of the frames first to end that has reached the frame `last`."""
-        said = []
+        texts = []
         pace = self.seconds_a_frame
         if pace is not None:
-            said.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
-            said.append(f"{counted(self.contacts, 'contact')}, {counted(self.iterations, 'iteration')}")
+            texts.append(f"{duration(pace * (end - last))} left, {rate(pace)}")
+            texts.append(f"{counted(self.contacts, 'contact')}, {counted(self.iterations, 'iteration')}")
         elif self.expected is not None:
-            said.append(f"About {duration(self.expected * (end - last))} left, at the pace of the last bake")
+            texts.append(f"About {duration(self.expected * (end - last))} left, at the pace of the last bake")
         if self.pair:
             depth = "not finite" if self.overlap is None else distance(self.overlap)
-            said.append(f"Overlap {depth}, {' and '.join(self.pair)}")
+            texts.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)
-            said.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
-        return tuple(said)
+            texts.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
+        return tuple(texts)
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, unit: str) -> str:
     """Return a number with its noun, in the singular for one."""
-    return f"1 {what}" if number == 1 else f"{number} {what}s"
+    return f"1 {unit}" if number == 1 else f"{number} {unit}s"
 
 
 def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) -> Progress:

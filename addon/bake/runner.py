@@ -136,8 +136,8 @@ class Bake:
         self._earlier = told_parts(self._files.cache) if resume and cache_has_begun(self._files.cache) else ""
         if self._earlier:
             say("INFO", self._earlier)
-        own = scene.stiction
-        how = {"resume": resume, "contacts": own.keep_contacts, "threads": own.threads}
+        settings = scene.stiction
+        how = {"resume": resume, "contacts": settings.keep_contacts, "threads": settings.threads}
         self._worker = Worker(self._files.snapshot, self._files.cache, report=report, capture=capture, idle=idle, **how)
 
     @property

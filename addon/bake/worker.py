@@ -15,7 +15,7 @@ import bpy
 from ...solver_core.compile.trust import doubt, written_by_us_alone
 from ...solver_core.process.numeric_libraries import with_fixed_kernels
 from .job import Event, WorkerEnded
-from .process import Events, Idle, MadeOf, Process, stamps
+from .process import Events, Idle, Process, ProcessInputs, stamps
 
 __all__ = ["Worker", "WorkerError", "find_python", "lasting_folder", "started", "worker_environment"]
 
@@ -67,9 +67,9 @@ class Worker:
         if idle is None:
             self._process = started("solver_core.worker", self._events, *arguments, "--parent-pipe")
         else:
-            made_of = made_of_today(program("solver_core.warm_worker"))
-            process = idle.asked(made_of, arguments, self._events)
-            self._process = process or Process(made_of, self._events, arguments, idle)
+            inputs = present_inputs(program("solver_core.warm_worker"))
+            process = idle.take(inputs, arguments, self._events)
+            self._process = process or Process(inputs, self._events, arguments, idle)
 
     def new_events(self) -> Iterator[Event]:
         """Return the events since the last call, without waiting."""
@@ -108,7 +108,7 @@ class Worker:
 
 def started(module: str, events: Events, *arguments: str) -> Process:
     """Start a process for a module of solver_core, which ends with this one. Raises WorkerError and OSError."""
-    return Process(MadeOf(program(module, *arguments), worker_environment()), events)
+    return Process(ProcessInputs(program(module, *arguments), worker_environment()), events)
 
 
 def program(module: str, *arguments: str) -> tuple[str, ...]:
@@ -149,13 +149,13 @@ def worker_environment() -> dict[str, str]:
     return environment
 
 
-def made_of_today(command: tuple[str, ...]) -> MadeOf:
+def present_inputs(command: tuple[str, ...]) -> ProcessInputs:
     """Return the inputs that a process with this command would have now. Raises WorkerError."""
     environment = worker_environment()
     libraries = [spec.origin for library in LIBRARIES if (spec := importlib.util.find_spec(library)) and spec.origin]
     files = stamps([*(ROOT / "solver_core").rglob("*.py"), *map(Path, libraries)])
     # Checked again each time, because permissions may have changed.
-    return MadeOf(command, environment, files, doubt.__wrapped__(Path(environment["NUMBA_CACHE_DIR"])))
+    return ProcessInputs(command, environment, files, doubt.__wrapped__(Path(environment["NUMBA_CACHE_DIR"])))
 
 
 def lasting_folder(name: str) -> Path:

@@ -133,8 +133,8 @@ def remove_if_made_by_bake(action: Action) -> None:
 def tracks_that_play(owner: ID) -> list[NlaTrack]:
     """Return the owner's own tracks that are not muted, without those of a bake."""
     data = owner.animation_data
-    own = [] if data is None else [track for track in data.nla_tracks if not is_bake_track(track)]
-    return [track for track in own if not track.mute]
+    of_user = [] if data is None else [track for track in data.nla_tracks if not is_bake_track(track)]
+    return [track for track in of_user if not track.mute]
 
 
 def bake_tracks(owner: ID) -> list[NlaTrack]:
@@ -144,8 +144,8 @@ def bake_tracks(owner: ID) -> list[NlaTrack]:
 
 
 def is_bake_track(track: NlaTrack) -> bool:
-    made = [strip.action is not None and bool(strip.action.get(MADE_BY_BAKE)) for strip in track.strips]
-    return bool(made) and all(made)
+    of_bake = [strip.action is not None and bool(strip.action.get(MADE_BY_BAKE)) for strip in track.strips]
+    return bool(of_bake) and all(of_bake)
 
 
 def push_down(owner: ID) -> None:
@@ -167,9 +167,9 @@ def push_down(owner: ID) -> None:
 def remove_bake_tracks(owner: ID) -> None:
     """Remove the owner's tracks that a bake made, and their actions where nobody else uses them."""
     for track in bake_tracks(owner):
-        made = [strip.action for strip in track.strips]
+        bake_actions = [strip.action for strip in track.strips]
         owner.animation_data.nla_tracks.remove(track)
-        for action in made:
+        for action in bake_actions:
             remove_if_made_by_bake(action)
 
 

@@ -43,8 +43,8 @@ FARTHEST = 10.0
 
 def has_keys(ob: Object) -> bool:
     """Return True if the object has shape keys of a bake."""
-    made, keys = ob.stiction.backup.keys, keys_of(ob)
-    return bool(made) and keys is not None and all(item.name in keys.key_blocks and item.scale > 0.0 for item in made)
+    bake_keys, keys = ob.stiction.backup.keys, keys_of(ob)
+    return bool(bake_keys) and keys is not None and all(item.name in keys.key_blocks and item.scale > 0.0 for item in bake_keys)
 
 
 def keys_of(ob: Object) -> Key | None:
@@ -159,7 +159,7 @@ def give_back_mesh(ob: Object) -> None:
     """Remove the keys and restore the mesh. The caller clears the stored state."""
     backup, keys = ob.stiction.backup, keys_of(ob)
     data = keys.animation_data if keys is not None and backup.keys else None
-    made = data.action if data is not None else None
+    bake_action = data.action if data is not None else None
     if data is not None:
         actions.remove_bake_tracks(keys)
     if backup.mesh is not None:
@@ -181,8 +181,8 @@ def give_back_mesh(ob: Object) -> None:
         ob.data.update()
     if backup.keys:
         ob.active_shape_key_index = backup.active_key
-    if made is not None:
-        actions.remove_if_made_by_bake(made)
+    if bake_action is not None:
+        actions.remove_if_made_by_bake(bake_action)
 
 
 def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
@@ -192,10 +192,10 @@ def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
     """
     keys = keys_of(ob)
     assert keys is not None
-    own = keys.animation_data.action if keys.animation_data is not None else None
+    action = keys.animation_data.action if keys.animation_data is not None else None
     slot = actions.slot_identifier(keys)
-    if own is None or anew:
+    if action is None or anew:
         actions.empty_action(keys, f"{ob.name} Baked Bend")
     else:
         actions.copy_for_bake(keys, f"{ob.name} Baked Bend")
-    return keys, own, slot
+    return keys, action, slot

@@ -41,9 +41,9 @@ class ExportOperator:
         """Write it."""
         file = Path(bpy.path.abspath(self.filepath))
         try:
-            said = self.write(context.scene, file)
+            message = self.write(context.scene, file)
         except (UsageError, OSError, CacheError, ContainerError) as error:
             self.report({"ERROR"}, f"{file} cannot be written: {error}")
             return {"CANCELLED"}
-        self.report({"INFO"}, said)
+        self.report({"INFO"}, message)
         return {"FINISHED"}

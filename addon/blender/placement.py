@@ -206,12 +206,12 @@ def basis_at(objects: Sequence[Object], worlds: Array, depsgraph: Depsgraph) -> 
     now = np.array([matrix(one.matrix_world) for one in evaluated])
     through_parent = now @ inverse(np.array([matrix(one.matrix_basis) for one in evaluated]))
     carriers = [next((number[one] for one in ancestors(objects[index]) if one in number), None) for index in children]
-    carried = [row for row, carrier in enumerate(carriers) if carrier is not None]
-    if carried:
+    rows = [row for row, carrier in enumerate(carriers) if carrier is not None]
+    if rows:
         # The depsgraph still has the old pose of the parent, which moves all of its children.
         above = [carrier for carrier in carriers if carrier is not None]
         before = np.array([matrix(objects[index].evaluated_get(depsgraph).matrix_world) for index in above])
-        through_parent[carried] = worlds[above] @ inverse(before) @ through_parent[carried]
+        through_parent[rows] = worlds[above] @ inverse(before) @ through_parent[rows]
     basis = worlds.copy()
     basis[children] = inverse(through_parent) @ worlds[children]
     return basis

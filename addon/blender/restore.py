@@ -7,7 +7,7 @@ former action survives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -61,19 +61,35 @@ class ObjectState:
 
 
 def baked_objects(scene: Scene) -> list[Object]:
-    """Yield the objects that a bake moves, each once, those of the rigid body world first."""
-    return list(originals_and_copies(scene)[0].values())
+    """Return the objects that a bake moves, each once, those of the rigid body world first."""
+    return list(originals_and_copies(scene, age)[0].values())
 
 
-def copies_of_baked(scene: Scene) -> list[Object]:
-    """Yield duplicates of objects that a bake moves. They have the stored states of their originals but are not in a bake."""
-    return originals_and_copies(scene)[1]
+def copies_of_baked(scene: Scene, *, just_loaded: bool = False) -> list[Object]:
+    """Return duplicates of objects that a bake moves. They have the stored states of their originals but are not in a bake.
+
+    just_loaded: the file was just opened, so the ages of its objects are unknown.
+    """
+    return originals_and_copies(scene, differs_in_name if just_loaded else age)[1]
 
 
-def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]:
+def age(ob: Object) -> tuple[int, ...]:
+    """Return a sort key: an older object comes first.
+
+    Blender numbers the objects of a session as they are created, and those of a file in the order of their names.
+    """
+    return (ob.session_uid,)
+
+
+def differs_in_name(ob: Object) -> tuple[int, ...]:
+    """Return a sort key: an object that has the name of its body comes first."""
+    return (ob.name_full != ob.stiction.backup.body, ob.session_uid)
+
+
+def originals_and_copies(scene: Scene, order: Callable[[Object], tuple[int, ...]]) -> tuple[dict[str, Object], list[Object]]:
     """Return the objects that a bake moves by their names in it, and the duplicates.
 
-    Of two objects, the older one is the original.
+    order: sort key. Of several objects of one body, the first one is the original.
     """
     world = scene.rigidbody_world
     members = list(world.collection.all_objects) if world is not None and world.collection is not None else []
@@ -82,12 +98,12 @@ def originals_and_copies(scene: Scene) -> tuple[dict[str, Object], list[Object]]
     for ob in (*members, *scene.objects):
         if ob.session_uid not in unique and is_baked(ob):
             unique[ob.session_uid] = ob
-    first: dict[str, Object] = {}
+    original_of: dict[str, Object] = {}
     for ob in unique.values():
-        earlier = first.get(ob.stiction.backup.body)
-        if earlier is None or ob.session_uid < earlier.session_uid:
-            first[ob.stiction.backup.body] = ob
-    return first, [ob for ob in unique.values() if first[ob.stiction.backup.body] != ob]
+        earlier = original_of.get(ob.stiction.backup.body)
+        if earlier is None or order(ob) < order(earlier):
+            original_of[ob.stiction.backup.body] = ob
+    return original_of, [ob for ob in unique.values() if original_of[ob.stiction.backup.body] != ob]
 
 
 def rest_worlds(objects: Iterable[Object]) -> NDArray[np.float64]:
@@ -114,13 +130,13 @@ def take_over(ob: Object, scene: Scene, body: str, rest_world: NDArray[np.float6
 
 def give_back(ob: Object) -> None:
     """Restore every value that the bake changed, and clear the stored state."""
-    own = ob.animation_data.action if ob.animation_data is not None else None
+    bake_action = ob.animation_data.action if ob.animation_data is not None else None
     state = remembered(ob)
     actions.remove_bake_tracks(ob)
     give_back_mesh(ob)
     apply(ob, state)
-    if own is not None:
-        actions.remove_if_made_by_bake(own)
+    if bake_action is not None:
+        actions.remove_if_made_by_bake(bake_action)
     forget(ob)
 
 

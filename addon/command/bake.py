@@ -61,7 +61,7 @@ def bake(arguments: argparse.Namespace) -> int:
         say("ERROR", f"the report could not be written: {error}")
         return ExitStatus.FAILED
     is_accepted = arguments.accept_unconverged or job.phase is Phase.BAKED
-    return ExitStatus.BAKED if is_accepted else ExitStatus.MISSED_TOLERANCE
+    return ExitStatus.DONE if is_accepted else ExitStatus.MISSED_TOLERANCE
 
 
 def begun(arguments: argparse.Namespace, report: Path | None) -> Bake | ExitStatus:

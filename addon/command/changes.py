@@ -22,25 +22,25 @@ __all__ = ["SETTERS", "set_body", "set_checked", "set_scene", "warnings_of"]
 
 def set_scene(scene: Scene, arguments: argparse.Namespace) -> None:
     """Set what the options say of the scene. Raises UsageError, and may then have set a part."""
-    own = scene.stiction
+    settings = scene.stiction
     if arguments.start is not None or arguments.end is not None:
         if scene.rigidbody_world is not None:
-            own.frame_start, own.frame_end = effective_frame_range(scene)
-        own.use_frame_range = True
+            settings.frame_start, settings.frame_end = effective_frame_range(scene)
+        settings.use_frame_range = True
         for name, argument in (("frame_start", "start"), ("frame_end", "end")):
-            set_checked(own, name, getattr(arguments, argument), f"--{argument}")
+            set_checked(settings, name, getattr(arguments, argument), f"--{argument}")
     if arguments.method is not None:
-        own.method = ContactMethod(arguments.method).name
-    set_checked(own, "tolerance", arguments.tolerance, "--tolerance")
-    set_checked(own, "moving_tolerance", arguments.moving_tolerance, "--moving-tolerance")
-    set_checked(own, "max_iterations", arguments.max_iterations, "--max-iterations")
-    set_checked(own, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
-    set_checked(own, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
+        settings.method = ContactMethod(arguments.method).name
+    set_checked(settings, "tolerance", arguments.tolerance, "--tolerance")
+    set_checked(settings, "moving_tolerance", arguments.moving_tolerance, "--moving-tolerance")
+    set_checked(settings, "max_iterations", arguments.max_iterations, "--max-iterations")
+    set_checked(settings, "step_time_limit", arguments.step_time_limit, "--step-time-limit")
+    set_checked(settings, "recovery_speed", arguments.recovery_speed, "--recovery-speed")
     if arguments.substeps is not None:
-        own.use_substeps = True
-        set_checked(own, "substeps", arguments.substeps, "--substeps")
+        settings.use_substeps = True
+        set_checked(settings, "substeps", arguments.substeps, "--substeps")
     if getattr(arguments, "cache", None) is not None:
-        own.cache_directory = str(Path(arguments.cache).resolve())
+        settings.cache_directory = str(Path(arguments.cache).resolve())
 
 
 def warnings_of(arguments: argparse.Namespace) -> list[str]:
@@ -53,14 +53,14 @@ def warnings_of(arguments: argparse.Namespace) -> list[str]:
             f"--staggering: bakes are always accelerated; {arguments.staggering} is an option of the "
             f"library: solver_core.Simulation(spec, staggering={arguments.staggering!r})"
         )
-    said = []
+    warnings = []
     if arguments.crowd_limit is not None:
-        said.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
+        warnings.append("--crowd-limit no longer has an effect: only --moving-tolerance applies to large moving islands")
     if arguments.step_accuracy is not None:
-        said.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
+        warnings.append("--step-accuracy no longer has an effect: time steps do not depend on each other")
     if arguments.staggering is not None:
-        said.append("--staggering no longer has an effect: bakes are always accelerated")
-    return said
+        warnings.append("--staggering no longer has an effect: bakes are always accelerated")
+    return warnings
 
 
 def set_checked(owner: Any, name: str, value: float | None, label: str) -> None:

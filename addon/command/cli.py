@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> int:
         return status_of(error)
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
 
 
 def job(arguments: argparse.Namespace) -> int:
@@ -76,7 +76,7 @@ def job(arguments: argparse.Namespace) -> int:
     wanted = {name: getattr(arguments, name) for name in ("baked", "threads", "kernels", "blender")}
     write_job(FARMS[arguments.farm], job_of(bpy.context.scene, **wanted), Path(arguments.output))
     say("INFO", f"wrote {arguments.output}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def prepare(arguments: argparse.Namespace) -> None:
@@ -125,30 +125,30 @@ def open_scene(arguments: argparse.Namespace) -> None:
 def import_scene(file: Path) -> None:
     """Make a scene of one in USD or glTF in a new file, whose caches are beside it. Raises UsageError."""
     from ...solver_core.validation.findings import SceneError
-    from ..interchange.transfer import take_in
+    from ..interchange.transfer import import_scene
 
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
     try:
-        _, found = take_in(bpy.context, file)
+        _, found = import_scene(bpy.context, file)
     except SceneError as error:
         raise UsageError(f"{file}: nothing is imported\n{error}") from error
-    own = bpy.context.scene.stiction
-    own.cache_directory = str(file.parent / own.cache_directory.removeprefix("//"))
+    settings = bpy.context.scene.stiction
+    settings.cache_directory = str(file.parent / settings.cache_directory.removeprefix("//"))
     say_warnings(found.warnings)
 
 
 def export(arguments: argparse.Namespace) -> int:
     """Write the open scene for other tools; returns the exit status. Raises UsageError."""
     from ...solver_core.validation.findings import SceneError
-    from ..interchange.transfer import give_out
+    from ..interchange.transfer import export_scene
 
     try:
-        found = give_out(bpy.context, Path(arguments.output[0]).resolve(), instances=arguments.instances)
+        found = export_scene(bpy.context, Path(arguments.output[0]).resolve(), instances=arguments.instances)
     except SceneError as error:
         raise UsageError(str(error)) from error
     say_warnings(found.warnings)
     say("INFO", f"wrote {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -175,7 +175,7 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         entries = [asdict(finding) for finding in findings]
         write_output(arguments.report, REPORT, (json.dumps({"findings": entries}, indent=1) + "\n").encode())
-    return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.BAKED
+    return ExitStatus.BAD_INPUT if any(finding.level == "ERROR" for finding in findings) else ExitStatus.DONE
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -192,7 +192,7 @@ def report(arguments: argparse.Namespace) -> int:
             say("INFO", f"wrote {file}")
     except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 def scene_with_bake(arguments: argparse.Namespace) -> Scene:
@@ -214,7 +214,7 @@ def impacts(arguments: argparse.Namespace) -> int:
     except (CacheError, ContainerError) as error:
         raise UsageError(str(error)) from error
     say("INFO", f"wrote {count} impacts to {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def sound(arguments: argparse.Namespace) -> int:
@@ -231,7 +231,7 @@ def sound(arguments: argparse.Namespace) -> int:
     for body, why in written.without_modes.items():
         say("WARNING", f"{body} only clicks and does not ring: {why}")
     say("INFO", f"wrote {written.events} hits and scrapes to {arguments.output[0]}")
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 class Command:

@@ -37,8 +37,8 @@ def progress_since(begin: float) -> Callable[[Job], None]:
     def tell_progress(job: Job) -> None:
         if not job.is_over:
             pace, last = job.progress.seconds_a_frame, job.last_frame
-            left = "" if pace is None or last is None else f", about {duration(pace * (job.frame_end - last))} left"
+            time_left = "" if pace is None or last is None else f", about {duration(pace * (job.frame_end - last))} left"
             so_far = duration(time.monotonic() - begin)
-            tell(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}, {so_far}{left}", sys.stdout)
+            tell(f"{PROGRAM}: {100.0 * job.factor:3.0f} %  {job.status}, {so_far}{time_left}", sys.stdout)
 
     return tell_progress

@@ -89,13 +89,13 @@ def ended_by_signals() -> Iterator[Callable[[], None]]:
     """
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    asked = threading.Event()
+    end_requested = threading.Event()
 
     def check() -> None:
-        if asked.is_set():
+        if end_requested.is_set():
             raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in numbers}
+    before = {number: signal.signal(number, lambda *_: end_requested.set()) for number in numbers}
     try:
         yield check
     finally:

@@ -74,7 +74,7 @@ def settle(arguments: argparse.Namespace) -> int:
         return ExitStatus.FAILED
     say("INFO", f"{summary(work.outcome, placed)}, to {arguments.output}")
     whole = len(work.outcome.resting) == len(work.outcome.poses) and not work.outcome.missed_steps
-    return ExitStatus.BAKED if whole or arguments.accept_unconverged else ExitStatus.MISSED_TOLERANCE
+    return ExitStatus.DONE if whole or arguments.accept_unconverged else ExitStatus.MISSED_TOLERANCE
 
 
 def tell_status(begin: float, status: str) -> None:

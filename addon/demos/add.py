@@ -38,10 +38,10 @@ class AddDemo:
         """
         assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
         before = set(context.scene.objects)
-        made = build_scene(context, spec, self.bl_label)
+        collection = build_scene(context, spec, self.bl_label)
         if substeps is not None:
             context.scene.rigidbody_world.substeps_per_frame = substeps
-        for ob in made.objects:
+        for ob in collection.objects:
             if see_through and ob.name.startswith(see_through):
                 ob.display_type = "WIRE"
         return self.tell(context, before)
@@ -49,8 +49,8 @@ class AddDemo:
     def add_bonded(self: Operator, context: Context, scene: BondedScene) -> set[str]:
         """Add a scene whose bonded bodies are in a collection of their own, with the strengths of the scene."""
         before = set(context.scene.objects)
-        made = build_scene(context, scene.spec, self.bl_label)
-        bond(made, scene)
+        collection = build_scene(context, scene.spec, self.bl_label)
+        bond(collection, scene)
         return self.tell(context, before)
 
     def tell(self: Operator, context: Context, before: set[Object]) -> set[str]:

@@ -67,9 +67,9 @@ def bond(collection: Collection, scene: BondedScene) -> None:
         if ob.name in scene.bonded:
             collection.objects.unlink(ob)
             bonded.objects.link(ob)
-    own = bonded.stiction_bonds
-    own.use_bonds, own.material = True, "CUSTOM"
-    own.tension, own.shear = scene.stresses.tension / PA, scene.stresses.shear / PA
+    settings = bonded.stiction_bonds
+    settings.use_bonds, settings.material = True, "CUSTOM"
+    settings.tension, settings.shear = scene.stresses.tension / PA, scene.stresses.shear / PA
 
 
 def world_members(context: Context) -> Collection:
@@ -120,36 +120,36 @@ def build_body(body: BodySpec, spec: SceneSpec, meshes: dict[bytes, Mesh]) -> Ob
 
 
 def set_rigid_body(ob: Object, body: BodySpec) -> None:
-    rigid, own, material = ob.rigid_body, ob.stiction, body.material
+    rigid, settings, material = ob.rigid_body, ob.stiction, body.material
     rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
     rigid.collision_shape = form_of(body.shape)
     rigid.friction = material.mu_static
     rigid.restitution = material.restitution
     rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
     if material.mu_dynamic != material.mu_static:
-        own.use_mu_dynamic = True
-        own.mu_dynamic = material.mu_dynamic
+        settings.use_mu_dynamic = True
+        settings.mu_dynamic = material.mu_dynamic
     if material.grain is not None:
-        set_grain(own, material.grain)
+        set_grain(settings, material.grain)
     if body.deformable is not None:
-        set_flexible(own, body.deformable)
+        set_flexible(settings, body.deformable)
     if body.velocity.any() or body.angular_velocity.any():
-        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+        settings.initial_motion, settings.velocity, settings.angular_velocity = "VALUES", body.velocity, body.angular_velocity
     if body.surface_motion is not None:
-        own.surface_velocity, own.surface_spin = body.surface_motion.velocity, body.surface_motion.spin
+        settings.surface_velocity, settings.surface_spin = body.surface_motion.velocity, body.surface_motion.spin
     if material.rolling or material.torsion:
-        own.rolling, own.torsion = material.rolling, material.torsion
+        settings.rolling, settings.torsion = material.rolling, material.torsion
     if body.density is not None:
-        own.mass_source, own.density = "DENSITY", body.density
+        settings.mass_source, settings.density = "DENSITY", body.density
         rigid.mass = body.density * mesh_volume(ob.data)
     elif body.mass is not None:
         rigid.mass = body.mass
 
 
-def set_grain(own: PropertyGroup, grain: Grain) -> None:
-    own.use_grain, own.grain_direction, own.mu_across = True, grain.direction, grain.mu_static
+def set_grain(settings: PropertyGroup, grain: Grain) -> None:
+    settings.use_grain, settings.grain_direction, settings.mu_across = True, grain.direction, grain.mu_static
     if grain.mu_dynamic != grain.mu_static:
-        own.use_mu_across_dynamic, own.mu_across_dynamic = True, grain.mu_dynamic
+        settings.use_mu_across_dynamic, settings.mu_across_dynamic = True, grain.mu_dynamic
 
 
 def set_center_of_mass(ob: Object, place: np.ndarray, collection: Collection) -> None:
@@ -161,21 +161,21 @@ def set_center_of_mass(ob: Object, place: np.ndarray, collection: Collection) ->
     ob.stiction.center_of_mass, ob.stiction.center_object = "OBJECT", empty
 
 
-def set_flexible(own: PropertyGroup, spec: DeformableSpec) -> None:
-    own.use_flexible, own.use_large_bends = True, spec.kind is Elasticity.STVK
-    own.young, own.poisson, own.damping_ratio = spec.young / PA, spec.poisson, spec.damping_ratio
-    own.modes, own.resolution = spec.modes, spec.resolution
+def set_flexible(settings: PropertyGroup, spec: DeformableSpec) -> None:
+    settings.use_flexible, settings.use_large_bends = True, spec.kind is Elasticity.STVK
+    settings.young, settings.poisson, settings.damping_ratio = spec.young / PA, spec.poisson, spec.damping_ratio
+    settings.modes, settings.resolution = spec.modes, spec.resolution
 
 
 def hold(ob: Object, path: np.ndarray, start: int) -> None:
     """Key the object along the path of an active body, which is *Animated* until the path ends."""
     first, last = start, start + len(path) - 1
-    at = Vector(ob.location)
+    origin = Vector(ob.location)
     # It is at rest except for the last two frames; see `let_go`.
     for frame in sorted({first, max(first, last - 2), last}):
-        ob.location = at + Vector(path[frame - start, :3] - path[0, :3])
+        ob.location = origin + Vector(path[frame - start, :3] - path[0, :3])
         ob.keyframe_insert("location", frame=frame)
-    ob.location = at
+    ob.location = origin
     for frame, held in ((first, True), (last + 1, False)):
         ob.rigid_body.kinematic = held
         ob.keyframe_insert("rigid_body.kinematic", frame=frame)

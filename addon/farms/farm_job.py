@@ -43,8 +43,8 @@ def bake_arguments(scene: str, scene_name: str, baked: str, threads: str) -> lis
 
     It continues after the frames of an earlier attempt, and unconverged steps do not block the rendering.
     """
-    own = ["--scene", scene_name, "--resume", "--accept-unconverged", "--threads", threads]
-    return ["-b", scene, "--command", "stiction", "bake", "-o", baked, *own]
+    options = ["--scene", scene_name, "--resume", "--accept-unconverged", "--threads", threads]
+    return ["-b", scene, "--command", "stiction", "bake", "-o", baked, *options]
 
 
 def render_arguments(scene_name: str, baked: str, frame: str) -> list[str]:

@@ -92,8 +92,8 @@ def from_folder(file: str, folder: Path) -> str:
 
 
 def path(name: str, default: str, flow: str, description: str) -> dict[str, Any]:
-    own = {"name": name, "type": "PATH", "objectType": "FILE", "dataFlow": flow}
-    return own | {"default": default, "description": description}
+    parameter = {"name": name, "type": "PATH", "objectType": "FILE", "dataFlow": flow}
+    return parameter | {"default": default, "description": description}
 
 
 def text(name: str, default: str, description: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ...solver_core.io.snapshot import write_snapshot
 from ...solver_core.scene.spec import SceneSpec, SolverSettings
 from ...solver_core.scene.words import duration
 from ..bake.job import Event, WorkerEnded
-from ..bake.process import Events, MadeOf, Process
+from ..bake.process import Events, Process, ProcessInputs
 from ..bake.worker import program, worker_environment
 
 __all__ = ["MODULE", "TAKES", "SweepProcess", "handed_over"]
@@ -54,7 +54,7 @@ class SweepProcess:
         snapshot = self._temporary.enter_context(handed_over(spec, settings))
         command = program(MODULE, snapshot, str(folder), *arguments, TAKES, "--parent-pipe", "--events")
         self._events: Events = SimpleQueue()
-        self._process = Process(MadeOf(command, worker_environment()), self._events)
+        self._process = Process(ProcessInputs(command, worker_environment()), self._events)
 
     def new_events(self, wait: bool = False) -> Iterator[Event]:
         """Return the events since the last call.

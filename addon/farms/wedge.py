@@ -111,7 +111,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
             self.show(context, session.factor, "Stopping")
         elif event.type != "TIMER":
             return {"PASS_THROUGH"}
-        has_ended = [self.hear(context, heard) for heard in self.work.new_events()]
+        has_ended = [self.hear(context, message) for message in self.work.new_events()]
         if not any(has_ended):
             return {"RUNNING_MODAL" if is_esc else "PASS_THROUGH"}
         self.leave(context)
@@ -161,7 +161,7 @@ class STICTION_OT_wedge(ReadingOperator, Operator):
     def hear(self, context: Context, event: Said) -> bool:
         """Process an event of the sweep. Return True if the sweep has ended."""
         if isinstance(event, WorkerEnded):
-            if event.status not in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
+            if event.status not in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE) and not self._trouble:
                 self._trouble.append(event.trouble or f"the sweep ended with status {event.status}")
             return True
         record = event.record if isinstance(event, WorkerMessage) else {}

@@ -46,15 +46,15 @@ def job_of(
 
 def surprises_of(scene: Scene) -> list[str]:
     """Yield warnings about paths of a scene that are local to each machine of a farm."""
-    said = []
-    for what, folder in (
+    warnings = []
+    for name, folder in (
         ("the cache folder", scene.stiction.cache_directory),
         ("the render output", scene.render.filepath),
     ):
         place = Path(bpy.path.abspath(folder))
         if place.is_relative_to(Path(tempfile.gettempdir())) or place.is_relative_to("/tmp"):
-            said.append(f"{what} is {place}, which is local to each machine of a farm; choose a shared folder")
-    return said
+            warnings.append(f"{name} is {place}, which is local to each machine of a farm; choose a shared folder")
+    return warnings
 
 
 def write_job(farm: Farm, job: FarmJob, file: Path) -> None:

@@ -30,18 +30,18 @@ COPIED = (
 def make_bodies(source: Object, objects: list[Object], pieces: Pieces, context: Context) -> None:
     """Make rigid bodies of pieces. Each gets its share of the mass by volume. Nonconvex pieces get the shape Mesh."""
     members = world_members(context)
-    given = source.rigid_body
+    original = source.rigid_body
     shares = pieces.volumes / pieces.volumes.sum()
     is_hollow = pieces.hull_volumes > (1.0 + HOLLOW) * pieces.volumes
     for ob, share, hollow in zip(objects, shares, is_hollow, strict=True):
         members.objects.link(ob)
         body = ob.rigid_body
         body.collision_shape = "MESH" if hollow else "CONVEX_HULL"
-        if given is not None:
+        if original is not None:
             for name in COPIED:
-                setattr(body, name, getattr(given, name))
+                setattr(body, name, getattr(original, name))
             copy_settings(source, ob)
             ob.stiction.use_flexible = False
-        body.mass = float(share) * (1.0 if given is None else given.mass)
-        if given is None:
+        body.mass = float(share) * (1.0 if original is None else original.mass)
+        if original is None:
             ob.stiction.mass_source = "DENSITY"

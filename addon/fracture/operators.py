@@ -150,12 +150,12 @@ class STICTION_OT_fracture(Operator):
         for ob, surface, pieces in cut:
             self.build(ob, surface, pieces, context)
         number = sum(len(pieces.volumes) for _, _, pieces in cut)
-        made = f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}"
-        lost = "; ".join(f"{' and '.join(own)} of {ob.name}" for ob in objects if (own := not_taken_over(ob)))
+        summary = f"{number} pieces of {len(cut)} {'object' if len(cut) == 1 else 'objects'}"
+        lost = "; ".join(f"{' and '.join(features)} of {ob.name}" for ob in objects if (features := not_taken_over(ob)))
         if lost:
-            self.report({"WARNING"}, f"{made}, without {lost}. Join Back restores the original")
+            self.report({"WARNING"}, f"{summary}, without {lost}. Join Back restores the original")
         else:
-            self.report({"INFO"}, made)
+            self.report({"INFO"}, summary)
         return {"FINISHED"}
 
     def cut(self, ob: Object, context: Context) -> tuple[Surface, Pieces]:

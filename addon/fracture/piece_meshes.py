@@ -34,7 +34,7 @@ def build_pieces(ob: Object, surface: Surface, pieces: Pieces, inside: Material,
     first_vertex = np.concatenate([[0], pieces.vertex_ends])
     first_polygon = np.concatenate([[0], pieces.polygon_ends])
     uvs, normals = corner_values(surface, pieces)
-    made = []
+    objects = []
     for number in range(len(pieces.volumes)):
         p = slice(first_polygon[number], first_polygon[number + 1])
         c = slice(corner_ends[p.start], corner_ends[p.stop])
@@ -63,8 +63,8 @@ def build_pieces(ob: Object, surface: Surface, pieces: Pieces, inside: Material,
         if ob.rigid_body is not None and ob.rigid_body.kinematic:
             piece.parent, piece.matrix_parent_inverse = ob, Matrix(np.linalg.inv(surface.world).tolist())
         collection.objects.link(piece)
-        made.append(piece)
-    return made
+        objects.append(piece)
+    return objects
 
 
 def corner_values(surface: Surface, pieces: Pieces) -> tuple[dict[str, Array], Array]:
@@ -73,8 +73,8 @@ def corner_values(surface: Surface, pieces: Pieces) -> tuple[dict[str, Array], A
 
     Inner faces are mapped along the axis closest to their normal, with 1 m per unit.
     """
-    at = pieces.triangle
-    loops, weights = surface.loops[at], pieces.weights
+    original = pieces.triangle
+    loops, weights = surface.loops[original], pieces.weights
     polygon_of_corner = np.repeat(np.arange(len(pieces.counts)), pieces.counts)
     is_inner = pieces.polygon[polygon_of_corner] < 0
     first = np.cumsum(pieces.counts) - pieces.counts
@@ -82,10 +82,10 @@ def corner_values(surface: Surface, pieces: Pieces) -> tuple[dict[str, Array], A
     axis = np.abs(np.cross(b - a, c - a)).argmax(axis=1)[polygon_of_corner]
     place = pieces.vertices[pieces.corners]
     across = np.take_along_axis(place, np.column_stack([(axis + 1) % 3, (axis + 2) % 3]), axis=1)
-    given = surface.uvs or {NEW_MAP: np.zeros((len(surface.normals), 2))}
+    maps = surface.uvs or {NEW_MAP: np.zeros((len(surface.normals), 2))}
     uvs = {
         name: np.where(is_inner[:, None], across, np.einsum("ci,cij->cj", weights, values[loops]))
-        for name, values in given.items()
+        for name, values in maps.items()
     }
     normals = np.einsum("ci,cij->cj", weights, surface.normals[loops])
     return uvs, normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -123,12 +123,12 @@ def mark_sharp(mesh: Mesh, surface: Surface, polygon: NDArray[np.int64]) -> None
     mesh.polygons.foreach_get("loop_total", totals)
     edge = np.empty(len(mesh.loops), dtype=np.int32)
     mesh.loops.foreach_get("edge_index", edge)
-    given = np.repeat(polygon, totals)
+    polygon_of_edge = np.repeat(polygon, totals)
     low, high = np.full(len(mesh.edges), np.iinfo(np.int64).max), np.full(len(mesh.edges), -1, dtype=np.int64)
-    np.minimum.at(low, edge, given)
-    np.maximum.at(high, edge, given)
-    most = len(surface.material) + 1
-    is_sharp = (low < 0) | np.isin(low * most + high, surface.sharp[:, 0].astype(np.int64) * most + surface.sharp[:, 1])
+    np.minimum.at(low, edge, polygon_of_edge)
+    np.maximum.at(high, edge, polygon_of_edge)
+    stride = len(surface.material) + 1
+    is_sharp = (low < 0) | np.isin(low * stride + high, surface.sharp[:, 0].astype(np.int64) * stride + surface.sharp[:, 1])
     mesh.edges.foreach_set("use_edge_sharp", is_sharp)
 
 

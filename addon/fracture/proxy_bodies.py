@@ -54,9 +54,9 @@ def why_not(ob: Object, proxies: Sequence[Object]) -> str:
         if above in proxies:
             return f"{above.name} is the parent of {ob.name}, which already follows it: give {above.name} the rigid body"
         above = above.parent
-    taken = next((one for one in proxies if one.stiction_proxy.stands_for not in (None, ob)), None)
-    if taken is not None:
-        return f"{taken.name} is the proxy of {taken.stiction_proxy.stands_for.name} already"
+    other_proxy = next((one for one in proxies if one.stiction_proxy.stands_for not in (None, ob)), None)
+    if other_proxy is not None:
+        return f"{other_proxy.name} is the proxy of {other_proxy.stiction_proxy.stands_for.name} already"
     hollow = next((one for one in proxies if not one.data.polygons), None)
     return f"{hollow.name} has no faces" if hollow is not None else ""
 

@@ -102,10 +102,10 @@ class STICTION_OT_use_proxies(Operator):
             if is_away(ob, proxies):
                 away.append(ob.name)
         count = sum(map(len, found.values()))
-        said = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
+        summary = f"{count} {'proxy' if count == 1 else 'proxies'} of {len(found) - len(without)} objects"
         odd = [f"no proxy for {', '.join(without)}"] if without else []
         odd += [f"the proxies of {', '.join(away)} are away from it; enable Move to Object"] if away else []
-        self.report({"WARNING"} if odd else {"INFO"}, "; ".join([said, *odd]))
+        self.report({"WARNING"} if odd else {"INFO"}, "; ".join([summary, *odd]))
         return {"FINISHED"}
 
     def found(self, context: Context) -> dict[Object, list[Object]]:
@@ -211,7 +211,7 @@ class STICTION_OT_remove_proxies(Operator):
 def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]:
     """Create an object for each part, with the transform and the collections of the original object."""
     place = Matrix.Translation(surface.place) @ Matrix(surface.rotation).to_4x4()
-    made = []
+    objects = []
     for number in range(len(parts)):
         vertices, triangles = parts.part(number)
         name = f"{ob.name} Part {number:03d}"
@@ -221,8 +221,8 @@ def make_parts(ob: Object, surface: Surface, parts: ConvexParts) -> list[Object]
         part.matrix_world = place
         for collection in ob.users_collection:
             collection.objects.link(part)
-        made.append(part)
-    return made
+        objects.append(part)
+    return objects
 
 
 def meshes_of(context: Context) -> list[Object]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Creates Blender objects with rigid bodies and constraints from a described scene; either all of them or none."""
+"""Creation of Blender objects with rigid bodies and constraints from a described scene: all of them, or none."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -18,6 +20,7 @@ from ...solver_core.interchange.frames import continuous, quaternion_of
 from ...solver_core.interchange.solids import Named, leaves, solid_of
 from ...solver_core.scene.parts import sphere_shape
 from ...solver_core.scene.spec import BodyKind, BodySpec, FrictionCombine, SceneSpec, ShapeKind, ShapeSpec
+from ...solver_core.validation.findings import SceneError, SceneProblem
 from ..blender import actions
 from ..blender.shape_meshes import form_of, is_upright, shape_mesh, slab
 from ..demos.constraints import add_constraint
@@ -33,38 +36,47 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-5
 # m; radius of the ball that shows an animated body without a collider
 USUAL_RADIUS = 0.1
+# Limits of Blender's frame rate and of its base.
+LARGEST_FPS = 32767
+SMALLEST_BASE, LARGEST_BASE = 1e-5, 1e6
 BOUNDED = ("BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE")
 
 
 def build(context: Context, scene: Described, name: str, found: Found, *, with_settings: bool = True) -> Collection:
-    """Make the bodies and joints of a scene in a collection of their own, and select the bodies.
+    """Create the bodies and joints of a scene in a new collection, and select the bodies.
 
-    What Blender has no place for is added to `found`. with_settings: the open scene gets gravity, frames and rules of the
-    described one. Whatever is raised, nothing that was made stays.
+    name: of the collection. found: gets a warning for each feature that Blender does not support. with_settings: the open scene
+    gets the gravity, frames and combination rules of the described scene.
+
+    Returns the collection. If an exception is raised, the file is as before: everything that was created is removed, and the
+    selection and the settings are unchanged. Raises SceneError for a frame rate that Blender does not support.
     """
+    rate = frame_rate(scene.spec.fps) if with_settings else None
     before = [set(kind) for kind in kinds()]
     had_world = context.scene.rigidbody_world is not None
     try:
         spec = fitting(scene.spec, found)
-        made = bpy.data.collections.new(name)
-        context.scene.collection.children.link(made)
-        objects = build_bodies(context, spec, scene, made, found)
+        target = bpy.data.collections.new(name)
+        context.scene.collection.children.link(target)
+        objects = build_bodies(context, spec, scene.looks, target, found)
         for joint in spec.joints:
-            made.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
-        if with_settings:
-            set_scene(context.scene, spec)
+            target.objects.link(add_constraint(joint, spec, objects, context.scene.rigidbody_world))
+        if rate is not None:
+            set_scene(context.scene, spec, rate)
+        # Last, because the selection is not restored after an error.
+        select(context, list(objects.values()))
     except BaseException:
         if not had_world and context.scene.rigidbody_world is not None:
             bpy.ops.rigidbody.world_remove()
         for kind, known in zip(kinds(), before, strict=True):
-            for one in set(kind) - known:
-                kind.remove(one)
+            for data in set(kind) - known:
+                kind.remove(data)
         raise
-    return made
+    return target
 
 
 def kinds() -> tuple[bpy.types.bpy_prop_collection, ...]:
-    """The kinds of created data, users before the data that they use."""
+    """Return the collections of created data, users before the data that they use."""
     data = bpy.data
     return data.objects, data.collections, data.meshes, data.actions, data.materials
 
@@ -91,31 +103,41 @@ def fitting(spec: SceneSpec, found: Found) -> SceneSpec:
     return replace(spec, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def build_bodies(context: Context, spec: SceneSpec, scene: Described, made: Collection, found: Found) -> dict[str, Object]:
-    """Return the objects by the names of their bodies."""
+def build_bodies(
+    context: Context, spec: SceneSpec, looks: Mapping[str, Look], target: Collection, found: Found
+) -> dict[str, Object]:
+    """Create the objects of all bodies in a collection. looks: by body name, of bodies that have one.
+
+    Returns the objects by the names of their bodies.
+    """
     members = world_members(context)
     objects = {}
-    for ob in context.selected_objects:
-        ob.select_set(False)
     colours: dict[tuple[float, ...], bpy.types.Material] = {}
     for body in spec.bodies:
-        look = scene.looks.get(body.name)
+        look = looks.get(body.name)
         ob, position = body_object(body, look, spec, found)
         ob.rotation_mode = "QUATERNION"
         ob.location, ob.rotation_quaternion = position, Quaternion(body.orientation)
-        made.objects.link(ob)
+        target.objects.link(ob)
         members.objects.link(ob)
         # A mesh linked to that collection becomes a rigid body.
         set_body(ob, body, spec)
-        set_mass(ob, body, made)
+        set_center_and_inertia(ob, body, target)
         if look is not None and look.colour is not None and isinstance(ob.data, Mesh):
             ob.data.materials.append(coloured(look.colour, colours))
         if ob.rigid_body.collision_shape == "COMPOUND":
-            add_parts(ob, body, made, members, is_shown=look is None)
+            add_parts(ob, body, target, members, is_shown=look is None)
         objects[body.name] = ob
-        ob.select_set(True)
-        context.view_layer.objects.active = ob
     return objects
+
+
+def select(context: Context, objects: Sequence[Object]) -> None:
+    """Select objects and no others. The last one becomes active."""
+    for ob in context.selected_objects:
+        ob.select_set(False)
+    for ob in objects:
+        ob.select_set(True)
+    context.view_layer.objects.active = objects[-1]
 
 
 def body_object(body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> tuple[Object, Vector]:
@@ -157,12 +179,12 @@ def has_shape(points: Array, faces: int, shape: ShapeSpec) -> bool:
         return False
     if form in BOUNDED:
         try:
-            own = primitive(form, points, np.eye(3))
+            fitted = primitive(form, points, np.eye(3))
         except ShapeError:
             return False
         size = float(np.ptp(points, axis=0).max())
-        ends = own.vertices.shape == shape.vertices.shape and same_set(own.vertices, shape.vertices, size)
-        return ends and abs(own.radius - shape.radius) + abs(own.margin - shape.margin) <= ROUNDING * size
+        ends = fitted.vertices.shape == shape.vertices.shape and same_set(fitted.vertices, shape.vertices, size)
+        return ends and abs(fitted.radius - shape.radius) + abs(fitted.margin - shape.margin) <= ROUNDING * size
     return same_set(points, shape.vertices, float(np.ptp(points, axis=0).max()))
 
 
@@ -195,45 +217,45 @@ def set_body(ob: Object, body: BodySpec, spec: SceneSpec) -> None:
 
 
 def set_values(ob: Object, body: BodySpec) -> None:
-    rigid, own, material = ob.rigid_body, ob.stiction, body.material
+    rigid, settings, material = ob.rigid_body, ob.stiction, body.material
     rigid.type = "ACTIVE" if body.kind is BodyKind.ACTIVE else "PASSIVE"
     rigid.friction, rigid.restitution = material.mu_static, material.restitution
     if material.mu_dynamic != material.mu_static:
-        own.use_mu_dynamic, own.mu_dynamic = True, material.mu_dynamic
-    own.material = material.name
+        settings.use_mu_dynamic, settings.mu_dynamic = True, material.mu_dynamic
+    settings.material = material.name
     rigid.linear_damping, rigid.angular_damping = body.linear_damping, body.angular_damping
     rigid.use_deactivation = rigid.use_start_deactivated = body.starts_asleep
     for number in range(len(rigid.collision_collections)):
         rigid.collision_collections[number] = bool(body.collections >> number & 1)
     if body.velocity.any() or body.angular_velocity.any():
-        own.initial_motion, own.velocity, own.angular_velocity = "VALUES", body.velocity, body.angular_velocity
+        settings.initial_motion, settings.velocity, settings.angular_velocity = "VALUES", body.velocity, body.angular_velocity
     if body.density is not None:
-        own.mass_source, own.density = "DENSITY", body.density
+        settings.mass_source, settings.density = "DENSITY", body.density
     elif body.mass is not None:
         rigid.mass = body.mass
     ob.lock_location = [not factor for factor in body.linear_factor.tolist()]
     ob.lock_rotation = [not factor for factor in body.angular_factor.tolist()]
 
 
-def set_mass(ob: Object, body: BodySpec, made: Collection) -> None:
+def set_center_and_inertia(ob: Object, body: BodySpec, target: Collection) -> None:
     """Set the given center of mass and inertia of a body, with an empty below it at the center along the principal axes."""
-    own = ob.stiction
+    settings = ob.stiction
     if body.center_of_mass is None and body.inertia is None:
         return
     center = body_mass_properties(body).center_of_mass
     axes = np.eye(3)
     if body.inertia is not None:
-        own.own_inertia = True
-        own.moments, axes = principal_moments(body.inertia)
+        settings.own_inertia = True
+        settings.moments, axes = principal_moments(body.inertia)
     if not center.any() and np.array_equal(axes, np.eye(3)):
-        own.center_of_mass = "ORIGIN"
+        settings.center_of_mass = "ORIGIN"
         return
     empty = bpy.data.objects.new(f"{body.name} Center of Mass", None)
     empty.empty_display_type, empty.rotation_mode = "ARROWS", "QUATERNION"
-    made.objects.link(empty)
+    target.objects.link(empty)
     empty.parent, empty.matrix_parent_inverse = ob, Matrix.Identity(4)
     empty.location, empty.rotation_quaternion = Vector(center), Quaternion(quaternion_of(axes))
-    own.center_of_mass, own.center_object = "OBJECT", empty
+    settings.center_of_mass, settings.center_object = "OBJECT", empty
 
 
 def principal_moments(inertia: Array) -> tuple[Array, Array]:
@@ -253,22 +275,24 @@ def set_shape(ob: Object, shape: ShapeSpec) -> None:
         rigid.use_margin, rigid.collision_margin = True, shape.margin
 
 
-def add_parts(parent: Object, body: BodySpec, made: Collection, members: Collection, *, is_shown: bool) -> None:
+def add_parts(parent: Object, body: BodySpec, target: Collection, members: Collection, *, is_shown: bool) -> None:
     """Add the shapes of a compound as children, visible only if nothing else shows the body."""
     for number, (shape, position, rotation) in enumerate(leaves(body.shape)):
         solid = solid_of(shape)
         # Shapes that Blender aligns with object axes need an object in that orientation.
         turn = rotation if is_upright(solid) else rotation @ solid.rotation
-        own = shape if is_upright(solid) else turned(shape, solid.rotation)
-        part = bpy.data.objects.new(f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", own))
+        upright_shape = shape if is_upright(solid) else turned(shape, solid.rotation)
+        part = bpy.data.objects.new(
+            f"{body.name} Shape {number + 1}", shape_mesh(f"{body.name} Shape {number + 1}", upright_shape)
+        )
         part.rotation_mode = "QUATERNION"
-        made.objects.link(part)
+        target.objects.link(part)
         members.objects.link(part)
         part.parent = parent
         part.matrix_parent_inverse = Matrix.Identity(4)
         part.location, part.rotation_quaternion = Vector(position), Quaternion(quaternion_of(turn))
         part.rigid_body.type = parent.rigid_body.type
-        set_shape(part, own)
+        set_shape(part, upright_shape)
         if not is_shown:
             part.display_type, part.hide_render = "WIRE", True
 
@@ -312,16 +336,50 @@ def animate(ob: Object, path: Array, start: int) -> None:
         actions.write_curve(ob, "rotation_quaternion", index, frames, turns[:, index])
 
 
-def set_scene(scene: Scene, spec: SceneSpec) -> None:
-    """Set gravity, frames, frame rate and combination rules."""
-    scene.gravity, scene.use_gravity = spec.gravity, True
+def frame_rate(fps: float) -> tuple[int, float]:
+    """Return the frame rate of Blender, an integer, and its base, by which it is divided.
+
+    Raises SceneError if the rate is too large or too small for them.
+    """
+    rate = min(max(1, round(fps)), LARGEST_FPS)
+    base = rate / fps
+    if not SMALLEST_BASE <= base <= LARGEST_BASE:
+        message = f"{fps:g} frames per second is outside of Blender's range; correct it in the file, or import without settings"
+        raise SceneError((SceneProblem("scene", "fps", message),))
+    return rate, base
+
+
+def set_scene(scene: Scene, spec: SceneSpec, rate: tuple[int, float]) -> None:
+    """Set gravity, frames, frame rate and combination rules. After an exception, all of them are as before.
+
+    rate: the frame rate and its base.
+    """
     world = scene.rigidbody_world
-    world.time_scale = spec.time_scale
-    cache = world.point_cache
-    # Each of these properties limits the other.
-    cache.frame_start, cache.frame_end = spec.frame_start, spec.frame_end
-    cache.frame_start = spec.frame_start
-    scene.frame_start, scene.frame_end = spec.frame_start, spec.frame_end
-    scene.render.fps = max(1, round(spec.fps))
-    scene.render.fps_base = scene.render.fps / spec.fps
-    scene.stiction.friction_combine = spec.friction_combine.name
+    cache, render = world.point_cache, scene.render
+    values: list[tuple[Any, str, Any]] = [
+        (scene, "gravity", spec.gravity),
+        (scene, "use_gravity", True),
+        (world, "time_scale", spec.time_scale),
+        # Each of these properties limits the other.
+        (cache, "frame_start", spec.frame_start),
+        (cache, "frame_end", spec.frame_end),
+        (cache, "frame_start", spec.frame_start),
+        (scene, "frame_start", spec.frame_start),
+        (scene, "frame_end", spec.frame_end),
+        (render, "fps", rate[0]),
+        (render, "fps_base", rate[1]),
+        (scene.stiction, "friction_combine", spec.friction_combine.name),
+    ]
+    former = [(owner, name, plain(getattr(owner, name))) for owner, name, _ in values]
+    try:
+        for owner, name, value in values:
+            setattr(owner, name, value)
+    except BaseException:
+        for owner, name, value in reversed(former):
+            setattr(owner, name, value)
+        raise
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of the value of a property. A vector would show later changes of the property."""
+    return tuple(value) if isinstance(value, Vector) else value

@@ -40,11 +40,11 @@ class Export(ExportHelper):
 
     def execute(self: Operator, context: Context) -> set[str]:
         """Write it."""
-        from .transfer import give_out
+        from .transfer import export_scene
 
         file = Path(bpy.path.abspath(self.filepath))
         try:
-            found = give_out(context, file, instances=self.instances)
+            found = export_scene(context, file, instances=self.instances)
         except (SceneError, OSError) as error:
             self.report({"ERROR"}, f"{file} cannot be written: {error}")
             return {"CANCELLED"}
@@ -72,16 +72,16 @@ class Import(ImportHelper):
 
     def execute(self: Operator, context: Context) -> set[str]:
         """Add what it has."""
-        from .transfer import take_in
+        from .transfer import import_scene
 
         file = Path(bpy.path.abspath(self.filepath))
         try:
-            made, found = take_in(context, file, with_settings=self.with_settings)
+            collection, found = import_scene(context, file, with_settings=self.with_settings)
         except (SceneError, OSError) as error:
             self.report({"ERROR"}, f"Nothing was imported: {error}")
             return {"CANCELLED"}
         tell(self, found)
-        self.report({"INFO"}, f"{len(made.objects)} objects are in the collection {made.name}")
+        self.report({"INFO"}, f"{len(collection.objects)} objects are in the collection {collection.name}")
         return {"FINISHED"}
 
 

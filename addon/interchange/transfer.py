@@ -11,30 +11,37 @@ from bpy.types import Collection, Context
 
 from ...solver_core.interchange.described import Found
 from ...solver_core.interchange.files import read, write
+from ...solver_core.validation.findings import SceneError, SceneProblem
 from ..bake.worker import WorkerError, find_python
 from .build import build
 from .describe import describe
 
-__all__ = ["give_out", "take_in"]
+__all__ = ["export_scene", "import_scene"]
 
 
-def give_out(context: Context, file: Path, *, instances: bool = False) -> Found:
-    """Write the scene; returns what of it is left out. Raises SceneError and OSError, and leaves what was there then."""
+def export_scene(context: Context, file: Path, *, instances: bool = False) -> Found:
+    """Write the scene to a file and return the warnings about it. Raises SceneError and OSError; the file is then as before."""
     find_usd()
     found = Found()
     write(describe(context, found), file, found, instances=instances)
     return found
 
 
-def take_in(context: Context, file: Path, *, with_settings: bool = True) -> tuple[Collection, Found]:
-    """Add what the file has; returns it in its collection, and what is left out. Raises SceneError and OSError.
+def import_scene(context: Context, file: Path, *, with_settings: bool = True) -> tuple[Collection, Found]:
+    """Add the bodies and joints of a file. Returns their collection, and the warnings about them.
 
-    Nothing is added when something is raised.
+    Raises SceneError and OSError. Nothing is added then.
     """
     find_usd()
     found = Found()
-    made = build(context, read(file, found, script_command()), file.stem, found, with_settings=with_settings)
-    return made, found
+    scene = read(file, found, script_command())
+    try:
+        return build(context, scene, file.stem, found, with_settings=with_settings), found
+    except SceneError:
+        raise
+    except (OverflowError, ValueError) as error:
+        message = f"a value is outside of Blender's range ({error}); correct it in the file"
+        raise SceneError((SceneProblem(str(file), "file", message),)) from error
 
 
 def script_command() -> list[str]:

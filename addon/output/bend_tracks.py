@@ -26,17 +26,17 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
     tracks = []
     for number, ob in enumerate(samples.objects):
         backup = ob.stiction.backup
-        own = rows.get(index[backup.body])
-        if own is None or not has_keys(ob) or own.stop - own.start != len(backup.keys):
+        modes = rows.get(index[backup.body])
+        if modes is None or not has_keys(ob) or modes.stop - modes.start != len(backup.keys):
             continue
         scales = np.array([item.scale for item in backup.keys])
-        values = in_single_precision([samples.modal[:, own] / scales])
+        values = in_single_precision([samples.modal[:, modes] / scales])
         # It cannot have keyframes and would keep its present shape.
         remove_stress(ob)
-        made = track(PATH, [number], values, samples, keys, bend(values, backup.reach))
-        tracks.append(made)
+        written = track(PATH, [number], values, samples, keys, bend(values, backup.reach))
+        tracks.append(written)
         block_keys, action, slot = begin_action(ob, anew=keys.to_strip)
-        times, chosen = samples.times[made.keys[0]], values[0][made.keys[0]]
+        times, chosen = samples.times[written.keys[0]], values[0][written.keys[0]]
         for item, row in zip(backup.keys, chosen.T, strict=True):
             actions.write_curve(block_keys, path_of(item.name), 0, times, row)
         if keys.to_strip:

@@ -149,7 +149,7 @@ def own_matrices(context: Context, followers: list[Follower], frames: range) -> 
     return found
 
 
-def write_keys(followers: list[Follower], frames: range, own: Array) -> None:
+def write_keys(followers: list[Follower], frames: range, matrices: Array) -> None:
     """Key location, rotation and scale of bones from their own matrices (frames, bones, 4, 4)."""
     times = np.arange(frames[0], frames[-1] + 1, dtype=np.float64)
     for column, one in enumerate(followers):
@@ -158,20 +158,20 @@ def write_keys(followers: list[Follower], frames: range, own: Array) -> None:
             actions.assign(one.rig, None, "")
             actions.empty_action(one.rig, f"{one.rig.name} Baked")
         bone, path = one.pose_bone, one.pose_bone.path_from_id()
-        for name, values in channels(bone, own[:, column]).items():
+        for name, values in channels(bone, matrices[:, column]).items():
             for component in range(values.shape[1]):
                 actions.write_curve(one.rig, f"{path}.{name}", component, times, values[:, component])
 
 
-def channels(bone: PoseBone, own: Array) -> Mapping[str, Array]:
+def channels(bone: PoseBone, matrices: Array) -> Mapping[str, Array]:
     """Return the channels (frames, 3 or 4) of a bone for its own matrices (frames, 4, 4)."""
-    turns = rotations.nearest_rotation(own[:, :3, :3])
+    turns = rotations.nearest_rotation(matrices[:, :3, :3])
     path = ROTATION_PATHS.get(bone.rotation_mode, "rotation_euler")
     start = getattr(bone, path)
     first = np.array([start[k] for k in range(len(start))], dtype=np.float64)
-    scale = np.einsum("fji,fji->fi", turns, own[:, :3, :3])
+    scale = np.einsum("fji,fji->fi", turns, matrices[:, :3, :3])
     return {
-        "location": own[:, :3, 3],
+        "location": matrices[:, :3, 3],
         path: rotations.continuous_rotation(turns, bone.rotation_mode, first),
         "scale": scale,
     }

@@ -115,8 +115,8 @@ def track(path: str, indices: list[int], values: Array, samples: Samples, keys: 
     if keys.tolerance is None:
         chosen[:, :: keys.step] = chosen[:, -1] = True
     else:
-        most = keys.tolerance.place if is_place(path) else keys.tolerance.rotation
-        chosen = keys_within(times, values, lambda which, others: error(which, others) / most, samples.hit[indices])
+        tolerance = keys.tolerance.place if is_place(path) else keys.tolerance.rotation
+        chosen = keys_within(times, values, lambda which, others: error(which, others) / tolerance, samples.hit[indices])
     errors = np.zeros(values.shape[:2])
     if not keys.are_all:
         between = interpolated(times, values, chosen).reshape(-1, values.shape[-1])

@@ -33,7 +33,7 @@ def make_tree() -> NodeTree:
     size.default_value, size.min_value, size.subtype = SIZE, 0.0, "DISTANCE"
     size.description = "Size of the mark of an impulse of 1 N s"
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
-    given, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
+    inputs, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
     state, impulse = named(tree, "state"), named(tree, "impulse")
     chosen = tree.nodes.new("FunctionNodeCompare")
     chosen.operation = "GREATER_EQUAL"
@@ -44,19 +44,19 @@ def make_tree() -> NodeTree:
     ball = tree.nodes.new("GeometryNodeMeshIcoSphere")
     placed = tree.nodes.new("GeometryNodeInstanceOnPoints")
     links = (
-        (given.outputs["Geometry"], placed.inputs["Points"]),
+        (inputs.outputs["Geometry"], placed.inputs["Points"]),
         (state, chosen.inputs[0]),
         (chosen.outputs["Result"], placed.inputs["Selection"]),
         (ball.outputs["Mesh"], placed.inputs["Instance"]),
         (impulse, root.inputs[0]),
         (root.outputs[0], scaled.inputs[0]),
-        (given.outputs["Size"], scaled.inputs[1]),
+        (inputs.outputs["Size"], scaled.inputs[1]),
         (scaled.outputs[0], placed.inputs["Scale"]),
         (placed.outputs["Instances"], result.inputs["Geometry"]),
     )
     for source, target in links:
         tree.links.new(source, target)
-    for column, nodes in enumerate([[given, state.node, impulse.node], [chosen, root, ball], [scaled], [placed], [result]]):
+    for column, nodes in enumerate([[inputs, state.node, impulse.node], [chosen, root, ball], [scaled], [placed], [result]]):
         for row, node in enumerate(nodes):
             node.location = 220.0 * column, -170.0 * row
     return tree

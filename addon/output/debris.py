@@ -134,8 +134,8 @@ class SceneDebrisSettings(PropertyGroup):
 
 def rates_of(scene: Scene) -> DebrisRates:
     """Return the rates in a scene's settings."""
-    own = scene.stiction_debris
-    return DebrisRates(**{name: getattr(own, name) for name in DebrisRates.__dataclass_fields__})
+    settings = scene.stiction_debris
+    return DebrisRates(**{name: getattr(settings, name) for name in DebrisRates.__dataclass_fields__})
 
 
 def attributes_of(debris: SceneDebris, now: float, lifetime: float, materials: NDArray[np.int32]) -> dict[str, NDArray]:
@@ -169,8 +169,8 @@ def attributes_of(debris: SceneDebris, now: float, lifetime: float, materials: N
 
 def fill(scene: Scene) -> str:
     """Update the scene's points of debris for its time. Return why there are none, or an empty string."""
-    own = scene.stiction_debris
-    if own.shown is None or own.shown.type != "MESH":
+    settings = scene.stiction_debris
+    if settings.shown is None or settings.shown.type != "MESH":
         return ""
     debris, trouble = None, ""
     try:
@@ -183,14 +183,14 @@ def fill(scene: Scene) -> str:
         if trouble != Cache.complaint:
             print(one_line(f"Stiction: the debris of {scene.name} cannot be shown: {trouble}"))
         Cache.complaint = trouble
-        write_points(own.shown.data, ATTRIBUTES, {})
+        write_points(settings.shown.data, ATTRIBUTES, {})
         return trouble
     Cache.complaint = ""
     bodies = tuple(body.name for body in debris.spec.bodies)
     materials = materials_of(scene, bodies)
     now = debris.seconds_at(scene.frame_current_final)
-    write_points(own.shown.data, ATTRIBUTES, attributes_of(debris, now, own.lifetime, materials.of_bodies))
-    write_names(own.shown, bodies, materials)
+    write_points(settings.shown.data, ATTRIBUTES, attributes_of(debris, now, settings.lifetime, materials.of_bodies))
+    write_names(settings.shown, bodies, materials)
     return ""
 
 
@@ -233,8 +233,8 @@ class STICTION_OT_add_debris(Operator):
         if self.with_effects:
             add_effects(ob, scene)
         select_alone(context, ob)
-        said = counts(scene)
-        self.report({"INFO"} if said[0] else {"WARNING"}, said[1])
+        summary = counts(scene)
+        self.report({"INFO"} if summary[0] else {"WARNING"}, summary[1])
         return {"FINISHED"}
 
 

@@ -179,92 +179,92 @@ def make_tree() -> NodeTree:
             socket.max_value = 1.0 if one.subtype == "FACTOR" else math.inf
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     graph = Graph(tree)
-    given = graph.node("NodeGroupInput").outputs
+    inputs = graph.node("NodeGroupInput").outputs
     is_scrape = graph.compare("GREATER_THAN", graph.named("kind"), DebrisKind.HIT + 0.5)
-    is_fast = graph.compare("GREATER_EQUAL", graph.named("speed"), given["Spark Speed"])
-    is_spark = graph.both(graph.both(is_scrape, is_fast), given["Sparks"])
-    is_solid = graph.both(graph.compare("LESS_THAN", graph.named("kind"), DebrisKind.HIT + 0.5), given["Chips"])
-    is_chip = graph.both(is_solid, graph.compare("LESS_THAN", graph.named("random"), given["Chip Share"]))
-    is_dust = graph.both(graph.neither(is_chip, is_spark), given["Dust"])
+    is_fast = graph.compare("GREATER_EQUAL", graph.named("speed"), inputs["Spark Speed"])
+    is_spark = graph.both(graph.both(is_scrape, is_fast), inputs["Sparks"])
+    is_solid = graph.both(graph.compare("LESS_THAN", graph.named("kind"), DebrisKind.HIT + 0.5), inputs["Chips"])
+    is_chip = graph.both(is_solid, graph.compare("LESS_THAN", graph.named("random"), inputs["Chip Share"]))
+    is_dust = graph.both(graph.neither(is_chip, is_spark), inputs["Dust"])
     joined = graph.node("GeometryNodeJoinGeometry")
     # Linked in reverse order, in which Blender joins them.
-    for part in (sparks(graph, given, is_spark), dust(graph, given, is_dust), chips(graph, given, is_chip)):
+    for part in (sparks(graph, inputs, is_spark), dust(graph, inputs, is_dust), chips(graph, inputs, is_chip)):
         graph.feed(joined, {"Geometry": part})
     graph.feed(graph.node("NodeGroupOutput"), {"Geometry": graph.result(joined)})
     graph.arrange()
     return tree
 
 
-def chips(graph: Graph, given: Any, is_chip: Any) -> Any:
+def chips(graph: Graph, inputs: Any, is_chip: Any) -> Any:
     """Return chunks of random shape that fly, spin, and come to rest on the ground."""
-    own = graph.math("ADD", given["Chip Speed"], graph.math("MULTIPLY", graph.named("speed"), SPREAD))
-    scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 1), own)
+    speed = graph.math("ADD", inputs["Chip Speed"], graph.math("MULTIPLY", graph.named("speed"), SPREAD))
+    scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 1), speed)
     velocity = graph.vector("ADD", graph.named("body_velocity", "FLOAT_VECTOR"), scatter)
-    moved = in_flight(graph, given, velocity)
+    moved = in_flight(graph, inputs, velocity)
     flight = graph.named("flight_time")
     turn = graph.vector("SCALE", graph.random(-SPIN, SPIN, 2), flight)
     euler = graph.vector("ADD", graph.random(0.0, 2.0 * math.pi, 3), turn)
     rotation = graph.result(graph.feed(graph.node("FunctionNodeEulerToRotation"), {0: euler}))
     scale = graph.vector(
-        "SCALE", graph.vector("MULTIPLY", graph.random(0.3, 1.0, 4), graph.random(0.4, 1.0, 5)), given["Chip Size"]
+        "SCALE", graph.vector("MULTIPLY", graph.random(0.3, 1.0, 4), graph.random(0.4, 1.0, 5)), inputs["Chip Size"]
     )
     lump = graph.feed(graph.node("GeometryNodeMeshIcoSphere"), {"Radius": 1.0, "Subdivisions": 1}).outputs["Mesh"]
     placed = graph.instances(Points=moved, Selection=is_chip, Instance=lump, Rotation=rotation, Scale=scale)
     return graph.with_material(placed, "Stiction Chips")
 
 
-def dust(graph: Graph, given: Any, is_dust: Any) -> Any:
+def dust(graph: Graph, inputs: Any, is_dust: Any) -> Any:
     """Return points that slow down, grow, and vanish at the end of their life."""
     begin = graph.vector("SCALE", graph.named("body_velocity", "FLOAT_VECTOR"), DUST_SHARE)
-    scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 6), given["Dust Speed"])
+    scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 6), inputs["Dust Speed"])
     age = graph.named("age")
-    left = graph.math("EXPONENT", graph.math("MULTIPLY", age, -DRAG))
-    seconds = graph.math("DIVIDE", graph.math("SUBTRACT", 1.0, left), DRAG)
+    remaining_speed = graph.math("EXPONENT", graph.math("MULTIPLY", age, -DRAG))
+    seconds = graph.math("DIVIDE", graph.math("SUBTRACT", 1.0, remaining_speed), DRAG)
     offset = graph.vector("SCALE", graph.vector("ADD", begin, scatter), seconds)
     place = graph.vector("ADD", graph.result(graph.node("GeometryNodeInputPosition")), offset)
     fade = graph.math("SQRT", graph.math("MAXIMUM", graph.math("SUBTRACT", 1.0, graph.named("life")), 0.0))
     grown = graph.math("SQRT", graph.math("ADD", age, 0.05))
-    radius = graph.math("MULTIPLY", graph.math("MULTIPLY", given["Dust Size"], grown), fade)
+    radius = graph.math("MULTIPLY", graph.math("MULTIPLY", inputs["Dust Size"], grown), fade)
     points = graph.node("GeometryNodeMeshToPoints")
-    values = {"Mesh": given["Geometry"], "Selection": is_dust, "Position": place, "Radius": radius}
+    values = {"Mesh": inputs["Geometry"], "Selection": is_dust, "Position": place, "Radius": radius}
     return graph.with_material(graph.result(graph.feed(points, values)), "Stiction Dust")
 
 
-def sparks(graph: Graph, given: Any, is_spark: Any) -> Any:
+def sparks(graph: Graph, inputs: Any, is_spark: Any) -> Any:
     """Return short-lived streaks along their velocities."""
     slide = graph.vector("SCALE", graph.named("slip", "FLOAT_VECTOR"), 0.5)
     spread = graph.math("MULTIPLY", graph.named("speed"), SPARK_SPREAD)
     scatter = graph.vector("SCALE", graph.random(-1.0, 1.0, 7), spread)
     begin = graph.vector("ADD", graph.named("body_velocity", "FLOAT_VECTOR"), graph.vector("ADD", slide, scatter))
-    moved = in_flight(graph, given, begin)
+    moved = in_flight(graph, inputs, begin)
     age, flight = graph.named("age"), graph.named("flight_time")
     ends = graph.math("MULTIPLY", graph.named("random"), SPARK_SECONDS)
     glows = graph.both(is_spark, graph.compare("LESS_EQUAL", age, ends))
-    gained = graph.upward(graph.math("MULTIPLY", graph.math("MULTIPLY", given["Gravity"], flight), -1.0))
+    gained = graph.upward(graph.math("MULTIPLY", graph.math("MULTIPLY", inputs["Gravity"], flight), -1.0))
     velocity = graph.vector("ADD", begin, gained)
     rotation = graph.result(graph.feed(graph.node("FunctionNodeAlignRotationToVector", axis="Z"), {"Vector": velocity}))
     length = graph.math("MULTIPLY", graph.vector("LENGTH", velocity), EXPOSURE)
-    size = given["Spark Size"]
+    size = inputs["Spark Size"]
     scale = graph.result(graph.feed(graph.node("ShaderNodeCombineXYZ"), {"X": size, "Y": size, "Z": length}))
     rod = graph.feed(graph.node("GeometryNodeMeshCylinder"), {"Vertices": 6, "Radius": 1.0, "Depth": 1.0}).outputs["Mesh"]
     placed = graph.instances(Points=moved, Selection=glows, Instance=rod, Rotation=rotation, Scale=scale)
     return graph.with_material(placed, "Stiction Sparks")
 
 
-def in_flight(graph: Graph, given: Any, velocity: Any) -> Any:
+def in_flight(graph: Graph, inputs: Any, velocity: Any) -> Any:
     """Return the points moved on parabolas, with the time of flight in s as `flight_time`.
 
     A point stops on the ground. A point that starts below the ground does not fall.
     """
-    gravity, age = given["Gravity"], graph.named("age")
-    above = graph.math("MAXIMUM", graph.math("SUBTRACT", graph.height(position(graph)), given["Ground"]), 0.0)
+    gravity, age = inputs["Gravity"], graph.named("age")
+    above = graph.math("MAXIMUM", graph.math("SUBTRACT", graph.height(position(graph)), inputs["Ground"]), 0.0)
     rises = graph.height(velocity)
     fallen = graph.math("MULTIPLY", graph.math("MULTIPLY", gravity, 2.0), above)
     root = graph.math("SQRT", graph.math("MAXIMUM", graph.math("ADD", graph.math("MULTIPLY", rises, rises), fallen), 0.0))
     # Without gravity it never reaches the ground.
     lands = graph.math("DIVIDE", graph.math("ADD", rises, root), graph.math("MAXIMUM", gravity, 1e-9))
     flight = graph.math("MINIMUM", age, lands)
-    stored = graph.stored(given["Geometry"], "flight_time", flight)
+    stored = graph.stored(inputs["Geometry"], "flight_time", flight)
     flown = graph.named("flight_time")
     drop = graph.math("MULTIPLY", graph.math("MULTIPLY", gravity, graph.math("MULTIPLY", flown, flown)), -0.5)
     offset = graph.vector("ADD", graph.vector("SCALE", velocity, flown), graph.upward(drop))
@@ -282,14 +282,14 @@ def material(name: str) -> Material:
     if found is not None:
         return found
     color, emission = MATERIALS[name]
-    made = bpy.data.materials.new(name)
-    if made.node_tree is None:
-        made.use_nodes = True
-    made.diffuse_color = (*color, 1.0)
-    tree = made.node_tree
+    new = bpy.data.materials.new(name)
+    if new.node_tree is None:
+        new.use_nodes = True
+    new.diffuse_color = (*color, 1.0)
+    tree = new.node_tree
     assert tree is not None
     surface = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED").inputs
     surface["Base Color"].default_value, surface["Roughness"].default_value = (*color, 1.0), 0.9
     if emission:
         surface["Emission Color"].default_value, surface["Emission Strength"].default_value = (*color, 1.0), emission
-    return made
+    return new

@@ -116,13 +116,13 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
     is_placed = any(ob.parent is not None for ob in objects)
     basis = placed_basis(context, samples) if is_placed else samples.worlds
     tracks = tracks_of(samples, basis, channels_of(objects, basis), keys)
-    own = [begin_action(ob, anew=keys.to_strip) for ob in objects]
+    actions_of_bake = [begin_action(ob, anew=keys.to_strip) for ob in objects]
     for track in tracks:
         for index, values, chosen in zip(track.indices, track.values, track.keys, strict=True):
             for component in range(values.shape[1]):
                 actions.write_curve(objects[index], track.path, component, samples.times[chosen], values[chosen, component])
     if keys.to_strip:
-        for ob, (action, slot) in zip(objects, own, strict=True):
+        for ob, (action, slot) in zip(objects, actions_of_bake, strict=True):
             actions.push_down(ob)
             actions.assign(ob, action, slot)
             ob.animation_data.use_nla = True
@@ -131,11 +131,11 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
 
 def begin_action(ob: Object, *, anew: bool) -> tuple[Action | None, str]:
     """Assign an action to the object: a new one if there is none or if `anew`. Return the former action and its slot."""
-    own = ob.animation_data.action if ob.animation_data is not None else None
+    action = ob.animation_data.action if ob.animation_data is not None else None
     slot = actions.slot_identifier(ob)
-    if own is None or anew:
+    if action is None or anew:
         actions.empty_action(ob, f"{ob.name} Baked")
-    return own, slot
+    return action, slot
 
 
 def placed_basis(context: Context, samples: Samples) -> Array:

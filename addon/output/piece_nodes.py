@@ -32,15 +32,15 @@ def make_tree() -> NodeTree:
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     tree.interface.new_socket("Pieces", in_out="INPUT", socket_type="NodeSocketCollection")
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
-    given, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
+    inputs, result = tree.nodes.new("NodeGroupInput"), tree.nodes.new("NodeGroupOutput")
     pieces, placed = tree.nodes.new("GeometryNodeCollectionInfo"), tree.nodes.new("GeometryNodeInstanceOnPoints")
     pieces.inputs["Separate Children"].default_value = True
     pieces.inputs["Reset Children"].default_value = True
     placed.inputs["Pick Instance"].default_value = True
     turn, scale, number = (named(tree, *one) for one in ((ROTATION, "QUATERNION"), (SCALE, "FLOAT_VECTOR"), (PIECE, "INT")))
     links = (
-        (given.outputs["Geometry"], placed.inputs["Points"]),
-        (given.outputs["Pieces"], pieces.inputs["Collection"]),
+        (inputs.outputs["Geometry"], placed.inputs["Points"]),
+        (inputs.outputs["Pieces"], pieces.inputs["Collection"]),
         (pieces.outputs["Instances"], placed.inputs["Instance"]),
         (number, placed.inputs["Instance Index"]),
         (turn, placed.inputs["Rotation"]),
@@ -49,7 +49,7 @@ def make_tree() -> NodeTree:
     )
     for source, target in links:
         tree.links.new(source, target)
-    for column, nodes in enumerate([[given], [pieces, number.node, turn.node, scale.node], [placed], [result]]):
+    for column, nodes in enumerate([[inputs], [pieces, number.node, turn.node, scale.node], [placed], [result]]):
         for row, node in enumerate(nodes):
             node.location = 220.0 * column, -170.0 * row
     return tree

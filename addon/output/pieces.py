@@ -110,9 +110,9 @@ def make_pieces(context: Context, objects: list[Object]) -> bpy.types.Collection
     for number, ob in enumerate(objects):
         data = bpy.data.meshes.new_from_object(ob.evaluated_get(depsgraph)) if ob.modifiers else ob.data
         piece = bpy.data.objects.new(f"{NAME} {number:0{DIGITS}}", data)
-        for slot, own in zip(piece.material_slots, ob.material_slots, strict=False):
-            if own.link == "OBJECT":
-                slot.link, slot.material = "OBJECT", own.material
+        for slot, original_slot in zip(piece.material_slots, ob.material_slots, strict=False):
+            if original_slot.link == "OBJECT":
+                slot.link, slot.material = "OBJECT", original_slot.material
         collection.objects.link(piece)
     return collection
 
@@ -126,10 +126,10 @@ def remove_pieces(scene: Scene) -> None:
     display.hidden_bodies.clear()
     shown, collection = display.pieces_object, display.pieces
     display.pieces_object = display.pieces = None
-    made = [*collection.objects] if collection is not None else []
+    piece_objects = [*collection.objects] if collection is not None else []
     if collection is not None:
         bpy.data.collections.remove(collection)
-    for ob in [*made, *([] if shown is None else [shown])]:
+    for ob in [*piece_objects, *([] if shown is None else [shown])]:
         remove_shown(ob)
 
 

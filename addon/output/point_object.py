@@ -53,10 +53,10 @@ class Materials(NamedTuple):
 def materials_of(scene: Scene, bodies: tuple[str, ...]) -> Materials:
     """Return the materials of the bodies with these names."""
     objects = objects_of_bodies(scene)
-    own = [objects[name].stiction.material if name in objects else "" for name in bodies]
-    names = sorted(set(own) - {""})
+    material_of_body = [objects[name].stiction.material if name in objects else "" for name in bodies]
+    names = sorted(set(material_of_body) - {""})
     number = {name: index for index, name in enumerate(names)}
-    of_bodies = [number.get(name, NO_MATERIAL) for name in own]
+    of_bodies = [number.get(name, NO_MATERIAL) for name in material_of_body]
     return Materials(names, np.array([*of_bodies, NO_MATERIAL], dtype=np.int32))
 
 

@@ -107,10 +107,12 @@ def order_of(context: Context) -> SoundOrder:
     scene = context.scene
     reader = open_cache(scene)
     objects = {name: ob.stiction_sound for name, ob in objects_of_bodies(scene).items() if name in reader.info.bodies}
-    materials = {name: own.material for name, own in objects.items() if own.material != AUTOMATIC}
-    volumes = {name: own.volume for name, own in objects.items()}
-    own = scene.stiction_sound
-    return SoundOrder(materials, volumes, listener_of(scene, reader.frames), own.scraping, own.support_loss, own.seed)
+    materials = {name: settings.material for name, settings in objects.items() if settings.material != AUTOMATIC}
+    volumes = {name: settings.volume for name, settings in objects.items()}
+    settings = scene.stiction_sound
+    return SoundOrder(
+        materials, volumes, listener_of(scene, reader.frames), settings.scraping, settings.support_loss, settings.seed
+    )
 
 
 def listener_of(scene: Scene, frames: range) -> NDArray[np.float64] | None:

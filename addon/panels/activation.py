@@ -26,32 +26,32 @@ class STICTION_PT_collection_activation(Panel):
         self.layout.prop(context.collection.stiction_activation, "use_activation", text="")
 
     def draw(self, context: Context) -> None:
-        layout, own = self.layout, context.collection.stiction_activation
+        layout, settings = self.layout, context.collection.stiction_activation
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.active = own.use_activation
+        layout.active = settings.use_activation
         column = layout.column()
-        column.prop(own, "use_hold")
-        column.prop(own, "use_release")
-        chosen(layout, own, "use_frame").prop(own, "wake_frame", text="")
-        chosen(layout, own, "use_volume").prop(own, "volume_object", text="")
-        chosen(layout, own, "use_proximity").prop(own, "near_object", text="")
+        column.prop(settings, "use_hold")
+        column.prop(settings, "use_release")
+        chosen(layout, settings, "use_frame").prop(settings, "wake_frame", text="")
+        chosen(layout, settings, "use_volume").prop(settings, "volume_object", text="")
+        chosen(layout, settings, "use_proximity").prop(settings, "near_object", text="")
         row = layout.row()
-        row.active = own.use_proximity
-        row.prop(own, "distance")
-        chosen(layout, own, "use_impulse").prop(own, "least_impulse", text="")
-        chosen(layout, own, "use_value").prop(own, "value_object", text="")
+        row.active = settings.use_proximity
+        row.prop(settings, "distance")
+        chosen(layout, settings, "use_impulse").prop(settings, "least_impulse", text="")
+        chosen(layout, settings, "use_value").prop(settings, "value_object", text="")
         row = layout.row()
-        row.active = own.use_value
-        row.prop(own, "value_name")
+        row.active = settings.use_value
+        row.prop(settings, "value_name")
 
 
-def chosen(layout: UILayout, own: bpy.types.PropertyGroup, switch: str) -> UILayout:
+def chosen(layout: UILayout, settings: bpy.types.PropertyGroup, switch: str) -> UILayout:
     """Draw a row with a switch, and a part of it that is active with the switch."""
-    row = layout.row(heading=own.bl_rna.properties[switch].name)
-    row.prop(own, switch, text="")
+    row = layout.row(heading=settings.bl_rna.properties[switch].name)
+    row.prop(settings, switch, text="")
     rest = row.row()
-    rest.active = getattr(own, switch)
+    rest.active = getattr(settings, switch)
     return rest
 
 

@@ -23,21 +23,21 @@ class STICTION_PT_collection_bonds(Panel):
         self.layout.prop(context.collection.stiction_bonds, "use_bonds", text="")
 
     def draw(self, context: Context) -> None:
-        layout, own = self.layout, context.collection.stiction_bonds
+        layout, settings = self.layout, context.collection.stiction_bonds
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.active = own.use_bonds
-        layout.prop(own, "material")
+        layout.active = settings.use_bonds
+        layout.prop(settings, "material")
         column = layout.column(align=True)
-        column.active = own.material == "CUSTOM"
-        column.prop(own, "tension")
-        column.prop(own, "shear")
-        layout.prop(own, "gap")
+        column.active = settings.material == "CUSTOM"
+        column.prop(settings, "tension")
+        column.prop(settings, "shear")
+        layout.prop(settings, "gap")
         row = layout.row(heading="Release")
-        row.prop(own, "use_release", text="")
+        row.prop(settings, "use_release", text="")
         frame = row.row()
-        frame.active = own.use_release
-        frame.prop(own, "release_frame", text="")
+        frame.active = settings.use_release
+        frame.prop(settings, "release_frame", text="")
 
 
 def register() -> None:

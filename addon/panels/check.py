@@ -27,6 +27,7 @@ __all__ = ["register", "unregister"]
 
 MOST_SHOWN = 20
 MOST_NAMED = 3
+MOST_CHANGES = 5
 ICONS = {"ERROR": "CANCEL", "WARNING": "ERROR", "INFO": "INFO"}
 # Blender wants plain sets; these are never changed.
 UNDOABLE = {"REGISTER", "UNDO"}
@@ -106,11 +107,16 @@ class STICTION_OT_check_scene(ReadingOperator, Operator):
         session.findings.clear()
         session.check_number += 1
         session.was_checked = session.is_checking = True
+        session.checked_scene, session.checked_from = str(context.scene.session_uid), ""
+        session.changes_since_check = ""
         yield from load_what_reads()
         from ..bake.bake_files import cache_folder
         from ..bake.findings import Contacts, Finding, looking
+        from ..bake.outdated import note_check
         from ..bake.worker import WorkerError
 
+        # Before the scene is read, so that a change while the contacts are checked counts.
+        note_check(context)
         try:
             found = yield from looking(context)
         except ReferenceError:
@@ -256,9 +262,9 @@ class STICTION_OT_set_thresholds(FindingOperator, Operator):
         if finding is None or finding.field != LOADS or not objects:
             self.report({"WARNING"}, "The constraints no longer exist; check the scene again")
             return {"CANCELLED"}
-        most = max(bears.values())
+        largest = max(bears.values())
         for ob in objects:
-            load = bears[ob.name_full] if self.of == "EACH" else most
+            load = bears[ob.name_full] if self.of == "EACH" else largest
             # Constraints without load, as in free fall, keep their threshold.
             if load > 0.0:
                 ob.rigid_body_constraint.breaking_threshold = self.factor * load
@@ -273,12 +279,17 @@ class STICTION_PT_scene_check(SceneChildPanel, Panel):
 
     @classmethod
     def poll(cls, context: Context) -> bool:
-        return super().poll(context) and context.window_manager.stiction.was_checked
+        session = context.window_manager.stiction
+        is_of_scene = session.was_checked and session.checked_scene == str(context.scene.session_uid)
+        return super().poll(context) and is_of_scene
 
     def draw(self, context: Context) -> None:
         session = context.window_manager.stiction
         layout = self.layout
         width = characters_in_row(context)
+        changes = session.changes_since_check.splitlines()
+        if changes and not session.is_checking:
+            draw_outdated(layout, changes, width)
         for index, finding in enumerate(list(session.findings)[:MOST_SHOWN]):
             draw_finding(layout, context, index, finding, width)
         if len(session.findings) > MOST_SHOWN:
@@ -286,7 +297,18 @@ class STICTION_PT_scene_check(SceneChildPanel, Panel):
         if session.is_checking:
             draw_wrapped(layout, session.check_status, "TEMP", width)
         elif session.was_checked and not session.findings:
-            layout.label(text="No problems found", icon="CHECKMARK")
+            layout.label(text="No problems found", icon="BLANK1" if changes else "CHECKMARK")
+
+
+def draw_outdated(layout: UILayout, changes: list[str], width: int) -> None:
+    """Draw the changes of the scene since its check. The findings remain, because a user fixes them one by one."""
+    column = layout.column(align=True)
+    draw_wrapped(column, "Outdated. Changed since the check:", "ERROR", width)
+    for line in changes[:MOST_CHANGES]:
+        draw_wrapped(column, line, "DOT", width)
+    if len(changes) > MOST_CHANGES:
+        column.label(text=f"and {len(changes) - MOST_CHANGES} more", icon="BLANK1")
+    column.operator("stiction.check_scene", text="Check Again", icon="FILE_REFRESH")
 
 
 def draw_finding(layout: UILayout, context: Context, index: int, finding: bpy.types.PropertyGroup, width: int) -> None:

@@ -18,19 +18,19 @@ class STICTION_PT_scene_debris(MorePanel, Panel):
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:
-        layout, own = self.layout, context.scene.stiction_debris
+        layout, settings = self.layout, context.scene.stiction_debris
         layout.prop(context.scene.stiction, "keep_contacts")
         # Names are inside the fields, which have enough space for them.
         column = layout.column(align=True)
-        column.prop(own, "per_area")
-        column.prop(own, "joint_area")
-        column.prop(own, "per_joule_of_hits")
-        column.prop(own, "per_joule_of_scrapes")
+        column.prop(settings, "per_area")
+        column.prop(settings, "joint_area")
+        column.prop(settings, "per_joule_of_hits")
+        column.prop(settings, "per_joule_of_scrapes")
         column = layout.column(align=True)
-        column.prop(own, "least_impulse")
-        column.prop(own, "least_speed")
-        layout.prop(own, "lifetime")
-        layout.prop(own, "seed")
+        column.prop(settings, "least_impulse")
+        column.prop(settings, "least_speed")
+        layout.prop(settings, "lifetime")
+        layout.prop(settings, "seed")
         column = layout.column(align=True)
         column.operator("stiction.add_debris", icon="OUTLINER_OB_POINTCLOUD")
         column.operator("stiction.export_debris", icon="EXPORT")

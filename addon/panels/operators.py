@@ -380,6 +380,7 @@ def forget_session(_file: str) -> None:
         manager.stiction.messages.clear()
         manager.stiction.findings.clear()
         manager.stiction.is_checking = manager.stiction.was_checked = False
+        manager.stiction.checked_scene = manager.stiction.checked_from = manager.stiction.changes_since_check = ""
 
 
 CLASSES = (

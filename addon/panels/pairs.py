@@ -26,14 +26,14 @@ PRESETS = os.path.join("presets", "stiction", "pairs")
 
 def add_pair(scene: Scene, a: str, b: str, mu_static: float, mu_dynamic: float) -> None:
     """Set the friction of a pair of materials; an existing pair is changed."""
-    own = scene.stiction
-    pair = next((pair for pair in own.pairs if {pair.a, pair.b} == {a, b}), None) or own.pairs.add()
+    settings = scene.stiction
+    pair = next((pair for pair in settings.pairs if {pair.a, pair.b} == {a, b}), None) or settings.pairs.add()
     pair.a, pair.b, pair.mu_static, pair.mu_dynamic = a, b, mu_static, mu_dynamic
 
 
-def has_pair_shown(own: PropertyGroup) -> bool:
+def has_pair_shown(settings: PropertyGroup) -> bool:
     """Return True if the index of the displayed pair, which may be any number in a file, is valid."""
-    return 0 <= own.pair_index < len(own.pairs)
+    return 0 <= settings.pair_index < len(settings.pairs)
 
 
 def materials_in(scene: Scene) -> set[str]:
@@ -55,14 +55,14 @@ class STICTION_OT_add_pair(Operator):
     bl_options = UNDOABLE
 
     def execute(self, context: Context) -> set[str]:
-        own = context.scene.stiction
+        settings = context.scene.stiction
         chosen = [context.object, *(ob for ob in context.selected_objects if ob != context.object)]
         names = [ob.stiction.material for ob in chosen if ob is not None and ob.rigid_body is not None and ob.stiction.material]
         a, b = (*names[:2], "", "")[:2]
         known = PAIRS.get((a, b)) or PAIRS.get((b, a)) or {"static": 0.5, "dynamic": 0.5}
-        pair = own.pairs.add()
+        pair = settings.pairs.add()
         pair.a, pair.b, pair.mu_static, pair.mu_dynamic = a, b, known["static"], known["dynamic"]
-        own.pair_index = len(own.pairs) - 1
+        settings.pair_index = len(settings.pairs) - 1
         return {"FINISHED"}
 
 
@@ -78,9 +78,9 @@ class STICTION_OT_remove_pair(Operator):
         return has_pair_shown(context.scene.stiction)
 
     def execute(self, context: Context) -> set[str]:
-        own = context.scene.stiction
-        own.pairs.remove(own.pair_index)
-        own.pair_index = max(0, min(own.pair_index, len(own.pairs) - 1))
+        settings = context.scene.stiction
+        settings.pairs.remove(settings.pair_index)
+        settings.pair_index = max(0, min(settings.pair_index, len(settings.pairs) - 1))
         # As when a preset is applied, this outdates a bake.
         context.scene.update_tag()
         return {"FINISHED"}
@@ -212,16 +212,16 @@ class STICTION_PT_scene_pairs(MorePanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        own = context.scene.stiction
+        settings = context.scene.stiction
         row = layout.row()
-        row.template_list("STICTION_UL_pairs", "", own, "pairs", own, "pair_index", rows=4)
+        row.template_list("STICTION_UL_pairs", "", settings, "pairs", settings, "pair_index", rows=4)
         buttons = row.column(align=True)
         buttons.operator("stiction.add_pair", text="", icon="ADD")
         buttons.operator("stiction.remove_pair", text="", icon="REMOVE")
         buttons.separator()
         buttons.menu("STICTION_MT_pairs", text="", icon="DOWNARROW_HLT")
-        if has_pair_shown(own):
-            pair = own.pairs[own.pair_index]
+        if has_pair_shown(settings):
+            pair = settings.pairs[settings.pair_index]
             layout.use_property_split = True
             layout.use_property_decorate = False
             column = layout.column()

@@ -19,11 +19,11 @@ class STICTION_PT_object_sound(ObjectPanel, Panel):
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:
-        layout, own = self.layout, context.object.stiction_sound
+        layout, settings = self.layout, context.object.stiction_sound
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.prop(own, "material", text="Material")
-        layout.prop(own, "volume")
+        layout.prop(settings, "material", text="Material")
+        layout.prop(settings, "volume")
 
 
 class STICTION_PT_scene_sound(MorePanel, Panel):
@@ -31,13 +31,13 @@ class STICTION_PT_scene_sound(MorePanel, Panel):
     bl_options = CLOSED
 
     def draw(self, context: Context) -> None:
-        layout, own = self.layout, context.scene.stiction_sound
+        layout, settings = self.layout, context.scene.stiction_sound
         layout.prop(context.scene.stiction, "keep_contacts")
         # Names are inside the fields, which have enough space for them.
         column = layout.column(align=True)
-        column.prop(own, "scraping")
-        column.prop(own, "support_loss")
-        column.prop(own, "seed")
+        column.prop(settings, "scraping")
+        column.prop(settings, "support_loss")
+        column.prop(settings, "seed")
         column = layout.column(align=True)
         column.operator("stiction.bake_sound", icon="SOUND")
         column.operator("stiction.export_sound_events", icon="EXPORT")

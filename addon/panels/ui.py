@@ -71,15 +71,15 @@ def has_world(context: Context) -> bool:
 
 
 def overridable(
-    layout: UILayout, heading: str, own: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
+    layout: UILayout, heading: str, settings: bpy.types.PropertyGroup, name: str, other: bpy.types.bpy_struct, other_name: str
 ) -> None:
     """Draw a row with a switch and one value: our value if the switch is on, otherwise Blender's value, grayed out."""
     row = layout.row(align=True, heading=heading)
-    row.prop(own, f"use_{name}", text="")
+    row.prop(settings, f"use_{name}", text="")
     value = row.row(align=True)
-    if getattr(own, f"use_{name}"):
+    if getattr(settings, f"use_{name}"):
         # as in Blender's own panels
-        value.prop(own, name, text="", slider=True)
+        value.prop(settings, name, text="", slider=True)
     else:
         value.enabled = False
         value.prop(other, other_name, text="")
@@ -108,25 +108,25 @@ class STICTION_PT_object_surface(ObjectPanel, Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         ob = context.object
-        own, body = ob.stiction, ob.rigid_body
-        layout.prop(own, "material")
+        settings, body = ob.stiction, ob.rigid_body
+        layout.prop(settings, "material")
         column = layout.column()
-        overridable(column, "Friction", own, "mu_static", body, "friction")
-        if own.use_mu_static:
-            overridable(column, "Dynamic", own, "mu_dynamic", own, "mu_static")
+        overridable(column, "Friction", settings, "mu_static", body, "friction")
+        if settings.use_mu_static:
+            overridable(column, "Dynamic", settings, "mu_dynamic", settings, "mu_static")
         else:
-            overridable(column, "Dynamic", own, "mu_dynamic", body, "friction")
-        overridable(column, "Bounciness", own, "restitution", body, "restitution")
+            overridable(column, "Dynamic", settings, "mu_dynamic", body, "friction")
+        overridable(column, "Bounciness", settings, "restitution", body, "restitution")
         column = layout.column(align=True)
         # A split layout has too little space for these names.
         column.use_property_split = False
-        column.prop(own, "rolling")
-        column.prop(own, "torsion")
+        column.prop(settings, "rolling")
+        column.prop(settings, "torsion")
         column = layout.column()
-        column.row().prop(own, "mass_source", expand=True)
+        column.row().prop(settings, "mass_source", expand=True)
         # The mass itself is Blender's setting, above.
-        if own.mass_source == "DENSITY":
-            column.prop(own, "density", text="kg/m³")
+        if settings.mass_source == "DENSITY":
+            column.prop(settings, "density", text="kg/m³")
 
 
 class STICTION_PT_object_grain(ObjectPanel, Panel):
@@ -141,12 +141,12 @@ class STICTION_PT_object_grain(ObjectPanel, Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        own = context.object.stiction
-        layout.active = own.use_grain
-        layout.prop(own, "grain_direction")
+        settings = context.object.stiction
+        layout.active = settings.use_grain
+        layout.prop(settings, "grain_direction")
         column = layout.column()
-        column.prop(own, "mu_across", text="Across")
-        overridable(column, "Dynamic", own, "mu_across_dynamic", own, "mu_across")
+        column.prop(settings, "mu_across", text="Across")
+        overridable(column, "Dynamic", settings, "mu_across_dynamic", settings, "mu_across")
 
 
 class STICTION_PT_object_mass(ObjectPanel, Panel):
@@ -158,16 +158,16 @@ class STICTION_PT_object_mass(ObjectPanel, Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        own = context.object.stiction
+        settings = context.object.stiction
         # Only active bodies need a mass.
         layout.active = context.object.rigid_body.type == "ACTIVE"
-        layout.prop(own, "center_of_mass")
-        if own.center_of_mass == "OBJECT":
-            layout.prop(own, "center_object")
-        layout.prop(own, "own_inertia")
-        if own.own_inertia:
-            layout.prop(own, "moments", text="kg m²")
-        layout.prop(own, "use_collider")
+        layout.prop(settings, "center_of_mass")
+        if settings.center_of_mass == "OBJECT":
+            layout.prop(settings, "center_object")
+        layout.prop(settings, "own_inertia")
+        if settings.own_inertia:
+            layout.prop(settings, "moments", text="kg m²")
+        layout.prop(settings, "use_collider")
 
 
 class STICTION_PT_object_surface_motion(ObjectPanel, Panel):
@@ -180,9 +180,9 @@ class STICTION_PT_object_surface_motion(ObjectPanel, Panel):
         layout.use_property_split = True
         # Both can be keyed.
         layout.use_property_decorate = True
-        own = context.object.stiction
-        layout.prop(own, "surface_velocity")
-        layout.prop(own, "surface_spin")
+        settings = context.object.stiction
+        layout.prop(settings, "surface_velocity")
+        layout.prop(settings, "surface_spin")
 
 
 class STICTION_PT_object_flexible(ObjectPanel, Panel):
@@ -200,25 +200,25 @@ class STICTION_PT_object_flexible(ObjectPanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        own, why = context.object.stiction, why_rigid(context.object)
+        settings, why = context.object.stiction, why_rigid(context.object)
         if why:
             draw_wrapped(layout.column(align=True), why, "INFO", characters_in_row(context))
         layout = layout.column()
-        layout.active = own.use_flexible
+        layout.active = settings.use_flexible
         # Names are inside the fields, which have enough space for them.
         column = layout.column(align=True)
-        column.prop(own, "young", text="Stiffness, MPa")
-        if own.mass_source == "DENSITY":
-            column.prop(own, "density", text="Density, kg/m³")
-        column.prop(own, "poisson")
-        column.prop(own, "damping_ratio")
-        layout.prop(own, "use_large_bends")
+        column.prop(settings, "young", text="Stiffness, MPa")
+        if settings.mass_source == "DENSITY":
+            column.prop(settings, "density", text="Density, kg/m³")
+        column.prop(settings, "poisson")
+        column.prop(settings, "damping_ratio")
+        layout.prop(settings, "use_large_bends")
         column = layout.column(align=True)
-        column.prop(own, "modes")
-        column.prop(own, "resolution")
+        column.prop(settings, "modes")
+        column.prop(settings, "resolution")
         column.prop(context.scene.stiction_display, "show_grid")
-        layout.prop_search(own, "pin_group", context.object, "vertex_groups", text="Pin")
-        if own.use_flexible:
+        layout.prop_search(settings, "pin_group", context.object, "vertex_groups", text="Pin")
+        if settings.use_flexible:
             draw_frequency(layout, context)
 
 
@@ -231,17 +231,17 @@ class STICTION_PT_object_motion(ObjectPanel, Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        own = context.object.stiction
+        settings = context.object.stiction
         # Other bodies move as in Blender.
         layout.active = context.object.rigid_body.type == "ACTIVE"
-        layout.prop(own, "initial_motion", text="Begins")
-        if own.initial_motion == "VALUES":
-            layout.prop(own, "velocity")
-            layout.prop(own, "angular_velocity", text="Spin")
+        layout.prop(settings, "initial_motion", text="Begins")
+        if settings.initial_motion == "VALUES":
+            layout.prop(settings, "velocity")
+            layout.prop(settings, "angular_velocity", text="Spin")
         # A split layout has too little space for this name.
         row = layout.row()
         row.use_property_split = False
-        row.prop(own, "blend_frames", text="Blend to Keyframes")
+        row.prop(settings, "blend_frames", text="Blend to Keyframes")
 
 
 class STICTION_PT_constraint(PhysicsPanel, Panel):
@@ -352,22 +352,22 @@ class STICTION_PT_scene_solver(SceneChildPanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        own = context.scene.stiction
+        settings = context.scene.stiction
         # Names are inside the fields, which have enough space for them.
         column = layout.column()
         draw_qualities(column, context)
-        choice(column, own, "method")
+        choice(column, settings, "method")
         tolerances = layout.column(align=True)
-        tolerances.prop(own, "tolerance")
+        tolerances.prop(settings, "tolerance")
         in_motion = tolerances.column(align=True)
         # Other methods have only one tolerance.
-        in_motion.active = own.method == ContactMethod.STAGGERED.name
-        in_motion.prop(own, "moving_tolerance")
-        tolerances.prop(own, "max_iterations")
+        in_motion.active = settings.method == ContactMethod.STAGGERED.name
+        in_motion.prop(settings, "moving_tolerance")
+        tolerances.prop(settings, "max_iterations")
         column = layout.column()
         # Instead of a split layout, which has too little space for these names.
-        overridable(column, "Substeps", own, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
-        choice(column, own, "friction_combine")
+        overridable(column, "Substeps", settings, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
+        choice(column, settings, "friction_combine")
 
 
 class STICTION_PT_scene_advanced(ScenePanel, Panel):
@@ -377,12 +377,12 @@ class STICTION_PT_scene_advanced(ScenePanel, Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.layout
-        own = context.scene.stiction
-        layout.prop(own, "use_sleeping")
+        settings = context.scene.stiction
+        layout.prop(settings, "use_sleeping")
         column = layout.column(align=True)
-        column.prop(own, "threads")
-        column.prop(own, "recovery_speed")
-        column.prop(own, "step_time_limit")
+        column.prop(settings, "threads")
+        column.prop(settings, "recovery_speed")
+        column.prop(settings, "step_time_limit")
 
 
 class STICTION_PT_scene_range(SceneChildPanel, Panel):
@@ -393,28 +393,28 @@ class STICTION_PT_scene_range(SceneChildPanel, Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        own = context.scene.stiction
+        settings = context.scene.stiction
         row = layout.row()
         # A split layout has too little space for this name.
         row.use_property_split = False
-        row.prop(own, "use_frame_range")
-        source = own if own.use_frame_range else context.scene.rigidbody_world.point_cache
+        row.prop(settings, "use_frame_range")
+        source = settings if settings.use_frame_range else context.scene.rigidbody_world.point_cache
         column = layout.column(align=True)
-        column.enabled = own.use_frame_range
+        column.enabled = settings.use_frame_range
         column.prop(source, "frame_start", text="Start")
         column.prop(source, "frame_end", text="End")
-        layout.row().prop(own, "cache_directory", text="")
+        layout.row().prop(settings, "cache_directory", text="")
         is_one = context.scene.stiction_display.pieces_object is not None
         layout.operator("stiction.remove_pieces" if is_one else "stiction.add_pieces")
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
 
 
-def choice(layout: UILayout, own: bpy.types.PropertyGroup, name: str) -> None:
+def choice(layout: UILayout, settings: bpy.types.PropertyGroup, name: str) -> None:
     """Draw an enum property with its full name, for which Blender itself would reserve only a third of the row."""
-    label = own.bl_rna.properties[name].name
+    label = settings.bl_rna.properties[name].name
     row = layout.split(factor=0.2 + SHARE_OF_CHARACTER * len(label))
     row.label(text=label)
-    row.prop(own, name, text="")
+    row.prop(settings, name, text="")
 
 
 def draw_qualities(layout: UILayout, context: Context) -> None:

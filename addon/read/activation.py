@@ -121,14 +121,14 @@ def read_activations(context: Context, simulated: Names[str], start: int) -> Act
             message = f"the collection {collection.name_full} has no active rigid bodies that could be woken"
             out.warnings.append(SceneWarning((collection.name_full,), "activation", message))
             continue
-        own = collection.stiction_activation
+        settings = collection.stiction_activation
         one = ActivationSpec(
             name=collection.name_full,
             bodies=names,
-            frame=max(own.wake_frame - start, 0) if own.use_frame else None,
-            impulse=own.least_impulse if own.use_impulse else None,
-            holds=own.use_hold,
-            releases=own.use_release,
+            frame=max(settings.wake_frame - start, 0) if settings.use_frame else None,
+            impulse=settings.least_impulse if settings.use_impulse else None,
+            holds=settings.use_hold,
+            releases=settings.use_release,
         )
         sources = list(sources_of(collection, context, simulated, out.problems))
         out.found.append((one, sources, value_of(collection, context.scene, out.problems)))
@@ -142,17 +142,17 @@ def sources_of(
 
     simulated: the names of the bodies that the solver moves.
     """
-    own = collection.stiction_activation
+    settings = collection.stiction_activation
     for switch, pointer, label in (("use_volume", "volume_object", "Volume"), ("use_proximity", "near_object", "Proximity")):
-        if not getattr(own, switch):
+        if not getattr(settings, switch):
             continue
-        ob, is_volume = getattr(own, pointer), pointer == "volume_object"
+        ob, is_volume = getattr(settings, pointer), pointer == "volume_object"
         problem = missing(ob, label, context.scene)
         if problem:
             problems.append(SceneProblem(collection.name_full, pointer, problem))
             continue
         try:
-            yield source_of(ob, is_volume, 0.0 if is_volume else own.distance, simulated, context)
+            yield source_of(ob, is_volume, 0.0 if is_volume else settings.distance, simulated, context)
         except (ShapeError, PlacementError) as error:
             message = f"{ob.name_full}, whose {label.lower()} wakes its bodies: {error}"
             problems.append(SceneProblem(collection.name_full, pointer, message))
@@ -190,19 +190,19 @@ def source_of(ob: Object, is_volume: bool, distance: float, simulated: Names[str
 
 def value_of(collection: Collection, scene: Scene, problems: list[SceneProblem]) -> Value | None:
     """Return the custom property that wakes the bodies of a collection, or None; append problems."""
-    own = collection.stiction_activation
-    if not own.use_value:
+    settings = collection.stiction_activation
+    if not settings.use_value:
         return None
-    ob, problem = own.value_object, missing(own.value_object, "Value", scene)
-    if not problem and math.isnan(number_of(ob, own.value_name)):
+    ob, problem = settings.value_object, missing(settings.value_object, "Value", scene)
+    if not problem and math.isnan(number_of(ob, settings.value_name)):
         problem = (
-            f"{ob.name_full} has no custom property {own.value_name!r} that is a number; add it in the Object properties, "
+            f"{ob.name_full} has no custom property {settings.value_name!r} that is a number; add it in the Object properties, "
             "or choose another one"
         )
     if problem:
         problems.append(SceneProblem(collection.name_full, "value_object", problem))
         return None
-    return Value(ob, own.value_name)
+    return Value(ob, settings.value_name)
 
 
 def number_of(ob: Object, name: str) -> float:

@@ -144,9 +144,9 @@ def read_collider(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
     return read_shape(ob, to_body, context, ob.rigid_body.type == "ACTIVE")
 
 
-def choice_problems(name: str, own: PropertyGroup) -> Iterator[SceneProblem]:
+def choice_problems(name: str, settings: PropertyGroup) -> Iterator[SceneProblem]:
     """Yield enum values of an object's or a scene's settings that this version does not have."""
-    for field_name in unknown_choices(own):
+    for field_name in unknown_choices(settings):
         message = "the file has a choice that this version of Stiction does not know; choose another, or use the later version"
         yield SceneProblem(name, field_name, message)
 
@@ -160,8 +160,8 @@ def all_parts(ob: Object, context: Context) -> Iterator[Object]:
 
 def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, frame: tuple[Array, Array], depsgraph: Depsgraph) -> BodySpec:
     """Return the body of an object with a shape. frame: its position (3,) [m] and its rotation (3, 3) in the world."""
-    (body, own), (position, rotation) = (ob.rigid_body, ob.stiction), frame
-    by_density = own.mass_source == "DENSITY"
+    (body, settings), (position, rotation) = (ob.rigid_body, ob.stiction), frame
+    by_density = settings.mass_source == "DENSITY"
     spec = BodySpec(
         name=ob.name_full,
         kind=kind,
@@ -169,7 +169,7 @@ def read_body(ob: Object, kind: BodyKind, shape: ShapeSpec, frame: tuple[Array, 
         position=position,
         orientation=rotations.quaternion_of_matrix(rotation),
         mass=None if by_density else overflow.number(body.mass),
-        density=overflow.number(own.density) if by_density else None,
+        density=overflow.number(settings.density) if by_density else None,
         material=effective_material(ob),
         collections=sum(1 << index for index, member in enumerate(body.collision_collections) if member),
         linear_damping=body.linear_damping,

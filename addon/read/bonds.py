@@ -25,11 +25,11 @@ def read_bonds(scene: Scene, bodies: Sequence[BodySpec], start: int) -> tuple[li
     for values, members in bonded_collections(scene):
         names = {ob.name_full for ob in members}
         bound = [body for body in bodies if body.name in names]
-        made = bonds_of_bodies(bound, Stresses(values.tension, values.shear), values.gap)
+        joints = bonds_of_bodies(bound, Stresses(values.tension, values.shear), values.gap)
         if values.release is not None:
-            made = [released_at(joint, values.release - start) for joint in made]
-        found |= {joint.name: joint for joint in made if joint.name not in found}
-        if bound and not made:
+            joints = [released_at(joint, values.release - start) for joint in joints]
+        found |= {joint.name: joint for joint in joints if joint.name not in found}
+        if bound and not joints:
             message = (
                 f"the bodies of the collection {values.name} have no bonds, because no flat faces of them are within "
                 f"{values.gap:g} m of each other; enlarge Gap of the collection's bonds"

@@ -47,8 +47,8 @@ def with_rooms(bodies: Sequence[BodySpec], meshes: Collection[str]) -> tuple[lis
 
 def points_in_world(body: BodySpec) -> Array:
     """Return some of the vertices (m, 3) of all parts of a body; for a round shape, the ends of its axis."""
-    own = [part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)]
-    points = np.concatenate([np.zeros((0, 3)), *own])
+    of_parts = [part.shape.vertices @ part.rotation.T + part.position for part in parts(body.shape)]
+    points = np.concatenate([np.zeros((0, 3)), *of_parts])
     points = points[:: max(1, len(points) // MOST_POINTS)]
     return points @ rotations.matrix_of_quaternion(body.orientation).T + body.position
 
@@ -65,9 +65,9 @@ def who_is_inside(room: BodySpec, bodies: Sequence[BodySpec], points: Sequence[A
     volume = None
     # Most bodies are elsewhere, which a test of one point shows.
     for number in np.flatnonzero(((local > low) & (local < high)).all(axis=1)):
-        own = (points[number] - room.position) @ turn
-        if not ((own > low) & (own < high)).all():
+        local_points = (points[number] - room.position) @ turn
+        if not ((local_points > low) & (local_points < high)).all():
             continue
         volume = mesh_surface(vertices, triangles).volume if volume is None else volume
-        if volume > 0.0 and (winding_numbers(vertices, triangles, own) > INSIDE).all():
+        if volume > 0.0 and (winding_numbers(vertices, triangles, local_points) > INSIDE).all():
             yield bodies[number].name

@@ -134,8 +134,8 @@ class Fields:
     def specs(self, rate: float) -> tuple[FieldSpec, ...]:
         """Return the fields. rate: frames per second, which Blender's units of fields depend on."""
         has_turbulence = any(source.kind is FieldKind.TURBULENCE for source in self.sources)
-        own = {"permutation": noise.permutation()} if has_turbulence else {}
-        return tuple(source_spec(source, rate, own) for source in self.sources)
+        noise_values = {"permutation": noise.permutation()} if has_turbulence else {}
+        return tuple(source_spec(source, rate, noise_values) for source in self.sources)
 
     def absorber_specs(self) -> tuple[AbsorberSpec, ...]:
         """Return the absorbers."""
@@ -162,19 +162,19 @@ def read_fields(context: Context, simulated: Collection[str]) -> Fields:
 
 def acts(ob: Object, found: Fields) -> bool:
     """Return True if a field acts on rigid bodies. Unsupported fields are reported."""
-    own = ob.field
-    if own.type == "TEXTURE" and own.texture is not None:
+    settings = ob.field
+    if settings.type == "TEXTURE" and settings.texture is not None:
         message = "a field of the type Texture does not act on the bodies here; Turbulence does"
         found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
-    elif own.type == "FLUID_FLOW" and own.source_object is not None:
+    elif settings.type == "FLUID_FLOW" and settings.source_object is not None:
         message = "a field of the type Fluid Flow does not act on the bodies here; Wind and Drag do"
         found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
-    elif own.type in ("CHARGE", "LENNARDJ", "BOID") and own.flow == 0.0:
-        name = own.bl_rna.properties["type"].enum_items[own.type].name
+    elif settings.type in ("CHARGE", "LENNARDJ", "BOID") and settings.flow == 0.0:
+        name = settings.bl_rna.properties["type"].enum_items[settings.type].name
         message = f"a field of the type {name} acts on particles only; it has no effect on rigid bodies, as in Blender"
         found.warnings.append(SceneWarning((ob.name_full,), "field.type", message))
-    has_points = own.shape != "POINTS" or ob.type == "MESH"
-    return own.type in KINDS and has_points and own.apply_to_location
+    has_points = settings.shape != "POINTS" or ob.type == "MESH"
+    return settings.type in KINDS and has_points and settings.apply_to_location
 
 
 def shape_of(ob: Object, found: Fields) -> FieldShape:
@@ -242,21 +242,21 @@ def unit(rows: Array) -> Array:
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
 
 
-def numbers_of(own: FieldSettings) -> dict[str, float]:
+def numbers_of(settings: FieldSettings) -> dict[str, float]:
     """Return the numbers of a field; disabled ones have no effect."""
     values = {
-        "strength": own.strength,
+        "strength": settings.strength,
         # Blender uses the strength, called linear drag in the panel, for the quadratic term, and vice versa.
-        "damping": {"DRAG": own.quadratic_drag, "HARMONIC": own.harmonic_damping}.get(own.type, 0.0),
-        "size": {"TURBULENCE": own.size, "HARMONIC": own.rest_length}.get(own.type, 0.0),
-        "flow": own.flow,
-        "noise": own.noise,
-        "power": own.falloff_power,
-        "min_distance": own.distance_min if own.use_min_distance else 0.0,
-        "max_distance": own.distance_max if own.use_max_distance else math.inf,
-        "radial_power": own.radial_falloff,
-        "radial_min": own.radial_min if own.use_radial_min else 0.0,
-        "radial_max": own.radial_max if own.use_radial_max else math.inf,
+        "damping": {"DRAG": settings.quadratic_drag, "HARMONIC": settings.harmonic_damping}.get(settings.type, 0.0),
+        "size": {"TURBULENCE": settings.size, "HARMONIC": settings.rest_length}.get(settings.type, 0.0),
+        "flow": settings.flow,
+        "noise": settings.noise,
+        "power": settings.falloff_power,
+        "min_distance": settings.distance_min if settings.use_min_distance else 0.0,
+        "max_distance": settings.distance_max if settings.use_max_distance else math.inf,
+        "radial_power": settings.radial_falloff,
+        "radial_min": settings.radial_min if settings.use_radial_min else 0.0,
+        "radial_max": settings.radial_max if settings.use_radial_max else math.inf,
     }
     return {name: overflow.number(value) for name, value in values.items()}
 
@@ -276,7 +276,7 @@ def mesh_now(ob: Object, world: Array) -> tuple[Array, Array, NDArray[np.int32]]
     return placed_vertices, unit(normals.reshape(-1, 3).astype(np.float64) @ turn), triangles.reshape(-1, 3)
 
 
-def source_spec(source: Source, rate: float, own: dict[str, Any]) -> FieldSpec:
+def source_spec(source: Source, rate: float, noise_values: dict[str, Any]) -> FieldSpec:
     """Return a field from its values at all frames."""
     settings = source.ob.field
     arrays = {
@@ -299,7 +299,7 @@ def source_spec(source: Source, rate: float, own: dict[str, Any]) -> FieldSpec:
         **arrays,
         **({"triangles": source.rows[0]["triangles"]} if source.shape in HAS_MESH else {}),
         **numbers,
-        **own,
+        **noise_values,
     )
 
 

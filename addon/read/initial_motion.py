@@ -71,10 +71,10 @@ def follows_animation(ob: Object) -> bool:
 
 def set_in_motion(body: BodySpec, ob: Object) -> BodySpec:
     """Return the body with the user's initial velocities."""
-    own = ob.stiction
-    if own.initial_motion != "VALUES":
+    settings = ob.stiction
+    if settings.initial_motion != "VALUES":
         return body
-    return replace(body, velocity=numbers(own.velocity), angular_velocity=numbers(own.angular_velocity))
+    return replace(body, velocity=numbers(settings.velocity), angular_velocity=numbers(settings.angular_velocity))
 
 
 def in_motion(

@@ -22,13 +22,13 @@ Array = NDArray[np.float64]
 
 def mass_problems(ob: Object, kind: BodyKind) -> Iterator[SceneProblem]:
     """Yield problems of the mass properties of a body that a scene cannot express; only active bodies have any."""
-    own = ob.stiction
+    settings = ob.stiction
     if kind is not BodyKind.ACTIVE:
         return
-    if own.center_of_mass == "OBJECT" and own.center_object is None:
+    if settings.center_of_mass == "OBJECT" and settings.center_object is None:
         message = "no object is chosen for the center of mass; choose an empty, or choose Volume"
         yield SceneProblem(ob.name_full, "center_object", message)
-    if own.center_of_mass == "OBJECT" and own.center_object == ob:
+    if settings.center_of_mass == "OBJECT" and settings.center_object == ob:
         message = "the object is its own center of mass; choose Origin instead"
         yield SceneProblem(ob.name_full, "center_object", message)
 
@@ -38,12 +38,12 @@ def center_of_mass_of(ob: Object, body_frame: tuple[Array, Array], depsgraph: De
 
     body_frame: position (3,) [m] and rotation (3, 3) of the body in the world.
     """
-    own, (position, rotation) = ob.stiction, body_frame
-    if own.center_of_mass == "VOLUME":
+    settings, (position, rotation) = ob.stiction, body_frame
+    if settings.center_of_mass == "VOLUME":
         return None
-    if own.center_of_mass == "ORIGIN" or own.center_object is None:
+    if settings.center_of_mass == "ORIGIN" or settings.center_object is None:
         return np.zeros(3)
-    place = places(matrix(own.center_object.evaluated_get(depsgraph).matrix_world)[:3, 3])
+    place = places(matrix(settings.center_object.evaluated_get(depsgraph).matrix_world)[:3, 3])
     return rotation.T @ (place - position)
 
 
@@ -53,12 +53,12 @@ def inertia_of(ob: Object, rotation: Array, depsgraph: Depsgraph) -> Array | Non
     The principal axes are those of the object that is the center of mass, otherwise those of the body. rotation: (3, 3) of the
     body in the world.
     """
-    own = ob.stiction
-    if not own.own_inertia:
+    settings = ob.stiction
+    if not settings.own_inertia:
         return None
     axes = np.eye(3)
-    if own.center_of_mass == "OBJECT" and own.center_object is not None:
-        world = matrix(own.center_object.evaluated_get(depsgraph).matrix_world)
+    if settings.center_of_mass == "OBJECT" and settings.center_object is not None:
+        world = matrix(settings.center_object.evaluated_get(depsgraph).matrix_world)
         axes = rotation.T @ rotations.nearest_rotation(world[:3, :3])
-    inertia = axes @ np.diag(numbers(own.moments)) @ axes.T
+    inertia = axes @ np.diag(numbers(settings.moments)) @ axes.T
     return 0.5 * (inertia + inertia.T)

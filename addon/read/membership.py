@@ -30,16 +30,16 @@ def outside_world(scene: Scene) -> Iterator[SceneWarning]:
         ob.name_full for ob in scene.objects if ob.rigid_body is not None and ob.session_uid not in members and not is_baked(ob)
     )
     if names:
-        what = "it has a rigid body, but is" if len(names) == 1 else f"{len(names)} objects have rigid bodies, but are"
+        subject = "it has a rigid body, but is" if len(names) == 1 else f"{len(names)} objects have rigid bodies, but are"
         simulated = "is not simulated" if len(names) == 1 else "are not simulated"
-        message = f"{what} not in the collection of the rigid body world, and {simulated}"
+        message = f"{subject} not in the collection of the rigid body world, and {simulated}"
         yield SceneWarning(names, "membership", message)
     members = {ob.session_uid for ob in constraints_of(scene.rigidbody_world)}
     names = tuple(
         ob.name_full for ob in scene.objects if ob.rigid_body_constraint is not None and ob.session_uid not in members
     )
     if names:
-        what = "it has a rigid body constraint, but is" if len(names) == 1 else f"{len(names)} rigid body constraints are"
+        subject = "it has a rigid body constraint, but is" if len(names) == 1 else f"{len(names)} rigid body constraints are"
         hold = "holds" if len(names) == 1 else "hold"
-        message = f"{what} not in the constraint collection of the rigid body world, and {hold} nothing"
+        message = f"{subject} not in the constraint collection of the rigid body world, and {hold} nothing"
         yield SceneWarning(names, "constraint_membership", message)

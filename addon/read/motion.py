@@ -112,12 +112,12 @@ def unfollowed_values(ob: Object, prefixes: tuple[str, ...], followed: Collectio
     followed: paths whose keyframes are followed.
     """
     drivers = ob.animation_data.drivers if ob.animation_data is not None else ()
-    for what, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
+    for source, movers in (("keyframes", actions.curves(ob) or ()), ("drivers", drivers)):
         for path in sorted({one.data_path for one in movers if one.data_path.startswith(prefixes)}):
-            if path in SURFACE_PATHS or (path in followed and what == "keyframes"):
+            if path in SURFACE_PATHS or (path in followed and source == "keyframes"):
                 continue
             name = path.rpartition(".")[2]
-            message = f"its {what} are not followed; {in_words(name)} keeps the value of the first frame"
+            message = f"its {source} are not followed; {in_words(name)} keeps the value of the first frame"
             if path == "rigid_body.enabled":
                 message += "; to let keyframes move the body from a frame on, key Animated on there"
             yield SceneWarning((ob.name_full,), name, message)

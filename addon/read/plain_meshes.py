@@ -51,15 +51,15 @@ def plain_body(ob: Object, meshes: Sequence[Object], context: Context) -> PlainB
     world, rotation = placed(ob, depsgraph)
     children, is_open = [], []
     for part in meshes:
-        own, own_rotation = placed(part, depsgraph)
+        part_world, part_rotation = placed(part, depsgraph)
         try:
-            shape, was_open = solid_shape(part, own_rotation.T @ own[:3, :3], context)
+            shape, was_open = solid_shape(part, part_rotation.T @ part_world[:3, :3], context)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), part.name_full) from error
         if was_open:
             is_open.append(part.name_full)
-        place = rotation.T @ (own[:3, 3] - world[:3, 3])
-        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ own_rotation)))
+        place = rotation.T @ (part_world[:3, 3] - world[:3, 3])
+        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ part_rotation)))
     if not children:
         raise ShapeError("mesh", "it has no mesh that could collide; select mesh objects", ob.name_full)
     alone = len(meshes) == 1 and meshes[0] == ob
@@ -118,12 +118,12 @@ def surface_of(ob: Object, to_body: Array, context: Context) -> ShapeSpec:
 
 def plain_material(ob: Object) -> MaterialSpec:
     """Return the user's surface settings of the object, with Blender's defaults of a new rigid body for its values."""
-    own = ob.stiction
-    mu_static = number(own.mu_static) if own.use_mu_static else NEW_BODY.mu_static
+    settings = ob.stiction
+    mu_static = number(settings.mu_static) if settings.use_mu_static else NEW_BODY.mu_static
     return MaterialSpec(
         mu_static=mu_static,
-        mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
-        restitution=own.restitution if own.use_restitution else NEW_BODY.restitution,
-        name=own.material,
-        grain=effective_grain(own),
+        mu_dynamic=number(settings.mu_dynamic) if settings.use_mu_dynamic else mu_static,
+        restitution=settings.restitution if settings.use_restitution else NEW_BODY.restitution,
+        name=settings.material,
+        grain=effective_grain(settings),
     )

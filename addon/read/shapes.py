@@ -107,17 +107,17 @@ def read_compound(ob: Object, context: Context, active: bool) -> ShapeSpec:
     world, rotation = placed(ob, depsgraph)
     children = []
     for part in (one for one in compound_parts(ob, context) if one.stiction.use_collider):
-        own, own_rotation = placed(part, depsgraph)
+        part_world, part_rotation = placed(part, depsgraph)
         try:
             if deforms(part):
                 raise ShapeError("use_deform", "a part of a compound cannot deform; disable Deforming")
             if part.stiction.use_flexible:
                 raise ShapeError("deformable", "a part of a compound cannot bend; disable Flexible")
-            shape = read_shape(part, own_rotation.T @ own[:3, :3], context, active)
+            shape = read_shape(part, part_rotation.T @ part_world[:3, :3], context, active)
         except ShapeError as error:
             raise ShapeError(error.field, str(error), error.object or part.name_full) from error
-        place = rotation.T @ (own[:3, 3] - world[:3, 3])
-        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ own_rotation)))
+        place = rotation.T @ (part_world[:3, 3] - world[:3, 3])
+        children.append(ChildSpec(shape, place, rotations.quaternion_of_matrix(rotation.T @ part_rotation)))
     if not children:
         raise ShapeError(
             "collision_shape",

@@ -32,8 +32,8 @@ def surface_may_change(ob: Object) -> bool:
 
 def values_now(ob: Object, depsgraph: Depsgraph) -> Array:
     """Return the surface motion along the object's axes at the displayed frame (6,) [m/s and rad/s]."""
-    own = ob.evaluated_get(depsgraph).stiction
-    return np.concatenate([numbers(own.surface_velocity), numbers(own.surface_spin)])
+    settings = ob.evaluated_get(depsgraph).stiction
+    return np.concatenate([numbers(settings.surface_velocity), numbers(settings.surface_spin)])
 
 
 def motion_now(ob: Object, depsgraph: Depsgraph) -> SurfaceMotion | None:

@@ -43,15 +43,15 @@ def reading_teleports(
     start : the first frame
     times : number of evaluations after which a frame is complete
     """
-    given = list(bodies)
-    paths = {body.name: np.asarray(body.path)[: followed_frames(body.path)] for body in given if body.path is not None}
-    asked: dict[int, list[str]] = {}
-    for body in given:
+    all_bodies = list(bodies)
+    paths = {body.name: np.asarray(body.path)[: followed_frames(body.path)] for body in all_bodies if body.path is not None}
+    names_by_frame: dict[int, list[str]] = {}
+    for body in all_bodies:
         for frame in possible_teleports(paths[body.name], body.shape) if body.name in objects and body.name in paths else ():
-            asked.setdefault(frame, []).append(body.name)
+            names_by_frame.setdefault(frame, []).append(body.name)
     stands: dict[str, set[int]] = {name: set() for name in paths}
-    for done, (frame, names) in enumerate(sorted(asked.items())):
-        yield Step(f"Reading jumps, frame {start + frame}", done / len(asked))
+    for done, (frame, names) in enumerate(sorted(names_by_frame.items())):
+        yield Step(f"Reading jumps, frame {start + frame}", done / len(names_by_frame))
         still = dict.fromkeys(names, True)
         for moment in MOMENTS:
             for _ in range(times):
@@ -62,7 +62,7 @@ def reading_teleports(
         for name in names:
             if still[name]:
                 stands[name].add(frame)
-    return [with_teleports(body, paths[body.name], stands[body.name]) if body.name in paths else body for body in given]
+    return [with_teleports(body, paths[body.name], stands[body.name]) if body.name in paths else body for body in all_bodies]
 
 
 def is_still(world: Array, before: Array, after: Array) -> bool:

@@ -70,10 +70,10 @@ def unfollowed_scene_values(scene: Scene) -> Iterator[SceneWarning]:
     """Yield a warning for each value of the world and of the solver that is keyed or driven, because its value at the first
     frame applies."""
     drivers = scene.animation_data.drivers if scene.animation_data is not None else ()
-    for what, movers in (("keyframes", actions.curves(scene) or ()), ("drivers", drivers)):
+    for source, movers in (("keyframes", actions.curves(scene) or ()), ("drivers", drivers)):
         for path in sorted({one.data_path for one in movers if is_unfollowed(one.data_path)}):
             name = path.rpartition(".")[2]
-            message = f"its {what} are not followed; {in_words(name)} keeps the value of the first frame"
+            message = f"its {source} are not followed; {in_words(name)} keeps the value of the first frame"
             yield SceneWarning((), path, message)
 
 

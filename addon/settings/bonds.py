@@ -103,12 +103,16 @@ def bonded_collections(scene: Scene) -> list[tuple[BondValues, list[Object]]]:
     return [
         (
             BondValues(
-                each.name_full, PA * own.tension, PA * own.shear, own.gap, own.release_frame if own.use_release else None
+                each.name_full,
+                PA * settings.tension,
+                PA * settings.shear,
+                settings.gap,
+                settings.release_frame if settings.use_release else None,
             ),
             [ob for ob in each.all_objects if ob.rigid_body],
         )
         for each in sorted(dict.fromkeys(every), key=lambda one: one.name_full)
-        if (own := each.stiction_bonds).use_bonds
+        if (settings := each.stiction_bonds).use_bonds
     ]
 
 

@@ -43,34 +43,34 @@ def apply_material(ob: Object, material: dict[str, Any], combine: FrictionCombin
 
     Values that the material lacks are unchanged, except that a grain is removed.
     """
-    own, friction = ob.stiction, material["friction"]
-    own.material = material["name"]
-    own.use_mu_static = own.use_mu_dynamic = True
-    own.mu_static = share_of(friction["static"], combine)
-    own.mu_dynamic = share_of(friction["dynamic"], combine)
+    settings, friction = ob.stiction, material["friction"]
+    settings.material = material["name"]
+    settings.use_mu_static = settings.use_mu_dynamic = True
+    settings.mu_static = share_of(friction["static"], combine)
+    settings.mu_dynamic = share_of(friction["dynamic"], combine)
     # Friction published without a direction applies in all directions.
-    own.use_grain = "across" in friction
-    if own.use_grain:
-        own.use_mu_across_dynamic = True
-        own.mu_across = share_of(friction["across"]["static"], combine)
-        own.mu_across_dynamic = share_of(friction["across"]["dynamic"], combine)
+    settings.use_grain = "across" in friction
+    if settings.use_grain:
+        settings.use_mu_across_dynamic = True
+        settings.mu_across = share_of(friction["across"]["static"], combine)
+        settings.mu_across_dynamic = share_of(friction["across"]["dynamic"], combine)
     if "restitution" in material:
-        own.use_restitution = True
+        settings.use_restitution = True
         # Restitution is always multiplied, as in Blender's own rigid bodies.
-        own.restitution = share_of(material["restitution"]["value"], FrictionCombine.PRODUCT)
+        settings.restitution = share_of(material["restitution"]["value"], FrictionCombine.PRODUCT)
     if "density" in material:
-        own.mass_source = "DENSITY"
-        own.density = material["density"]["value"]
+        settings.mass_source = "DENSITY"
+        settings.density = material["density"]["value"]
 
 
 def apply_stiffness(ob: Object, material: dict[str, Any]) -> None:
     """Make a rigid body flexible with the material's values; those that it does not have stay."""
-    own = ob.stiction
-    own.use_flexible = True
+    settings = ob.stiction
+    settings.use_flexible = True
     for name, key in (("young", "young"), ("poisson", "poisson"), ("damping_ratio", "damping")):
         if key in material:
-            setattr(own, name, material[key]["value"])
-    own.mass_source, own.density = "DENSITY", material["density"]["value"]
+            setattr(settings, name, material[key]["value"])
+    settings.mass_source, settings.density = "DENSITY", material["density"]["value"]
 
 
 def stiffness_tip(material: dict[str, Any]) -> str:
@@ -165,12 +165,12 @@ class STICTION_OT_apply_solver_preset(Operator):
         preset = preset_named(self.preset)
         for field in SET_BY_PRESETS:
             setattr(context.scene.stiction, field, preset[field])
-        own = context.scene.stiction
+        settings = context.scene.stiction
         if "substeps" in preset:
-            own.use_substeps, own.substeps = True, preset["substeps"]
-        elif own.substeps in SUBSTEPS_OF_PRESETS:
+            settings.use_substeps, settings.substeps = True, preset["substeps"]
+        elif settings.substeps in SUBSTEPS_OF_PRESETS:
             # Values chosen by the user stay.
-            own.use_substeps = False
+            settings.use_substeps = False
         # Blender does not announce values set by a script, which outdate the bake.
         context.scene.update_tag()
         return {"FINISHED"}
@@ -182,9 +182,9 @@ def preset_named(name: str) -> dict[str, Any]:
 
 def has_preset(scene: Scene, name: str) -> bool:
     """Return True if the scene has all values of a solver preset."""
-    own, preset = scene.stiction, preset_named(name)
-    are_same = all(is_value(getattr(own, field), preset[field]) for field in SET_BY_PRESETS)
-    of_another = own.substeps if own.use_substeps and own.substeps in SUBSTEPS_OF_PRESETS else None
+    settings, preset = scene.stiction, preset_named(name)
+    are_same = all(is_value(getattr(settings, field), preset[field]) for field in SET_BY_PRESETS)
+    of_another = settings.substeps if settings.use_substeps and settings.substeps in SUBSTEPS_OF_PRESETS else None
     return are_same and of_another == preset.get("substeps")
 
 

@@ -449,26 +449,26 @@ CLASSES = (ChangedConstraint, ChangedTrack, ChangedDriver, BendKey, ObjectBackup
 
 def effective_material(ob: Object) -> MaterialSpec:
     """Return the surface of a rigid body: Blender's values unless overridden."""
-    own, body = ob.stiction, ob.rigid_body
-    mu_static = number(own.mu_static if own.use_mu_static else body.friction)
+    settings, body = ob.stiction, ob.rigid_body
+    mu_static = number(settings.mu_static if settings.use_mu_static else body.friction)
     return MaterialSpec(
         mu_static=mu_static,
-        mu_dynamic=number(own.mu_dynamic) if own.use_mu_dynamic else mu_static,
-        restitution=own.restitution if own.use_restitution else body.restitution,
-        name=own.material,
-        rolling=number(own.rolling),
-        torsion=number(own.torsion),
-        grain=effective_grain(own),
+        mu_dynamic=number(settings.mu_dynamic) if settings.use_mu_dynamic else mu_static,
+        restitution=settings.restitution if settings.use_restitution else body.restitution,
+        name=settings.material,
+        rolling=number(settings.rolling),
+        torsion=number(settings.torsion),
+        grain=effective_grain(settings),
     )
 
 
-def effective_grain(own: ObjectStiction) -> Grain | None:
+def effective_grain(settings: ObjectStiction) -> Grain | None:
     """Return the grain of the surface of an object, or None."""
-    if not own.use_grain:
+    if not settings.use_grain:
         return None
-    x, y, z = (float(value) for value in numbers(own.grain_direction))
-    across = number(own.mu_across)
-    return Grain((x, y, z), across, number(own.mu_across_dynamic) if own.use_mu_across_dynamic else across)
+    x, y, z = (float(value) for value in numbers(settings.grain_direction))
+    across = number(settings.mu_across)
+    return Grain((x, y, z), across, number(settings.mu_across_dynamic) if settings.use_mu_across_dynamic else across)
 
 
 def may_bend(ob: Object) -> bool:
@@ -489,8 +489,14 @@ def why_rigid(ob: Object) -> str:
 
 def stiffness_of(ob: Object) -> tuple[float, ...]:
     """Return all numbers that determine the flexibility of a body except its mesh and mass; the modulus in Pa."""
-    own = ob.stiction
-    return (PA * number(own.young), number(own.poisson), own.modes, own.resolution, number(own.damping_ratio))
+    settings = ob.stiction
+    return (
+        PA * number(settings.young),
+        number(settings.poisson),
+        settings.modes,
+        settings.resolution,
+        number(settings.damping_ratio),
+    )
 
 
 def pinned_vertices(ob: Object) -> list[int]:
@@ -502,9 +508,13 @@ def pinned_vertices(ob: Object) -> list[int]:
     return [index for index, one in held if one.group == group.index and one.weight >= HALF]
 
 
-def unknown_choices(own: PropertyGroup) -> list[str]:
+def unknown_choices(settings: PropertyGroup) -> list[str]:
     """Yield enum values that this version does not have, as in a file of a later version; Blender has no names for them."""
-    return [prop.identifier for prop in own.bl_rna.properties if prop.type == "ENUM" and getattr(own, prop.identifier) == ""]
+    return [
+        prop.identifier
+        for prop in settings.bl_rna.properties
+        if prop.type == "ENUM" and getattr(settings, prop.identifier) == ""
+    ]
 
 
 register_classes, unregister_classes = bpy.utils.register_classes_factory(CLASSES)

@@ -262,7 +262,7 @@ class SessionFinding(PropertyGroup):
 class SessionFlexible(PropertyGroup):
     """The summary of a flexible object (`name`) after its modes were computed, and its inputs at that time."""
 
-    made_of: StringProperty()
+    inputs: StringProperty()
     words: StringProperty()
     too_stiff: BoolProperty()
 
@@ -284,6 +284,10 @@ class SessionStiction(PropertyGroup):
     flexible: CollectionProperty(type=SessionFlexible, options={"SKIP_SAVE"})
     check_number: IntProperty(options={"SKIP_SAVE"})
     was_checked: BoolProperty(options={"SKIP_SAVE"})
+    # session_uid of the checked scene, digests of its inputs at that time, and its changes since then, one per line
+    checked_scene: StringProperty(options={"SKIP_SAVE"})
+    checked_from: StringProperty(options={"SKIP_SAVE"})
+    changes_since_check: StringProperty(options={"SKIP_SAVE"})
     is_checking: BoolProperty(options={"SKIP_SAVE"})
     check_status: StringProperty(options={"SKIP_SAVE"})
     # description of the last live simulation, and the session_uid of its scene
@@ -318,17 +322,17 @@ def effective_rule(scene: Scene) -> FrictionCombine:
 
 def effective_frame_range(scene: Scene) -> tuple[int, int]:
     """Return the first and last frame of the bake; the rigid body world must exist."""
-    own = scene.stiction
-    if own.use_frame_range:
-        return own.frame_start, own.frame_end
+    settings = scene.stiction
+    if settings.use_frame_range:
+        return settings.frame_start, settings.frame_end
     cache = scene.rigidbody_world.point_cache
     return cache.frame_start, cache.frame_end
 
 
 def set_last_frame(scene: Scene, last: int) -> None:
     """Set the last frame of the bake; the rigid body world must exist."""
-    own = scene.stiction
-    (own if own.use_frame_range else scene.rigidbody_world.point_cache).frame_end = last
+    settings = scene.stiction
+    (settings if settings.use_frame_range else scene.rigidbody_world.point_cache).frame_end = last
 
 
 def effective_settings(scene: Scene) -> SolverSettings:
@@ -337,18 +341,18 @@ def effective_settings(scene: Scene) -> SolverSettings:
     An enum value that this version does not have counts as the default, and `unknown_choices` names it. Options only for
     published tables have their defaults.
     """
-    own, world = scene.stiction, scene.rigidbody_world
+    settings, world = scene.stiction, scene.rigidbody_world
     of_world = SolverSettings.substeps if world is None else world.substeps_per_frame
-    method = ContactMethod.__members__.get(own.method, SolverSettings.method)
+    method = ContactMethod.__members__.get(settings.method, SolverSettings.method)
     return SolverSettings(
         method=method,
-        tolerance=own.tolerance,
-        moving_tolerance=own.moving_tolerance,
-        max_iterations=own.max_iterations,
-        substeps=own.substeps if own.use_substeps else of_world,
-        sleeping=own.use_sleeping,
-        step_time_limit=own.step_time_limit,
-        recovery_speed=own.recovery_speed,
+        tolerance=settings.tolerance,
+        moving_tolerance=settings.moving_tolerance,
+        max_iterations=settings.max_iterations,
+        substeps=settings.substeps if settings.use_substeps else of_world,
+        sleeping=settings.use_sleeping,
+        step_time_limit=settings.step_time_limit,
+        recovery_speed=settings.recovery_speed,
     )
 
 

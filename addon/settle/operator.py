@@ -130,9 +130,9 @@ class STICTION_OT_settle(ReadingOperator, Operator):
         layout.prop(self, "max_seconds")
         column = layout.column()
         column.prop(self, "use_gravity")
-        own = column.column()
-        own.active = self.use_gravity
-        own.prop(self, "gravity")
+        gravity_column = column.column()
+        gravity_column.active = self.use_gravity
+        gravity_column.prop(self, "gravity")
         layout.prop(self, "bodies")
         column = layout.column(align=True)
         column.prop(self, "distance")

@@ -62,9 +62,9 @@ def place_settled(context: Context, drop: Drop, outcome: Outcome, bodies: Bodies
     scene, notes = context.scene, []
     by_uid = {ob.session_uid: ob for ob in bpy.data.objects}
     settled = {name: ob for name, uid in drop.uids.items() if (ob := by_uid.get(uid)) is not None}
-    gone = sorted(drop.uids.keys() - settled.keys())
-    if gone:
-        notes.append(f"{', '.join(gone)} was removed in the meantime")
+    removed = sorted(drop.uids.keys() - settled.keys())
+    if removed:
+        notes.append(f"{', '.join(removed)} was removed in the meantime")
     before = changes(scene)
     names = [name for name in settled if name not in outcome.lost] if outcome.moved or always else []
     if names:
@@ -102,20 +102,20 @@ def move(context: Context, drop: Drop, outcome: Outcome, objects: dict[str, Obje
     names, moving = list(objects), list(objects.values())
     poses, first, worlds = (np.array([each[name] for name in names]) for each in (outcome.poses, drop.poses, drop.worlds))
     wanted = world_matrices(poses, first, worlds)
-    carried = carried_bodies(context.scene, moving)
+    companions = carried_bodies(context.scene, moving)
     depsgraph = context.evaluated_depsgraph_get()
-    wanted = np.concatenate([wanted, matrices_now(carried, depsgraph)])
-    place_bodies([*moving, *carried], basis_at([*moving, *carried], wanted, depsgraph))
+    wanted = np.concatenate([wanted, matrices_now(companions, depsgraph)])
+    place_bodies([*moving, *companions], basis_at([*moving, *companions], wanted, depsgraph))
     for ob in moving:
         if is_baked(ob):
             start_bake_here(ob)
-    evaluate([*moving, *carried], context.view_layer)
-    now = matrices_now([*moving, *carried], context.evaluated_depsgraph_get())
+    evaluate([*moving, *companions], context.view_layer)
+    now = matrices_now([*moving, *companions], context.evaluated_depsgraph_get())
     size = max(1.0, float(np.abs(wanted).max()))
     off = ~(np.abs(now - wanted).max(axis=(1, 2)) <= CLOSE * size)
     return [
         f"{ob.name_full} is not where it settled, because of its parent or its locks"
-        for ob, is_off in zip([*moving, *carried], off, strict=True)
+        for ob, is_off in zip([*moving, *companions], off, strict=True)
         if is_off
     ]
 

@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def restless(self) -> list[str]:
-        """The bodies that are neither at rest nor lost."""
+        """The names of bodies that are neither at rest nor lost, sorted."""
         return sorted(self.poses.keys() - self.resting - self.lost)
 
 
@@ -111,8 +111,11 @@ class Settling:
         return self.is_over
 
     def run(self, on_status: Callable[[str], object], check: Callable[[], object] = lambda: None) -> None:
-        """Wait until it is over; what `check` raises, which is called again and again, ends it."""
-        said = ""
+        """Wait for the end of settling.
+
+        on_status: called with each new status. check: called repeatedly; an exception that it raises ends the process.
+        """
+        reported = ""
         try:
             while not self.is_over:
                 check()
@@ -120,9 +123,9 @@ class Settling:
                     self._hear(self._events.get(timeout=SECONDS_BETWEEN_LOOKS))
                 except Empty:
                     continue
-                if self.status != said and not self.is_over:
-                    said = self.status
-                    on_status(said)
+                if self.status != reported and not self.is_over:
+                    reported = self.status
+                    on_status(reported)
         except BaseException:
             self.cancel()
             raise

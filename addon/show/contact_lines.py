@@ -74,14 +74,14 @@ def draw_contacts(contacts: FrameContacts, wanted: Wanted, on: Flags, only_on: b
         faded = colours[bears] * [1.0, 1.0, 1.0, alpha]
         shades.append(np.repeat(faded, 2 * len(begin) // max(1, int(bears.sum())), axis=0))
 
-    at = points[bears]
+    starts = points[bears]
     if wanted.normals:
-        add(at, at + reach[bears, None] * axis[bears], NORMALS_FADED)
+        add(starts, starts + reach[bears, None] * axis[bears], NORMALS_FADED)
     if wanted.friction:
-        add(at, at + wanted.force_length * (sign * contacts.friction[rows])[bears], 1.0)
+        add(starts, starts + wanted.force_length * (sign * contacts.friction[rows])[bears], 1.0)
     if wanted.cones and bears.any():
         mu, ellipse = contacts.mu[rows][bears], contacts.ellipse[rows][bears]
-        add(*cones(at, axis[bears], reach[bears], semi_axes(axis[bears], mu, ellipse)), CONES_FADED)
+        add(*cones(starts, axis[bears], reach[bears], semi_axes(axis[bears], mu, ellipse)), CONES_FADED)
     empty = np.zeros((0, 3)), np.zeros((0, 4))
     return Drawing(
         points=points.astype(np.float32),
@@ -108,7 +108,7 @@ def semi_axes(axis: Singles, mu: Singles, ellipse: Singles) -> NDArray[np.floati
 
 
 def cones(
-    at: Singles, axis: Singles, height: Singles, radii: NDArray[np.floating]
+    tip: Singles, axis: Singles, height: Singles, radii: NDArray[np.floating]
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Return the lines of friction cones: a rim, which is a circle or an ellipse, and lines from the tip to the ends of its
     axes.
@@ -126,9 +126,9 @@ def cones(
     """
     angle = np.linspace(0.0, 2.0 * np.pi, CIRCLE + 1)[None, :, None]
     around = np.cos(angle) * radii[:, None, 0] + np.sin(angle) * radii[:, None, 1]
-    rim = at[:, None] + height[:, None, None] * (axis[:, None] + around)
+    rim = tip[:, None] + height[:, None, None] * (axis[:, None] + around)
     spokes = rim[:, : CIRCLE : CIRCLE // GENERATORS]
-    tips = np.broadcast_to(at[:, None], spokes.shape)
+    tips = np.broadcast_to(tip[:, None], spokes.shape)
     begin, end = np.concatenate([rim[:, :-1], tips], axis=1), np.concatenate([rim[:, 1:], spokes], axis=1)
     return begin.reshape(-1, 3), end.reshape(-1, 3)
 
@@ -137,5 +137,5 @@ def fitting_length(contacts: FrameContacts, size: float) -> float | None:
     """Return the line length for 1 N at which nearly all forces of a frame have lines of at most `size` [m]; None without
     forces."""
     forces = contacts.force[contacts.state != ContactState.SEPARATING]
-    most = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
-    return size / most if most > 0.0 else None
+    usual_force = float(np.quantile(forces, MOST_FORCES)) if forces.size else 0.0
+    return size / usual_force if usual_force > 0.0 else None

@@ -161,8 +161,8 @@ class Live:
 
     def pull(self, ob: Object, point: Array, to: Array) -> None:
         """Pull an object at a point of its body's frame (3,) toward a point of the world (3,) [m]."""
-        asked = {"body": self._bodies[ob.name_full], "point": point.tolist(), "to": to.tolist()}
-        self._process.say(self._events, json.dumps(asked))
+        request = {"body": self._bodies[ob.name_full], "point": point.tolist(), "to": to.tolist()}
+        self._process.say(self._events, json.dumps(request))
 
     def let_go(self) -> None:
         """End the pull."""

@@ -67,32 +67,32 @@ def draw() -> None:
 
 def look_of(scene: Scene, context: Context) -> tuple[Any, ...]:
     """Return all inputs of a drawing except the contacts."""
-    own = scene.stiction_display
-    selected = tuple(sorted(ob.session_uid for ob in context.selected_objects)) if own.only_selected else ()
+    settings = scene.stiction_display
+    selected = tuple(sorted(ob.session_uid for ob in context.selected_objects)) if settings.only_selected else ()
     return (
-        own.show_normal_forces,
-        own.show_friction_forces,
-        own.show_friction_cones,
-        own.force_length,
-        own.only_selected,
+        settings.show_normal_forces,
+        settings.show_friction_forces,
+        settings.show_friction_cones,
+        settings.force_length,
+        settings.only_selected,
         selected,
     )
 
 
 def drawing_of(scene: Scene, contacts: FrameContacts) -> Drawing:
     """Return the drawing of contacts with the user's settings."""
-    own = scene.stiction_display
+    settings = scene.stiction_display
     reader = Overlay.contacts.reader(scene)
     names = reader.info.bodies if reader is not None else ()
-    if own.only_selected:
+    if settings.only_selected:
         wanted = {name for name, ob in objects_of_bodies(scene).items() if ob.select_get()}
     else:
         wanted = {ob.stiction.backup.body for ob in baked_objects(scene)}
     on = np.array([name in wanted for name in names], dtype=bool)
-    fitted = None if own.is_property_set("force_length") else length_for(scene, contacts)
-    length = own.force_length if fitted is None else fitted
-    look = Wanted(own.show_normal_forces, own.show_friction_forces, own.show_friction_cones, length)
-    return draw_contacts(contacts, look, on, own.only_selected)
+    fitted = None if settings.is_property_set("force_length") else length_for(scene, contacts)
+    length = settings.force_length if fitted is None else fitted
+    look = Wanted(settings.show_normal_forces, settings.show_friction_forces, settings.show_friction_cones, length)
+    return draw_contacts(contacts, look, on, settings.only_selected)
 
 
 def length_for(scene: Scene, contacts: FrameContacts) -> float | None:
@@ -156,20 +156,20 @@ class STICTION_PT_scene_contacts(MorePanel, Panel):
 
 def draw_settings(layout: UILayout, context: Context) -> None:
     """Draw the overlay's settings, for the panel and for the viewport's overlay popover."""
-    own = context.scene.stiction_display
-    layout.prop(own, "show_contacts", text="In Viewport")
+    settings = context.scene.stiction_display
+    layout.prop(settings, "show_contacts", text="In Viewport")
     column = layout.column()
-    column.active = own.show_contacts
-    column.prop(own, "show_normal_forces")
-    column.prop(own, "show_friction_forces")
-    column.prop(own, "show_friction_cones")
-    column.prop(own, "only_selected")
+    column.active = settings.show_contacts
+    column.prop(settings, "show_normal_forces")
+    column.prop(settings, "show_friction_forces")
+    column.prop(settings, "show_friction_cones")
+    column.prop(settings, "only_selected")
     row = column.row(align=True)
     # A split layout has too little space for this name.
     row.use_property_split = False
-    row.prop(own, "force_length", text="Length per N")
+    row.prop(settings, "force_length", text="Length per N")
     row.operator("stiction.fit_forces", text="", icon="FULLSCREEN_EXIT")
-    if own.show_contacts and context.scene.stiction.bake.state != "NONE":
+    if settings.show_contacts and context.scene.stiction.bake.state != "NONE":
         reader = Overlay.contacts.reader(context.scene)
         if reader is not None and not reader.has_contacts:
             layout.label(text="This bake has no contacts", icon="INFO")

@@ -50,11 +50,11 @@ class View:
     """A 3D viewport under the mouse, and the ray at the mouse."""
 
     def __init__(self, area: Area, region: Region, event: Event):
-        at = event.mouse_x - region.x, event.mouse_y - region.y
+        mouse = event.mouse_x - region.x, event.mouse_y - region.y
         view = area.spaces.active.region_3d
         self.area = area
-        self.origin: Array = np.array(view3d_utils.region_2d_to_origin_3d(region, view, at))
-        self.direction: Array = np.array(view3d_utils.region_2d_to_vector_3d(region, view, at))
+        self.origin: Array = np.array(view3d_utils.region_2d_to_origin_3d(region, view, mouse))
+        self.direction: Array = np.array(view3d_utils.region_2d_to_vector_3d(region, view, mouse))
 
 
 def view_under(context: Context, event: Event) -> View | None:
@@ -168,8 +168,8 @@ class STICTION_OT_play(Operator):
                 self.report({"ERROR"}, self._live.over)
                 self.leave(context)
                 return {"CANCELLED"}
-            said = "paused" if self._pauses else self._live.status
-            context.workspace.status_text_set(f"Stiction: {said}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
+            status = "paused" if self._pauses else self._live.status
+            context.workspace.status_text_set(f"Stiction: {status}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
         elif event.type in ENDS and event.value == "PRESS":
             self.leave(context)
             return {"FINISHED"}
@@ -239,13 +239,13 @@ class STICTION_OT_play(Operator):
         region, view = bpy.context.region, bpy.context.region_data
         if self._hand is None or self._live.force is None or view is None:
             return
-        at = view3d_utils.location_3d_to_region_2d(region, view, tuple(self._hand.to))
-        if at is None:
+        place = view3d_utils.location_3d_to_region_2d(region, view, tuple(self._hand.to))
+        if place is None:
             return
         scale = bpy.context.preferences.system.ui_scale
         blf.size(0, TEXT_PIXELS * scale)
         blf.color(0, *HAND_COLOUR)
-        blf.position(0, at.x + TEXT_BESIDE * scale, at.y, 0.0)
+        blf.position(0, place.x + TEXT_BESIDE * scale, place.y, 0.0)
         blf.draw(0, force_text(self._live.force))
 
     def cancel(self, context: Context) -> None:

@@ -83,14 +83,14 @@ class STICTION_OT_jump_to_worst(Operator):
             if ob.name in context.view_layer.objects:
                 ob.select_set(True)
                 context.view_layer.objects.active = ob
-        said = {
+        summary = {
             "residual": f"residual {found.residual:.3g}",
             "overlap": f"overlap {distance(found.overlap)}",
             "iterations": f"{found.iterations} iterations",
             "seconds": f"{figure(found.seconds)} s",
             "violations": f"{found.violations} violations of the contact law",
         }[self.measure]
-        self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {said}", *([" and ".join(names)] if names else [])]))
+        self.report({"INFO"}, ": ".join([f"Frame {found.frame}, {summary}", *([" and ".join(names)] if names else [])]))
         return {"FINISHED"}
 
 
@@ -131,14 +131,14 @@ class STICTION_PT_scene_statistics(MorePanel, Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        own = context.scene.stiction_display
+        settings = context.scene.stiction_display
         solved_by = context.scene.stiction.bake.solved_by
         if solved_by:
             draw_wrapped(layout.column(align=True), f"Islands solved: {solved_by}", "INFO", characters_in_row(context))
-        layout.prop(own, "show_statistics", text="In Viewport")
+        layout.prop(settings, "show_statistics", text="In Viewport")
         row = layout.row()
-        row.active = own.show_statistics
-        row.prop(own, "statistics_corner", expand=True)
+        row.active = settings.show_statistics
+        row.prop(settings, "statistics_corner", expand=True)
         column = layout.column(align=True)
         column.label(text="Jump to Worst Frame")
         grid = column.grid_flow(row_major=True, columns=2, even_columns=True, align=True)

@@ -83,21 +83,21 @@ def bend_warnings(
 ) -> Iterator[SceneWarning]:
     """Yield a warning for each body that deforms too far for its model in the frame, except for known names."""
     for index, one, bend in zip(modes.bodies, modes.reduced, largest_bends(frame, modes), strict=True):
-        name, at = spec.bodies[index].name, f"at frame {frame.frame}"
+        name, when = spec.bodies[index].name, f"at frame {frame.frame}"
         if (name,) in known:
             continue
         if one.large is None:
             share = bend / longest_side(spec, index)
             message = (
-                f"it bends by {distance(bend)} {at}, {figure(100.0 * share, 2)} % of its length: bends are taken as small, and "
-                "it looks swollen where they are not; enable Large Bends, or choose a higher stiffness"
+                f"it bends by {distance(bend)} {when}, {figure(100.0 * share, 2)} % of its length: bends are taken as small, "
+                "and it looks swollen where they are not; enable Large Bends, or choose a higher stiffness"
             )
             is_wrong = share > LARGE_BEND
         else:
             share = shortest_edge(spec.bodies[index].shape, one.shapes @ frame.modal[modes.rows[index]])
             message = (
-                f"it is pressed to {figure(100.0 * share, 2)} % of its length in places {at}: below {100.0 * PRESSED:.0f} % it "
-                "gives way the more it is pressed; a higher stiffness helps"
+                f"it is pressed to {figure(100.0 * share, 2)} % of its length in places {when}: below {100.0 * PRESSED:.0f} % "
+                "it gives way the more it is pressed; a higher stiffness helps"
             )
             is_wrong = share < PRESSED
         if is_wrong:

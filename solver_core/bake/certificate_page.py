@@ -61,16 +61,16 @@ def page(report: dict[str, Any]) -> bytes:
     frames, totals, settings = report["frames"], report["totals"], report["settings"]
     numbers = [row["frame"] for row in frames]
     stepped = [row for row in frames if row["steps"]]
-    at = [row["frame"] for row in stepped]
+    frame_numbers = [row["frame"] for row in stepped]
     tolerance = settings["tolerance"]
     worst = [None if any(row[name] is None for name in RESIDUALS) else max(row[name] for name in RESIDUALS) for row in stepped]
     depths = [None if row["deepest_overlap"] is None else 1e3 * row["deepest_overlap"] for row in stepped]
     plots = [
-        Plot("Largest relative residual", "", at, worst, True, tolerance),
-        Plot("Iterations", "", at, [row["iterations"] for row in stepped], False),
-        Plot("Contacts", "", at, [row["contacts"] for row in stepped], False),
-        Plot("Deepest overlap", "mm", at, depths, False),
-        Plot("Time", "s", at, [row["seconds"] for row in stepped], False),
+        Plot("Largest relative residual", "", frame_numbers, worst, True, tolerance),
+        Plot("Iterations", "", frame_numbers, [row["iterations"] for row in stepped], False),
+        Plot("Contacts", "", frame_numbers, [row["contacts"] for row in stepped], False),
+        Plot("Deepest overlap", "mm", frame_numbers, depths, False),
+        Plot("Time", "s", frame_numbers, [row["seconds"] for row in stepped], False),
     ]
     title = f"Frames {numbers[0]} to {numbers[-1]}" if numbers else "No frames"
     parts = [
@@ -95,12 +95,12 @@ def page(report: dict[str, Any]) -> bytes:
 
 def verdict(totals: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the sentence on top of the page: whether all steps are within their tolerances."""
-    tolerance, most = settings["tolerance"], totals["most_moving"]
+    tolerance, most_moving = settings["tolerance"], totals["most_moving"]
     in_motion = max(tolerance, settings["moving_tolerance"])
     moving = ""
-    if most:
+    if most_moving:
         scale = "of their fastest motion, or of ten times the speed that gravity gives in a step if that is larger"
-        moving = f", large moving islands of up to {most} bodies within {in_motion:.3g} {scale}"
+        moving = f", large moving islands of up to {most_moving} bodies within {in_motion:.3g} {scale}"
     if totals["missed_steps"]:
         steps = f"{totals['missed_steps']} of {totals['steps']} time steps"
         text = f"{steps} did not converge to the tolerance of {tolerance:.3g}{moving}"
@@ -238,9 +238,9 @@ def svg(plot: Plot) -> str:
     def x(frame: float) -> str:
         return f"{MARGIN_LEFT + BOX_WIDTH * (frame - first) / max(1, last - first):.1f}"
 
-    def y(at: float) -> float:
+    def y(value: float) -> float:
         """Return the height of a value on the axis."""
-        return MARGIN_TOP + BOX_HEIGHT * (high - at) / (high - low)
+        return MARGIN_TOP + BOX_HEIGHT * (high - value) / (high - low)
 
     parts = [f"<rect class='frame' x='{MARGIN_LEFT}' y='{MARGIN_TOP}' width='{BOX_WIDTH}' height='{BOX_HEIGHT}'/>"]
     if plot.limit is not None:

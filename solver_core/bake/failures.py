@@ -28,8 +28,8 @@ def stopped(last: int | None, reason: str, report: str | None) -> ExitStatus:
 
 def stop_report(last: int | None, reason: str) -> dict[str, Any]:
     """Return the report of a bake that was stopped after the frame `last`; None before there is any."""
-    at = "at its start" if last is None else f"after frame {last}"
-    return error_report(f"stopped {at} ({reason}); resume the bake to go on")
+    moment = "at its start" if last is None else f"after frame {last}"
+    return error_report(f"stopped {moment} ({reason}); resume the bake to go on")
 
 
 def fail(status: ExitStatus, message: str, report: str | None, problems: Iterable[SceneProblem] = ()) -> ExitStatus:

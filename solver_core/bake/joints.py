@@ -39,8 +39,8 @@ def joint_entries(spec: SceneSpec) -> list[dict[str, Any]]:
     of_all = {"broke": None, "gave_way": 0.0}
     unique = has_unique_reaction(spec).tolist()
     return [
-        {"joint": joint.name, "bodies": [joint.body_a, joint.body_b], "unique": own, **of_all, "force": [], "torque": []}
-        for joint, own in zip(spec.joints, unique, strict=True)
+        {"joint": joint.name, "bodies": [joint.body_a, joint.body_b], "unique": is_unique, **of_all, "force": [], "torque": []}
+        for joint, is_unique in zip(spec.joints, unique, strict=True)
     ]
 
 
@@ -78,22 +78,22 @@ def contradiction_warnings(frame: Frame, spec: SceneSpec, known: Collection[str]
     about the same magnitude.
     """
     gives_way = np.flatnonzero(frame.giving_way)
-    told = set(known)
+    reported = set(known)
     for joint in gives_way[np.argsort(-frame.giving_way[gives_way], kind="stable")]:
-        if spec.joints[joint].name in told:
+        if spec.joints[joint].name in reported:
             continue
         members = borne_with(frame, spec, int(joint))
         names = [spec.joints[member].name for member in members]
-        told.update(names)
-        off, at = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
+        reported.update(names)
+        error, moment = distance(float(frame.giving_way[joint])), f"at frame {frame.frame}"
         if len(members) == 1:
             cause, advice = why_off(spec.joints[joint], frame, spec)
-            said = f"the joint {names[0]} is off by {off} {at}: {cause}"
+            statement = f"the joint {names[0]} is off by {error} {moment}: {cause}"
         else:
-            said = f"the joints {listed(names)} contradict each other: {names[0]} is off by {off} {at}"
+            statement = f"the joints {listed(names)} contradict each other: {names[0]} is off by {error} {moment}"
             advice = "change their limits or the motion of their ends, or let them break"
         advice = f"the bake goes on with the least error; {advice}"
-        yield SceneWarning(tuple(names), "contradiction", f"{said}; {advice}")
+        yield SceneWarning(tuple(names), "contradiction", f"{statement}; {advice}")
 
 
 def why_off(joint: JointSpec, frame: Frame, spec: SceneSpec) -> tuple[str, str]:
@@ -132,12 +132,12 @@ def borne_with(frame: Frame, spec: SceneSpec, joint: int) -> list[int]:
     active = {body.name for body in spec.bodies if body.kind is BodyKind.ACTIVE}
     force, torque = (np.linalg.norm(frame.reactions[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
     bears = ((force >= 0.5 * force[joint]) & (force > 0.0)) | ((torque >= 0.5 * torque[joint]) & (torque > 0.0))
-    at: dict[str, list[int]] = {}
+    rows_at: dict[str, list[int]] = {}
     for k in np.flatnonzero(bears & ~frame.broken):
         for name in active.intersection((spec.joints[k].body_a, spec.joints[k].body_b)):
-            at.setdefault(name, []).append(int(k))
+            rows_at.setdefault(name, []).append(int(k))
     found = [joint]
     for k in found:
         for name in (spec.joints[k].body_a, spec.joints[k].body_b):
-            found += [other for other in at.pop(name, ()) if other not in found]
+            found += [other for other in rows_at.pop(name, ()) if other not in found]
     return found

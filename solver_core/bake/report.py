@@ -313,11 +313,11 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
     timing, row = Timing(spec, steps), frame.frame - spec.frame_start
     for index in missed:
         values = {name: float(getattr(statistics, name)[index]) for name in RESIDUALS}
-        asked = settings.tolerance
+        tolerance = settings.tolerance
         if statistics.moving[index]:
             # An error within the moving tolerance is not from a large moving island, so the ordinary tolerance applies to it.
-            in_motion = max(asked, settings.moving_tolerance)
-            asked = in_motion if any(not value <= in_motion for value in values.values()) else asked
+            in_motion = max(tolerance, settings.moving_tolerance)
+            tolerance = in_motion if any(not value <= in_motion for value in values.values()) else tolerance
         yield {
             "frame": frame.frame,
             "substep": int(index) + 1,
@@ -325,7 +325,7 @@ def missed_steps(frame: Frame, spec: SceneSpec, settings: SolverSettings) -> Ite
             "status": Status(int(statistics.status[index])).name.lower(),
             **{name: number_or_null(value) for name, value in values.items()},
             # The comparison counts NaN as above the tolerance.
-            "above_tolerance": [name for name, value in values.items() if not value <= asked],
+            "above_tolerance": [name for name, value in values.items() if not value <= tolerance],
             "bodies": [spec.bodies[body].name for body in statistics.worst_pair[index] if body >= 0],
         }
 

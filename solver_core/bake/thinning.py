@@ -45,9 +45,12 @@ def interpolated(times: Array, values: Array, keys: Flags) -> Array:
     return lines(times, values, every, left, right).reshape(values.shape)
 
 
-def sharp_turns(velocities: Array, most: float) -> Flags:
-    """Return the samples (motions, samples) on both sides of a change of velocity (motions, samples, 3) by more than `most`."""
-    jumps = np.linalg.norm(np.diff(velocities, axis=1), axis=-1) > most
+def sharp_turns(velocities: Array, limit: float) -> Flags:
+    """Return the samples (motions, samples) on both sides of a change of velocity by more than `limit`.
+
+    velocities: (motions, samples, 3), in the unit of `limit`.
+    """
+    jumps = np.linalg.norm(np.diff(velocities, axis=1), axis=-1) > limit
     result = np.zeros(velocities.shape[:2], dtype=bool)
     result[:, :-1] |= jumps
     result[:, 1:] |= jumps

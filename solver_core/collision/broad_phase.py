@@ -79,21 +79,21 @@ def size_classes(lower, upper, chosen):
 @inner_kernel
 def sort_by_class_and_morton(lower, upper, chosen):
     """Return the chosen boxes sorted by class, then along a Morton curve, and the start of each class (SIZE_CLASSES + 1,)."""
-    of = size_classes(lower, upper, chosen)
+    class_of = size_classes(lower, upper, chosen)
     begin = np.zeros(SIZE_CLASSES + 1, dtype=np.int64)
     lower_corner, upper_corner = np.full((SIZE_CLASSES, 3), np.inf), np.full((SIZE_CLASSES, 3), -np.inf)
     for row in range(len(chosen)):
-        begin[of[row] + 1] += 1
+        begin[class_of[row] + 1] += 1
         for k in range(3):
             middle = lower[chosen[row], k] + upper[chosen[row], k]
-            lower_corner[of[row], k] = min(lower_corner[of[row], k], middle)
-            upper_corner[of[row], k] = max(upper_corner[of[row], k], middle)
+            lower_corner[class_of[row], k] = min(lower_corner[class_of[row], k], middle)
+            upper_corner[class_of[row], k] = max(upper_corner[class_of[row], k], middle)
     for c in range(SIZE_CLASSES):
         begin[c + 1] += begin[c]
     key = np.empty(len(chosen), dtype=np.int64)
     cells = (1 << AXIS_BITS) - 1
     for row in range(len(chosen)):
-        c = of[row]
+        c = class_of[row]
         key[row] = c << (3 * AXIS_BITS)
         for k in range(3):
             width = upper_corner[c, k] - lower_corner[c, k]
@@ -287,15 +287,15 @@ def overlapping_pairs(lower, upper, chosen, body, collections, movable, excluded
         np.empty(BRANCHING_FACTOR, dtype=np.int64),
         np.empty(BRANCHING_FACTOR, dtype=np.int64),
     )
-    for own in range(SIZE_CLASSES):
-        for leaf_start in range(begin[own], begin[own + 1], BRANCHING_FACTOR):
+    for size_class in range(SIZE_CLASSES):
+        for leaf_start in range(begin[size_class], begin[size_class + 1], BRANCHING_FACTOR):
             # All boxes of a leaf query together. In their own class they search for later boxes only.
-            number = (leaf_start - begin[own]) // BRANCHING_FACTOR
-            leaf = level_begin[own, 0] + number
-            for c in range(own + 1):
+            number = (leaf_start - begin[size_class]) // BRANCHING_FACTOR
+            leaf = level_begin[size_class, 0] + number
+            for c in range(size_class + 1):
                 if levels[c] == 0:
                     continue
-                min_leaf = number if c == own else 0
+                min_leaf = number if c == size_class else 0
                 found = leaves_overlapping(node_bounds, node_masks, level_begin[c], levels[c], leaf, min_leaf, stack, leaves)
                 while count + BRANCHING_FACTOR * BRANCHING_FACTOR * found > len(pairs):
                     pairs = np.concatenate((pairs, np.empty_like(pairs)))
@@ -304,7 +304,7 @@ def overlapping_pairs(lower, upper, chosen, body, collections, movable, excluded
                     own_count = boxes_overlapping_node(
                         bounds,
                         leaf_start,
-                        min(leaf_start + BRANCHING_FACTOR, begin[own + 1]),
+                        min(leaf_start + BRANCHING_FACTOR, begin[size_class + 1]),
                         node_bounds,
                         level_begin[c, 0] + leaves[slot],
                         own_hits,
@@ -317,7 +317,7 @@ def overlapping_pairs(lower, upper, chosen, body, collections, movable, excluded
                             a, b = order[own_hits[i]], order[other_hits[j]]
                             pairs[count, 0], pairs[count, 1] = min(a, b), max(a, b)
                             count += boxes_overlap(bounds, own_hits[i], bounds, other_hits[j]) & int(
-                                c != own or own_hits[i] < other_hits[j]
+                                c != size_class or own_hits[i] < other_hits[j]
                             )
     kept = 0
     for row in range(count):

@@ -90,10 +90,10 @@ def count_ambiguous(shapes, position, rotation, contacts, bears):
 
     Returns the number, and the two bodies with most of them, -1 if there are none.
     """
-    most = 1
+    most_vertices = 1
     for i in range(len(shapes.vertex_count)):
-        most = max(most, shapes.vertex_count[i])
-    work = TiltWork(np.empty((2, most, 4)), np.empty(3), np.empty((3, 3)))
+        most_vertices = max(most_vertices, shapes.vertex_count[i])
+    work = TiltWork(np.empty((2, most_vertices, 4)), np.empty(3), np.empty((3, 3)))
     total, largest, a_of_most, b_of_most = 0, 0, -1, -1
     here, last_a, last_b = 0, -1, -1
     for i in range(contacts.gap.size):
@@ -148,10 +148,10 @@ def write_corners(shapes, collider, place, turn, origin, normal, sign, out):
     """
     least = np.inf
     for k in range(shapes.vertex_count[collider]):
-        own = vec(shapes.vertices, shapes.first_vertex[collider] + k)
+        vertex = vec(shapes.vertices, shapes.first_vertex[collider] + k)
         height = 0.0
         for i in range(3):
-            out[k, i] = place[i] - origin[i] + turn[i, 0] * own[0] + turn[i, 1] * own[1] + turn[i, 2] * own[2]
+            out[k, i] = place[i] - origin[i] + turn[i, 0] * vertex[0] + turn[i, 1] * vertex[1] + turn[i, 2] * vertex[2]
             height += sign * normal[i] * out[k, i]
         out[k, 3] = height
         least = min(least, height)

@@ -122,11 +122,11 @@ def min_gap(buffer):
 
 
 @leaf_kernel
-def keep_gaps(buffer, least, most):
-    """Remove the contacts of a pair whose gap is less than `least` or greater than `most` [m]. The others keep their order."""
+def keep_gaps(buffer, lower, upper):
+    """Remove the contacts of a pair whose gap is less than `lower` or greater than `upper` [m]. The others keep their order."""
     contacts, kept = buffer.contacts, 0
     for row in range(buffer.used[0]):
-        if least <= contacts.gap[row] <= most:
+        if lower <= contacts.gap[row] <= upper:
             contacts.body_a[kept] = row
             kept += 1
     compact(contacts, kept)

@@ -105,12 +105,12 @@ class ContactSet(NamedTuple):
 @kernel
 def deepest_row(contacts, size):
     """Return the row of the contact for `ContactSet.deepest`, or -1 for none, and its ratio."""
-    row, most = -1, 0.0
+    row, largest = -1, 0.0
     for k in range(contacts.gap.size):
         ratio = -contacts.gap[k] / min(size[contacts.body_a[k]], size[contacts.body_b[k]])
-        if ratio > most:
-            row, most = k, ratio
-    return row, most
+        if ratio > largest:
+            row, largest = k, ratio
+    return row, largest
 
 
 @kernel
@@ -211,16 +211,16 @@ def compare_features(one, i, other, j):
 
 
 @leaf_kernel
-def copy_contact(contacts, row, out, at):
-    """Copy a row of a set to row `at` of another set."""
-    out.body_a[at], out.body_b[at] = contacts.body_a[row], contacts.body_b[row]
-    copy_pair_contact(contacts, row, out, at)
+def copy_contact(contacts, row, out, target):
+    """Copy a row of a set to row `target` of another set."""
+    out.body_a[target], out.body_b[target] = contacts.body_a[row], contacts.body_b[row]
+    copy_pair_contact(contacts, row, out, target)
 
 
 @inlined_kernel
-def copy_pair_contact(contacts, row, out, at):
-    """Copy a row except the two bodies to row `at` of another set, or of the same one."""
-    write_contact(out, at, vec(contacts.point, row), vec(contacts.normal, row), contacts.gap[row], contacts.feature[row])
+def copy_pair_contact(contacts, row, out, target):
+    """Copy a row except the two bodies to row `target` of another set, or of the same one."""
+    write_contact(out, target, vec(contacts.point, row), vec(contacts.normal, row), contacts.gap[row], contacts.feature[row])
 
 
 @inlined_kernel

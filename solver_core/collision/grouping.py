@@ -83,9 +83,9 @@ def reduce_pair(point, normal, gap, feature, limit, turn):
     kept = np.zeros(len(order), dtype=np.bool_)
     chosen = np.empty(MOST_CONTACTS, dtype=np.int64)
     total = 0
-    for own in range(count):
-        rows = np.flatnonzero(region == own)
-        share = (MAX_GROUP_CONTACTS - total) // (count - own)
+    for group in range(count):
+        rows = np.flatnonzero(region == group)
+        share = (MAX_GROUP_CONTACTS - total) // (count - group)
         number = select_contacts(point[rows], normal[rows], gap[rows], limit, turn, share, chosen)
         kept[rows[chosen[:number]]] = True
         total += number

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Selection of a few contacts of a region with many contacts, all with nearly the same normal, that span its support.
 
-The selection uses feature ids only in ties, because a mirrored scene has other ids. It uses the extent of the contacts along
-directions that, as a set, are invariant under reflection across any axis of a body.
+A mirrored scene must keep mirrored contacts. Its contacts have other feature ids, so the ids, which determine the order of the
+rows, only break ties. Apart from ties, the selection depends on the extent of the contacts along directions that, as a set, are
+invariant under reflection across any axis of a body.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ QUADRANTS = 4
 # Relative to the range from the lowest gap to the largest gap of a contact: smaller gaps are low. The outline of a curved
 # surface is not all that can touch, so contacts with low gaps are selected separately.
 LOW_GAP_FRACTION = 0.25
+# The four passes of `select_contacts`: gaps up to this fraction of the range above the lowest gap, how many of the ANGLES, and
+# how many contacts. The first two passes count all contacts so far, the others only those that they add.
+PASS_LEVELS = np.array([TIE_TOLERANCE, TOUCH_TOGETHER, np.inf, LOW_GAP_FRACTION])
+PASS_ANGLES = np.array([len(ANGLES), len(ANGLES), len(ANGLES), 1])
+PASS_CONTACTS = np.array([FEW_CONTACTS, FEW_CONTACTS, FEW_CONTACTS, QUADRANTS])
+CUMULATIVE_PASSES = 2
 
 
 @kernel_part
@@ -123,11 +130,10 @@ def select_contacts(point, normal, gap, limit, turn, max_count, selected):
     middle, mean_normal = mean_point_and_normal(point, normal)
     first, second = tangent_axes(mean_normal, turn)
     count = 0
-    for stage in range(4):
-        part = TIE_TOLERANCE if stage == 0 else TOUCH_TOGETHER if stage == 1 else np.inf if stage == 2 else LOW_GAP_FRACTION
-        level = lowest + part * span
-        stage_limit = min(max_count, FEW_CONTACTS if stage < 2 else count + (QUADRANTS if stage == 3 else FEW_CONTACTS))
-        for angle in range(1 if stage == 3 else len(ANGLES)):
+    for stage in range(len(PASS_LEVELS)):
+        level = lowest + PASS_LEVELS[stage] * span
+        stage_limit = min(max_count, PASS_CONTACTS[stage] + (count if stage >= CUMULATIVE_PASSES else 0))
+        for angle in range(PASS_ANGLES[stage]):
             total = count
             for side in range(QUADRANTS):
                 row = extreme_contact(point, gap, lowest, span, level, direction(angle, side, first, second), middle)
@@ -138,6 +144,6 @@ def select_contacts(point, normal, gap, limit, turn, max_count, selected):
                 count = min(total, max_count)
             if count >= stage_limit:
                 break
-        if stage < 2 and highest <= level:
+        if stage < CUMULATIVE_PASSES and highest <= level:
             break
     return count

@@ -76,20 +76,20 @@ def has_face_along(shapes, rotation, body, direction):
         False if the body touches the plane in an edge, in a corner, or with a round surface.
     """
     c = shapes.first_collider[body]
-    own = rotated_back(shapes.rotation[c], rotated_back(rotation[body], direction))
+    local_direction = rotated_back(shapes.rotation[c], rotated_back(rotation[body], direction))
     kind, first, last = shapes.kind[c], shapes.first_vertex[c], shapes.first_vertex[c] + shapes.vertex_count[c]
     if kind == PLANE:
         return True
     if kind != HULL:
         of_round = round_shape_at(shapes, c, IDENTITY, ORIGIN)
-        along = dot(of_round.axis, own)
+        along = dot(of_round.axis, local_direction)
         return max(-along, -1.0 if of_round.is_cone else along) > 1.0 - 0.5 * INCLINED * INCLINED
     highest, lowest, corners = -np.inf, np.inf, 0
     for i in range(first, last):
-        height = dot(own, vec(shapes.vertices, i))
+        height = dot(local_direction, vec(shapes.vertices, i))
         highest, lowest = max(highest, height), min(lowest, height)
     for i in range(first, last):
-        corners += dot(own, vec(shapes.vertices, i)) >= highest - INCLINED * (highest - lowest)
+        corners += dot(local_direction, vec(shapes.vertices, i)) >= highest - INCLINED * (highest - lowest)
     return corners >= CORNERS_OF_A_FACE
 
 
@@ -98,15 +98,15 @@ def support_height(shapes, position, rotation, body, direction):
     """Return the maximum of direction . x over the points x of a body with a single convex collider, in the world [m]."""
     c = shapes.first_collider[body]
     of_body = rotated_back(rotation[body], direction)
-    own = rotated_back(shapes.rotation[c], of_body)
+    local_direction = rotated_back(shapes.rotation[c], of_body)
     origin = dot(direction, vec(position, body)) + dot(of_body, vec(shapes.position, c))
     kind, first = shapes.kind[c], shapes.first_vertex[c]
     if kind == PLANE:
-        return origin if own[2] >= ALONG_NORMAL else np.inf
+        return origin if local_direction[2] >= ALONG_NORMAL else np.inf
     farthest = -np.inf
     if kind == HULL:
         for i in range(first, first + shapes.vertex_count[c]):
-            farthest = max(farthest, dot(own, vec(shapes.vertices, i)))
+            farthest = max(farthest, dot(local_direction, vec(shapes.vertices, i)))
     else:
-        farthest = dot(own, support(round_shape_at(shapes, c, IDENTITY, ORIGIN), own))
+        farthest = dot(local_direction, support(round_shape_at(shapes, c, IDENTITY, ORIGIN), local_direction))
     return origin + farthest + shapes.margin[c]

@@ -14,7 +14,7 @@ environment pointers.
 from __future__ import annotations
 
 from llvmlite import binding as llvm
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler
 
 __all__ = ["InnerCompiler"]
@@ -25,6 +25,23 @@ ENVIRONMENT = "_ZN08NumbaEnv"
 
 class InnerLibrary(JITCodeLibrary):
     """The code of an inner kernel and of everything it calls, for linking into its callers."""
+
+    def _optimize_functions(self, ll_module) -> None:
+        """Simplify the functions of a module.
+
+        The callers optimize them fully. Without any passes here the code is so large that this takes four times as long. With
+        all of numba's, each function is optimized fully here and once more there.
+        """
+        ll_module.data_layout = self._codegen._data_layout
+        builder, passes = self._codegen._pass_builder(), llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_refprune_pass(llvm.RefPruneSubpasses(_parse_refprune_flags()))
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
         """Do nothing, because the callers optimize this code."""

@@ -100,15 +100,15 @@ def compile_part(name: str) -> int:
 
     class Counter(event.Listener):
         compiled = 0
-        told = time.monotonic()
+        last_report = time.monotonic()
 
         def on_start(self, event: event.Event) -> None:
             pass
 
         def on_end(self, event: event.Event) -> None:  # noqa: ARG002, numba's
             self.compiled += 1
-            if time.monotonic() - self.told > SECONDS_BETWEEN_COUNTS:
-                self.told = time.monotonic()
+            if time.monotonic() - self.last_report > SECONDS_BETWEEN_COUNTS:
+                self.last_report = time.monotonic()
                 print(self.compiled, flush=True)
 
     # the process that started this one says how far it is
@@ -172,7 +172,7 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
     sources = sources_of_all()
     write_keys(folder, all_keys())
     left, running, done = list(PARTS), [], set()
-    stock, told = Stock(folder), time.monotonic()
+    stock, last_report = Stock(folder), time.monotonic()
     try:
         while left or running:
             ending.check()
@@ -189,8 +189,8 @@ def compile_all(folder: Path, processes: int, ending: Ending) -> int:
                 done.add(process.name)
                 what = f"{process.name}: {process.kernels} kernels, {process.seconds:.0f} s"
                 print(f"{len(done)} of {len(PARTS)}  {what}", flush=True)
-            if running and time.monotonic() - told > SECONDS_BETWEEN_TELLING:
-                told = time.monotonic()
+            if running and time.monotonic() - last_report > SECONDS_BETWEEN_TELLING:
+                last_report = time.monotonic()
                 now = ", ".join(process.name for process in running)
                 print(f"{stock.there} of {stock.whole} kernels; now {now}", flush=True)
     finally:

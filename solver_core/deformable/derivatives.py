@@ -69,10 +69,10 @@ def large_bends(
         # a body that bends as its modes do, as one of few bricks
         number += 1
     square, turned = np.linalg.eigh(linear_energies(grid, kept, known))
-    kept = kept.mixed(turned)
+    kept = kept.combined(turned)
     flat = kept.nodal.reshape(-1, len(turned))
-    kept = kept.mixed(np.diag(np.sign(flat[np.argmax(np.abs(flat), axis=0), np.arange(len(turned))])))
-    return np.concatenate([omega, np.sqrt(square)]), shapes.beside(kept), number
+    kept = kept.combined(np.diag(np.sign(flat[np.argmax(np.abs(flat), axis=0), np.arange(len(turned))])))
+    return np.concatenate([omega, np.sqrt(square)]), shapes.joined(kept), number
 
 
 def _derivatives(
@@ -83,7 +83,7 @@ def _derivatives(
     weight = omega[0] ** 4 / (omega[i] * omega[j]) ** 2
     load, pushed = _loads(grid, material, shapes, i, j)
     np.add.at(load, grid.nodes[grid.inside.all(axis=1)], condensed(grid, pushed, material))
-    nodal = statics.answer(load.reshape(len(load) * 3, -1)).reshape(load.shape)
+    nodal = statics.displacements_under(load.reshape(len(load) * 3, -1)).reshape(load.shape)
     return Displacements(nodal * weight, bubbles_of(grid, nodal, material, pushed) * weight)
 
 
@@ -92,11 +92,11 @@ def _loads(grid: Grid, material: tuple[float, float], shapes: Displacements, i: 
     lam, mu = material
     load, pushed = np.zeros((len(grid.points), 3, len(i))), np.zeros((*shapes.bubbles.shape[:3], len(i)))
     for part in groups(grid, BRICKS_AT_ONCE):
-        own = np.moveaxis(part.strained(shapes), -1, 0)
-        stress = np.moveaxis(part.weighed(np.moveaxis(_stress(own, lam, mu), 0, -1)), -1, 0)
+        gradients = np.moveaxis(part.displacement_gradients(shapes), -1, 0)
+        stress = np.moveaxis(part.weighted(np.moveaxis(_stress(gradients, lam, mu), 0, -1)), -1, 0)
         for k, (a, b) in enumerate(zip(i, j, strict=True)):
-            of_both = part.weighed(_stress(own[a] @ own[b].swapaxes(-1, -2), lam, mu))
-            whole = part.forces(of_both + stress[a] @ own[b] + stress[b] @ own[a])
+            of_both = part.weighted(_stress(gradients[a] @ gradients[b].swapaxes(-1, -2), lam, mu))
+            whole = part.forces(of_both + stress[a] @ gradients[b] + stress[b] @ gradients[a])
             np.subtract.at(load[:, :, k], part.nodes.ravel(), whole[:, :8].reshape(-1, 3))
             if len(part.full):
                 pushed[part.full, :, :, k] = -whole[:, 8:]
@@ -115,15 +115,15 @@ def _principal(weights: csc_array, modes: Displacements, more: Displacements, co
     rest = more
     # once more, for what is left may be small beside what is taken off
     for _ in range(2):
-        rest = rest.less(modes.mixed(_products(weights, modes, rest)))
+        rest = rest.minus(modes.combined(_products(weights, modes, rest)))
     square, turned = np.linalg.eigh(_products(weights, rest, rest))
     square, turned = square[::-1][:count], turned[:, ::-1][:, :count]
     largest = np.diag(_products(weights, more, more)).max()
     if len(square) < count or not square[-1] > LEAST_COMPONENT**2 * largest:
         return None
-    rest = rest.mixed(turned / np.sqrt(square))
-    rest = rest.less(modes.mixed(_products(weights, modes, rest)))
-    return rest.mixed(np.linalg.inv(np.linalg.cholesky(_products(weights, rest, rest))).T)
+    rest = rest.combined(turned / np.sqrt(square))
+    rest = rest.minus(modes.combined(_products(weights, modes, rest)))
+    return rest.combined(np.linalg.inv(np.linalg.cholesky(_products(weights, rest, rest))).T)
 
 
 def _products(weights: csc_array, one: Displacements, other: Displacements) -> Array:

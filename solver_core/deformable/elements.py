@@ -87,8 +87,8 @@ def mass_matrix(grid: Grid, mass: float) -> csc_array:
 
 def bending_bricks(sizes: Array, lam: float, mu: float) -> Array:
     """(e, 24, 24) of full bricks with edges (e, 3) m."""
-    own, coupling, inner = bricks_with_bubbles(sizes, lam, mu)
-    return own - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
+    outer, coupling, inner = bricks_with_bubbles(sizes, lam, mu)
+    return outer - coupling @ np.linalg.solve(inner, coupling.transpose(0, 2, 1))
 
 
 def bricks_with_bubbles(sizes: Array, lam: float, mu: float) -> tuple[Array, Array, Array]:

@@ -34,14 +34,14 @@ WHOLLY_PRESSED, NOT_PRESSED = 0.1, 0.2
 # Of the squares of harmonics of the degrees 0 to 3. The sum of their weighted products is 0 at normals that are opposite or at
 # right angles, and 1 at equal ones: the loads of the faces of a block do not depend on each other.
 DEGREE_WEIGHTS = np.repeat(16.0 / 15.0 * np.array([2.5, 0.75, 1.0, 0.75]), [1, 3, 5, 7])
-# How many points of the whole surface a pressure is applied at.
+# About how many points of the surface have a pressure.
 POINTS = 4_000
-# The most parts along each edge of a triangle.
+# Largest number of parts along each edge of a triangle.
 MOST_PARTS = 64
 
 
 def pressing_loads(grid: Grid, surface: Surface) -> Array:
-    """Pressures on a surface.
+    """Return pressure loads on a surface.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def pressing_loads(grid: Grid, surface: Surface) -> Array:
 
     Returns
     -------
-    loads : (v, 3, 16) N on the nodes, along the axes of the grid. In sum the harmonics have the mean square pressure 1 N per
-        largest projection of the body along an axis.
+    loads : (v, 3, 16) N on the nodes, along the axes of the grid. The mean square pressure of all harmonics together is 1 N
+        divided by the largest projected area of the body along an axis.
     """
     places, areas = _spread(surface)
     places, areas = places @ grid.axes.T, areas @ grid.axes.T
@@ -67,7 +67,7 @@ def pressing_loads(grid: Grid, surface: Surface) -> Array:
 
 
 def harmonics(normals: Array) -> Array:
-    """(n, 16) real spherical harmonics up to the third degree at unit vectors (n, 3). The sum of their squares is 1."""
+    """Return real spherical harmonics (n, 16) up to the third degree at unit vectors (n, 3). The sum of their squares is 1."""
     x, y, z = normals.T
     fields = [np.ones_like(x), *(math.sqrt(3.0) * c for c in (x, y, z))]
     fields += [math.sqrt(15.0) * c for c in (x * y, y * z, z * x, 0.5 * (x * x - y * y))]
@@ -79,21 +79,21 @@ def harmonics(normals: Array) -> Array:
 
 
 def _spread(surface: Surface) -> tuple[Array, Array]:
-    """(n, 3) m points on a surface, and (n, 3) m^2 the parts of it that they stand for, outward."""
+    """Return points (n, 3) on a surface [m], and the outward area vectors (n, 3) of their parts of it [m^2]."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     area = 0.5 * np.cross(b - a, c - a)
     sizes = np.linalg.norm(area, axis=1)
     step = np.sqrt(sizes.sum() / POINTS)
-    # by area: by the longest side, a fine mesh of long thin triangles would have a thousand times as many points
+    # By area. By the longest side, a fine mesh of long thin triangles would have a thousand times as many points.
     parts = np.clip(np.ceil(np.sqrt(2.0 * sizes) / step), 1, MOST_PARTS).astype(np.int64)
     places, areas = [], []
     for count in np.unique(parts):
-        of = np.flatnonzero(parts == count)
+        group = np.flatnonzero(parts == count)
         i, j = np.nonzero(np.add.outer(np.arange(count), np.arange(count)) < count)
         up = (np.stack([i, j], axis=1) + 1.0 / 3.0) / count
         i, j = np.nonzero(np.add.outer(np.arange(count), np.arange(count)) < count - 1)
         shares = np.concatenate([up, (np.stack([i, j], axis=1) + 2.0 / 3.0) / count])
-        along = shares[:, 0, None] * (b - a)[of, None] + shares[:, 1, None] * (c - a)[of, None]
-        places.append((a[of, None] + along).reshape(-1, 3))
-        areas.append(np.repeat(area[of] / count**2, count**2, axis=0))
+        along = shares[:, 0, None] * (b - a)[group, None] + shares[:, 1, None] * (c - a)[group, None]
+        places.append((a[group, None] + along).reshape(-1, 3))
+        areas.append(np.repeat(area[group] / count**2, count**2, axis=0))
     return np.concatenate(places), np.concatenate(areas)

@@ -54,21 +54,20 @@ class Statics:
         except RuntimeError as error:
             raise ValueError("the body has a motion that nothing resists") from error
 
-    def answer(self, loads: Array) -> Array:
-        """Displacements (3 v,) or (3 v, k) in m under loads of the same shape in N, orthogonal to the rigid motions."""
+    def displacements_under(self, loads: Array) -> Array:
+        """Return static displacements (3 v,) or (3 v, k) [m] under loads of that shape [N], orthogonal to rigid motions."""
         balanced = loads - self._inertia @ (self.rigid.T @ loads)
         found = np.zeros_like(balanced)
         found[self._solved] = self._factors.solve(np.ascontiguousarray(balanced[self._solved]))
         return found - self.rigid @ (self._inertia.T @ found)
 
-    def without(self, shapes: Array, displacements: Array) -> Array:
-        """Displacements (3 v,) or (3 v, k) less their parts along shapes (3 v, s), which are orthonormal in the metric of the
-        mass."""
+    def orthogonal_part(self, shapes: Array, displacements: Array) -> Array:
+        """Return displacements (3 v,) or (3 v, k) minus their projection on shapes (3 v, s), orthonormal in the mass metric."""
         return displacements - shapes @ (shapes.T @ (self.weights @ displacements))
 
 
 def rigid_modes(points: Array, mass: csc_array) -> Array:
-    """(3 v, 6) 1/sqrt(kg): the rigid motions of nodes (v, 3) m, orthonormal in the metric of their mass (v, v) kg."""
+    """Return rigid motions (3 v, 6) [1/sqrt(kg)] of nodes (v, 3) [m], orthonormal in the metric of their mass (v, v) [kg]."""
     share = mass.sum(axis=1)
     arms = points - share @ points / share.sum()
     shapes = np.zeros((len(points), 3, 6))

@@ -50,18 +50,18 @@ def spin_stiffness(grid: Grid, statics: Statics, material: tuple[float, float], 
         return found.transpose(2, 3, 0, 1)
     constants = lame(*material)
     pairs = list(itertools.combinations_with_replacement(range(3), 2))
-    nodal = statics.answer(_centrifugal_loads(statics, pairs)).reshape(-1, 3, len(pairs))
+    nodal = statics.displacements_under(_centrifugal_loads(statics, pairs)).reshape(-1, 3, len(pairs))
     stretched = Displacements(nodal, bubbles_of(grid, nodal, constants))
     lam, mu = constants
     for part in groups(grid, SPUN_AT_ONCE):
-        slopes = part.strained(stretched)
+        slopes = part.displacement_gradients(stretched)
         strain = 0.5 * (slopes + slopes.swapaxes(2, 3))
         stress = 2.0 * mu * strain + lam * np.einsum("epaak->epk", strain)[:, :, None, None] * np.eye(3)[:, :, None]
-        weighed = np.moveaxis(part.weighed(stress), -1, 0)
-        own = part.strained(shapes)
-        flat = own.reshape(-1, r)
+        weighed = np.moveaxis(part.weighted(stress), -1, 0)
+        gradients = part.displacement_gradients(shapes)
+        flat = gradients.reshape(-1, r)
         for k, (a, b) in enumerate(pairs):
-            pulled = (weighed[k] @ own.reshape(*own.shape[:3], -1)).reshape(-1, r)
+            pulled = (weighed[k] @ gradients.reshape(*gradients.shape[:3], -1)).reshape(-1, r)
             found[a, b] += flat.T @ pulled
     for a, b in pairs:
         found[a, b] = 0.5 * (found[a, b] + found[a, b].T)

@@ -61,15 +61,15 @@ def _summed(grid: Grid, shapes: Displacements, constants: tuple[float, float], s
 
 def _strain_rows(part: BrickGroup, shapes: Displacements, size: int) -> Array:
     """(e, p, 6, k) strains of the monomials: three along the axes, and three of two axes, twice."""
-    own = part.strained(shapes)
-    r = own.shape[-1]
-    rows = np.empty((*own.shape[:2], 6, size))
+    gradients = part.displacement_gradients(shapes)
+    r = gradients.shape[-1]
+    rows = np.empty((*gradients.shape[:2], 6, size))
     i, j = np.triu_indices(r)
     for row, (a, b) in enumerate(STRAINS):
         half = 0.5 if a == b else 1.0
-        rows[:, :, row, :r] = half * (own[:, :, a, b] + own[:, :, b, a])
+        rows[:, :, row, :r] = half * (gradients[:, :, a, b] + gradients[:, :, b, a])
         if size > r:
-            both = np.einsum("epdi,epdj->epij", own[:, :, a], own[:, :, b], optimize=True)
+            both = np.einsum("epdi,epdj->epij", gradients[:, :, a], gradients[:, :, b], optimize=True)
             both = half * (both + both.swapaxes(-1, -2))
             rows[:, :, row, r:] = both[:, :, i, j] * np.where(i == j, 0.5, 1.0)
     return rows

@@ -135,7 +135,7 @@ def grid_axes(surface: Surface) -> Array:
 
 
 def brick_grid(
-    surface: Surface, resolution: int = 0, axes: Array | None = None, *, bricks: int = BRICKS, most: int = MOST_BRICKS
+    surface: Surface, resolution: int = 0, axes: Array | None = None, *, bricks: int = BRICKS, max_bricks: int = MOST_BRICKS
 ) -> Grid:
     """Return the grid around a solid surface.
 
@@ -144,10 +144,11 @@ def brick_grid(
     surface : solid
     resolution : bricks along the longest side, or 0
     axes : (3, 3) of the grid, one a row; None for those of the surface's faces
-    bricks, most : how many a compact body has where the resolution is 0, and a thin one at most
+    bricks : number of bricks of a compact body if the resolution is 0
+    max_bricks : largest number of bricks of a thin body if the resolution is 0
 
-    Raises ValueError if the surface is not solid or the parts of the body hang on each other by nothing, ThinnerThanABrick if
-    bricks are too large for its thinnest part, and TooThinForItsLength if that is below THINNEST.
+    Raises ValueError if the surface is not solid or the bricks are not connected, ThinnerThanABrick if bricks are too large for
+    the thinnest part of the body, and TooThinForItsLength if that is below THINNEST.
     """
     if not surface.solid:
         raise ValueError("the mesh has no inside: it is open, or its normals point inwards")
@@ -155,7 +156,7 @@ def brick_grid(
     points = surface.vertices @ axes.T
     thin = thickness(points, surface.triangles)
     extents = np.ptp(points, axis=0)
-    edges = brick_edges(extents, thin, surface.volume, resolution, bricks, most)
+    edges = brick_edges(extents, thin, surface.volume, resolution, bricks, max_bricks)
     if thin.min() < THINNEST * extents.max():
         raise TooThinForItsLength(
             f"the body is {distance(thin.min())} thin and {distance(extents.max())} long: below a {1.0 / THINNEST:,.0f}th of "
@@ -171,8 +172,8 @@ def brick_grid(
     counts = [len(line) for line in lines]
     keys = (cells[:, None] + CORNERS) @ np.array([counts[1] * counts[2], counts[2], 1])
     used, nodes = np.unique(keys, return_inverse=True)
-    at = np.unravel_index(used, counts)
-    places = np.stack([line[at[k]] for k, line in enumerate(lines)], axis=1)
+    cell = np.unravel_index(used, counts)
+    places = np.stack([line[cell[k]] for k, line in enumerate(lines)], axis=1)
     return Grid(axes, lines, widths, cells, inside, nodes.reshape(keys.shape).astype(np.int64), places)
 
 
@@ -220,13 +221,13 @@ def thickness(points: Array, triangles: Indices) -> Array:
     return thin
 
 
-def brick_edges(extents: Array, thin: Array, volume: float, resolution: int, bricks: int, most: int) -> Array:
+def brick_edges(extents: Array, thin: Array, volume: float, resolution: int, bricks: int, limit: int) -> Array:
     """Return (3,) m, how long bricks may be along each axis. Raises ThinnerThanABrick as `brick_grid` does."""
     if resolution:
         edges = np.full(3, extents.max() / resolution)
         if (edges > thin * (1.0 + ALONG)).any():
             enough = ACROSS * math.ceil(extents.max() / max(thin.min(), 1e-9 * extents.max()))
-            are_few = volume * (enough / extents.max()) ** 3 <= most
+            are_few = volume * (enough / extents.max()) ** 3 <= limit
             advice = f"{enough} are fine enough; choose so many, or 0" if are_few else "choose 0, for bricks that are as flat"
             raise ThinnerThanABrick(
                 f"the body is {distance(thin.min())} thin, and {resolution} bricks along {distance(extents.max())} are "
@@ -242,12 +243,12 @@ def brick_edges(extents: Array, thin: Array, volume: float, resolution: int, bri
         edge = room / (limits[0] * limits[1]) if limits[0] > 0.0 else math.inf
     edges = np.minimum(edge, thin / ACROSS)
     wanted = volume / edges.prod() if edges.all() else math.inf
-    if wanted > most:
-        edges *= (wanted / most) ** (1.0 / 3.0)
+    if wanted > limit:
+        edges *= (wanted / limit) ** (1.0 / 3.0)
         if (edges > thin).any():
             raise ThinnerThanABrick(
                 f"the body is {distance(thin.min())} thin, and bricks as thin as that would be {wanted / ACROSS**3:.2g}; "
-                f"{most} can be computed with"
+                f"{limit} can be computed with"
             )
     return edges
 
@@ -266,9 +267,9 @@ def _planes(points: Array, triangles: Indices, axis: int, edge: float) -> tuple[
     large = np.bincount(group, weights=faced) > SMALL_FACE * size.sum() if len(group) else np.zeros(0, dtype=bool)
     planes = [low]
     for number in np.flatnonzero(large):
-        at = float(place[group == number].mean())
-        if min(at - planes[-1], high - at) > edge / 3.0:
-            planes.append(at)
+        mean = float(place[group == number].mean())
+        if min(mean - planes[-1], high - mean) > edge / 3.0:
+            planes.append(mean)
     planes.append(high)
     gaps = np.diff(planes)
     counts = np.maximum(np.ceil(gaps / edge - ALONG), 1).astype(np.int64)

@@ -38,15 +38,15 @@ class KeptContacts:
         """step: s, the time step of the scene."""
         self.begin_frame(0.0, 0.0, step)
 
-    def begin_frame(self, at: float, time: float, step: float) -> None:
+    def begin_frame(self, step_number: float, time: float, step: float) -> None:
         """Start a frame and discard the records of the previous one.
 
         Parameters
         ----------
-        at, time : the start of the frame, in time steps and in s of simulated time, since the first frame
+        step_number, time : the start of the frame, in time steps and in s of simulated time, since the first frame
         step : s, the time step of the frame
         """
-        self._at, self._time, self._step = at, time, step
+        self._at, self._time, self._step = step_number, time, step
         self._last: tuple[Begin, Solution] | None = None
         self._impacts: list[FrameImpacts] = []
         self._scrapes: list[FrameScrapes] = []

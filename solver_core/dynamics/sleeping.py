@@ -95,8 +95,8 @@ class Sleep:
         """
         if not self.asleep.any():
             return self.asleep
-        met = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
-        return self.asleep & np.isin(self._island, self._island[met])
+        touched = np.concatenate([a[self.asleep[a] & wakes[b]], b[self.asleep[b] & wakes[a]]])
+        return self.asleep & np.isin(self._island, self._island[touched])
 
     def islands_of(self, bodies: Flags) -> Flags:
         """Return (n,) the sleeping bodies in the same island as any of the given bodies (n,)."""
@@ -174,18 +174,18 @@ class Sleep:
             return memory
         self.asleep = self.asleep | falling
         self._island[falling] = island[falling]
-        left = falling[memory.body_a] | falling[memory.body_b]
+        of_falling = falling[memory.body_a] | falling[memory.body_b]
         self._memory = ContactMemory._make(
-            np.concatenate(pair) for pair in zip(self._memory, chosen(memory, left), strict=True)
+            np.concatenate(pair) for pair in zip(self._memory, chosen(memory, of_falling), strict=True)
         )
-        return chosen(memory, ~left)
+        return chosen(memory, ~of_falling)
 
     def checkpoint(self) -> dict[str, NDArray]:
         """Return copies of all arrays that `restore` needs."""
         memory = {f"asleep_{name}": array.copy() for name, array in zip(ContactMemory._fields, self._memory, strict=True)}
-        own = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
-        own["untouched"] = self.untouched
-        return {f"sleep_{name}": array.copy() for name, array in own.items()} | memory
+        arrays = {"asleep": self.asleep, "island": self._island, "fastest": self._fastest, "before": self._before}
+        arrays["untouched"] = self.untouched
+        return {f"sleep_{name}": array.copy() for name, array in arrays.items()} | memory
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Continue from a checkpoint."""
@@ -237,15 +237,15 @@ def none_remembered() -> ContactMemory:
     return ContactMemory(*ids, np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), nothing, nothing, nothing)
 
 
-def remembered(checkpoint: dict[str, NDArray], whose: str) -> ContactMemory:
+def remembered(checkpoint: dict[str, NDArray], prefix: str) -> ContactMemory:
     """Return a contact history from a checkpoint.
 
     Checkpoints of earlier versions lack normals, moments, absorbed energies and separation impulses, which are set to zero.
-    whose: the prefix of the array names.
+    prefix: the prefix of the array names.
     """
-    given = dict(checkpoint)
+    arrays = dict(checkpoint)
     for name in ("normal", "moment"):
-        given.setdefault(f"{whose}_{name}", np.zeros((len(given[f"{whose}_approach"]), 3)))
+        arrays.setdefault(f"{prefix}_{name}", np.zeros((len(arrays[f"{prefix}_approach"]), 3)))
     for name in ("taken", "parting"):
-        given.setdefault(f"{whose}_{name}", np.zeros(len(given[f"{whose}_approach"])))
-    return ContactMemory._make(np.array(given[f"{whose}_{name}"]) for name in ContactMemory._fields)
+        arrays.setdefault(f"{prefix}_{name}", np.zeros(len(arrays[f"{prefix}_approach"])))
+    return ContactMemory._make(np.array(arrays[f"{prefix}_{name}"]) for name in ContactMemory._fields)

@@ -51,12 +51,12 @@ def bonds(sections: Sequence[Section], names: Sequence[str], stresses: Stresses)
     from scipy.spatial.transform import Rotation
 
     counts: dict[tuple[int, int], int] = {}
-    made = []
+    joints = []
     for section in sections:
         pair = section.a, section.b
         counts[pair] = counts.get(pair, 0) + 1
         number = f" {counts[pair]}" if counts[pair] > 1 else ""
-        made.append(
+        joints.append(
             JointSpec(
                 name=f"bond of {names[section.a]} and {names[section.b]}{number}",
                 body_a=names[section.a],
@@ -66,13 +66,13 @@ def bonds(sections: Sequence[Section], names: Sequence[str], stresses: Stresses)
                 strength=strength_of(section, stresses),
             )
         )
-    return made
+    return joints
 
 
 def released_at(joint: JointSpec, frame: int) -> JointSpec:
     """The bond, which holds up to a frame and not on the way on from it. frame: 0 is the first of the scene's range."""
-    gone = JointChange(max(frame, 0) + 1, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enabled=False)
-    return replace(joint, changes=(gone,))
+    release = JointChange(max(frame, 0) + 1, (LOCKED, LOCKED, LOCKED), (LOCKED, LOCKED, LOCKED), enabled=False)
+    return replace(joint, changes=(release,))
 
 
 def bonds_of_bodies(bodies: Sequence[BodySpec], stresses: Stresses, tolerance: float) -> list[JointSpec]:

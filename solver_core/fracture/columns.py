@@ -50,8 +50,8 @@ def intervals_inside(solid: Solid, lines: int, random: np.random.Generator) -> I
     first = np.clip(np.floor((corners[:, :, :2].min(axis=1) - low) / step), 0, shape - 1).astype(np.int64)
     last = np.clip(np.floor((corners[:, :, :2].max(axis=1) - low) / step), 0, shape - 1).astype(np.int64)
     triangle, line = pairs_of(first, last, int(shape[1]))
-    at, height, turn = crossings(corners[triangle], places[line])
-    line = line[at]
+    hits, height, turn = crossings(corners[triangle], places[line])
+    line = line[hits]
     order = np.lexsort((height, line))
     line, height, turn = line[order], height[order], turn[order]
     total = np.bincount(line, turn, len(places))
@@ -78,10 +78,10 @@ def crossings(corners: Array, places: Array) -> tuple[Indices, Array, Indices]:
     relative = corners[:, :, :2] - places[:, None]
     x, y = relative[..., 0], relative[..., 1]
     area = np.stack([x[:, (i + 1) % 3] * y[:, (i + 2) % 3] - x[:, (i + 2) % 3] * y[:, (i + 1) % 3] for i in range(3)], axis=1)
-    at = np.flatnonzero((area > 0.0).all(axis=1) | (area < 0.0).all(axis=1))
-    total = area[at].sum(axis=1)
-    height = np.einsum("pi,pi->p", area[at], corners[at, :, 2]) / total
-    return at, height, np.where(total < 0.0, 1, -1)
+    hits = np.flatnonzero((area > 0.0).all(axis=1) | (area < 0.0).all(axis=1))
+    total = area[hits].sum(axis=1)
+    height = np.einsum("pi,pi->p", area[hits], corners[hits, :, 2]) / total
+    return hits, height, np.where(total < 0.0, 1, -1)
 
 
 def check_overlap(solid: Solid, intervals: Intervals) -> None:

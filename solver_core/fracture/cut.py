@@ -68,16 +68,16 @@ def cut(solid: Solid, cells: Sequence[Cell]) -> list[Part]:
 
     Raises FractureError if the parts do not fill the solid.
     """
-    own, other = (manifold3d.Manifold.reserve_ids(1) for _ in range(2))
-    body = solid_as_manifold(solid, own)
+    body_id, cell_id = (manifold3d.Manifold.reserve_ids(1) for _ in range(2))
+    body = solid_as_manifold(solid, body_id)
     whole = solid.volume
     parts, total = [], 0.0
     for number, cell in enumerate(cells):
-        for part in (as_manifold(cell.vertices, cell.triangles, cell.face, other) ^ body).decompose():
+        for part in (as_manifold(cell.vertices, cell.triangles, cell.face, cell_id) ^ body).decompose():
             volume = part.volume()
             total += volume
             if volume > LEAST_PART * whole:
-                parts.append(part_of(part, own, number, volume))
+                parts.append(part_of(part, body_id, number, volume))
     if not abs(total - whole) <= VOLUME_ERROR * whole:
         raise FractureError(
             f"cannot be cut: the pieces have {total:.6g} m3 in all and the mesh has {whole:.6g}, so it probably "
@@ -86,8 +86,8 @@ def cut(solid: Solid, cells: Sequence[Cell]) -> list[Part]:
     return parts
 
 
-def part_of(part: manifold3d.Manifold, own: int, cell: int, volume: float) -> Part:
-    """Read what manifold3d has made. own: the number of the solid."""
+def part_of(part: manifold3d.Manifold, body_id: int, cell: int, volume: float) -> Part:
+    """Read what manifold3d has made. body_id: the number of the solid."""
     mesh = part.to_mesh64()
     vertices = np.array(mesh.vert_properties, dtype=np.float64)[:, :3]
     triangles = np.array(mesh.tri_verts, dtype=np.int64)
@@ -97,6 +97,6 @@ def part_of(part: manifold3d.Manifold, own: int, cell: int, volume: float) -> Pa
         triangles = same[triangles]
     face = np.array(mesh.face_id, dtype=np.int64)
     ends = np.array(mesh.run_index, dtype=np.int64) // 3
-    outer = np.repeat(np.array(mesh.run_original_id, dtype=np.int64) == own, np.diff(ends))
+    outer = np.repeat(np.array(mesh.run_original_id, dtype=np.int64) == body_id, np.diff(ends))
     used, numbers = np.unique(triangles, return_inverse=True)
     return Part(vertices[used], numbers.reshape(-1, 3), np.where(outer, face, -1), np.where(outer, -1, face), cell, volume)

@@ -46,12 +46,12 @@ def joined(triangles: Indices, group: Indices, may_join: NDArray[np.bool_]) -> P
     number, component = connected_components(graph, directed=False)
     is_border = np.ones(3 * t, dtype=bool)
     is_border[order[inside]] = False
-    at = np.flatnonzero(is_border)
-    part = component[owner[at]]
-    sorting = np.lexsort((ends[at, 0], part))
-    at, part = at[sorting], part[sorting]
+    border = np.flatnonzero(is_border)
+    part = component[owner[border]]
+    sorting = np.lexsort((ends[border, 0], part))
+    border, part = border[sorting], part[sorting]
     begin = np.searchsorted(part, np.arange(number + 1))
-    starts, stops, tri = ends[at, 0], ends[at, 1], owner[at]
+    starts, stops, tri = ends[border, 0], ends[border, 1], owner[border]
     # most triangles of a fine mesh share no edge with another of their face
     sizes = np.bincount(component, minlength=number)
     alone = np.flatnonzero(sizes[component] == 1)
@@ -62,17 +62,17 @@ def joined(triangles: Indices, group: Indices, may_join: NDArray[np.bool_]) -> P
     for one in np.flatnonzero(sizes > 1):
         low, high = begin[one], begin[one + 1]
         loop = loop_of(starts[low:high], stops[low:high])
-        own = members[first_member[one] : first_member[one + 1]]
+        of_face = members[first_member[one] : first_member[one + 1]]
         if loop is None:
-            corners += triangles[own].ravel().tolist()
-            counts += [3] * len(own)
-            at_triangle += np.repeat(own, 3).tolist()
-            groups += group[own].tolist()
+            corners += triangles[of_face].ravel().tolist()
+            counts += [3] * len(of_face)
+            at_triangle += np.repeat(of_face, 3).tolist()
+            groups += group[of_face].tolist()
         else:
             corners += starts[low + loop].tolist()
             counts.append(len(loop))
             at_triangle += tri[low + loop].tolist()
-            groups.append(int(group[own[0]]))
+            groups.append(int(group[of_face[0]]))
     return Polygons(*(np.array(each, dtype=np.int64) for each in (corners, counts, at_triangle, groups)))
 
 

@@ -55,8 +55,8 @@ def spread_on(solid: Solid, order: FractureOrder) -> Spread:
     if not len(spread.weights):
         return spread
     weights = np.zeros(len(solid.vertices))
-    given = order.triangles[solid.source[:, None], solid.corners]
-    weights[solid.triangles.ravel()] = spread.weights[given.ravel()]
+    originals = order.triangles[solid.source[:, None], solid.corners]
+    weights[solid.triangles.ravel()] = spread.weights[originals.ravel()]
     return Spread(spread.near, spread.radius, weights)
 
 
@@ -67,30 +67,30 @@ def pieces_of(parts: list[Part], solid: Solid, order: FractureOrder) -> Pieces:
     begins = vertex_ends - [len(part.vertices) for part in parts]
     triangles = np.concatenate([part.triangles + begin for part, begin in zip(parts, begins, strict=True)])
     outer, inner = (np.concatenate([getattr(part, name) for part in parts]) for name in ("outer", "inner"))
-    given = np.where(outer >= 0, solid.source[outer], -1)
-    polygon = np.where(outer >= 0, order.polygon[given], -1)
+    original = np.where(outer >= 0, solid.source[outer], -1)
+    polygon = np.where(outer >= 0, order.polygon[original], -1)
     # one number for a face of one piece: a polygon of the mesh, or a face of the cell
     piece = np.repeat(np.arange(len(parts)), [len(part.triangles) for part in parts])
-    most = int(max(order.polygon.max(), inner.max(initial=0))) + 1
-    group = (2 * piece + (outer < 0)) * most + np.where(outer >= 0, polygon, inner)
+    stride = int(max(order.polygon.max(), inner.max(initial=0))) + 1
+    group = (2 * piece + (outer < 0)) * stride + np.where(outer >= 0, polygon, inner)
     polygons = joined(triangles, group, may_join(polygon, solid, order))
-    own = polygons.triangle
-    at = np.where(outer[own] >= 0, given[own], -1)
-    piece_of_polygon = polygons.group // most // 2
+    triangle = polygons.triangle
+    corner_original = np.where(outer[triangle] >= 0, original[triangle], -1)
+    piece_of_polygon = polygons.group // stride // 2
     sorting = np.argsort(piece_of_polygon, kind="stable")
     first = np.cumsum(polygons.counts) - polygons.counts
     counts = polygons.counts[sorting]
     corner = np.repeat(first[sorting] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-    corners, at = polygons.corners[corner], at[corner]
+    corners, corner_original = polygons.corners[corner], corner_original[corner]
     return Pieces(
         vertices=vertices,
         corners=corners,
         counts=counts,
         vertex_ends=vertex_ends,
         polygon_ends=np.searchsorted(piece_of_polygon[sorting], np.arange(len(parts)), side="right"),
-        polygon=polygon[own[first[sorting]]],
-        triangle=at,
-        weights=barycentric(order.vertices, order.triangles, at, vertices[corners]),
+        polygon=polygon[triangle[first[sorting]]],
+        triangle=corner_original,
+        weights=barycentric(order.vertices, order.triangles, corner_original, vertices[corners]),
         volumes=np.array([part.volume for part in parts]),
         hull_volumes=np.array([hull_volume(part.vertices) for part in parts]),
     )
@@ -119,11 +119,11 @@ def may_join(polygon: Indices, solid: Solid, order: FractureOrder) -> NDArray[np
     return (polygon < 0) | flat[polygon]
 
 
-def barycentric(vertices: Array, triangles: Indices, at: Indices, points: Array) -> Array:
+def barycentric(vertices: Array, triangles: Indices, original: Indices, points: Array) -> Array:
     """The barycentric coordinates (c, 3) of points (c, 3) m in the triangles at (c,); zero where that is -1."""
     weights = np.zeros((len(points), 3))
-    known = np.flatnonzero(at >= 0)
-    a, b, c = np.moveaxis(vertices[triangles[at[known]]], 1, 0)
+    known = np.flatnonzero(original >= 0)
+    a, b, c = np.moveaxis(vertices[triangles[original[known]]], 1, 0)
     p = points[known]
     normal = np.cross(b - a, c - a)
     square = np.maximum(np.einsum("ij,ij->i", normal, normal), np.finfo(float).tiny)

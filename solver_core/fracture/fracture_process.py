@@ -92,9 +92,9 @@ def run_child(folder: Path, wanted: str, command: Sequence[str], longest: float)
         ending = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         known = {one.value: one.name for one in signal.Signals}
         ending = known.get(-done.returncode, ending)
-        said = done.stderr.strip().splitlines()
+        error_lines = done.stderr.strip().splitlines()
         # a program that fails by itself says why; what the system ends says nothing
-        why = f": {said[-1]}" if done.returncode > 0 and said else ", perhaps for want of memory"
+        why = f": {error_lines[-1]}" if done.returncode > 0 and error_lines else ", perhaps for want of memory"
         raise FractureError(
             f"cannot be cut: the process that cuts it has ended ({ending}){why}; nothing was changed; ask for fewer "
             "pieces, or remesh it by voxels"
@@ -112,9 +112,9 @@ def read_order(folder: Path) -> FractureOrder:
     """Read what `write_order` has written. Raises OSError."""
     with np.load(folder / ORDER_FILE, allow_pickle=False) as arrays:
         numbers = {name: int(arrays[name]) for name in ("axis", "count", "seed")}
-        given = {name: arrays[name] for name in ("vertices", "triangles", "polygon", "brick")}
+        geometry = {name: arrays[name] for name in ("vertices", "triangles", "polygon", "brick")}
         spread = Spread(arrays["spread_near"], float(arrays["spread_radius"]), arrays["spread_weights"])
-        return FractureOrder(pattern=Pattern(str(arrays["pattern"])), spread=spread, **numbers, **given)
+        return FractureOrder(pattern=Pattern(str(arrays["pattern"])), spread=spread, **numbers, **geometry)
 
 
 def answer(folder: Path) -> None:

@@ -88,7 +88,7 @@ def check_edges(vertices: Array, triangles: Indices) -> None:
     which = which.reshape(-1)
     ways = np.where(ends[:, 0] < ends[:, 1], 1, -1)
     balance, count = np.bincount(which, ways), np.bincount(which)
-    for wrong, what, remedy in (
+    for wrong, defect, remedy in (
         (count == 1, "is open", "an edge with a single face; close it, with Merge by Distance or Fill Holes"),
         (count % 2 == 1, "is not a solid", "an edge with an odd number of faces; remove the faces inside"),
         (balance != 0, "has faces turned against each other", "two faces with opposite normals; use Recalculate Outside"),
@@ -97,4 +97,4 @@ def check_edges(vertices: Array, triangles: Indices) -> None:
         if number:
             x, y, z = vertices[edges[np.flatnonzero(wrong)[0]]].mean(axis=0)
             edge = "edge" if number == 1 else "edges"
-            raise FractureError(f"{what} at {number} {edge}, one of them near ({x:.4g}, {y:.4g}, {z:.4g}): {remedy}")
+            raise FractureError(f"{defect} at {number} {edge}, one of them near ({x:.4g}, {y:.4g}, {z:.4g}): {remedy}")

@@ -123,8 +123,8 @@ def section_of(pair: tuple[int, int], a: Array, b: Array, normal: Array) -> Sect
     square = np.einsum("kf,kfci,kfcj->ij", areas, from_middle, from_middle) + np.einsum("kf,kfi,kfj->ij", areas, total, total)
     outline = from_middle[areas > 0.0].reshape(-1, 2)
     values, turn = principal_axes_of_section(square / 12.0, outline)
-    own = outline @ turn
-    reach = np.array([*np.abs(own).max(axis=0), np.linalg.norm(own, axis=1).max()])
+    local = outline @ turn
+    reach = np.array([*np.abs(local).max(axis=0), np.linalg.norm(local, axis=1).max()])
     axes = np.stack([*(turn.T @ plane), normal])
     # about X counts the extent along Y, and the other way round
     return Section(*pair, middle @ plane + height * normal, axes, area, values[::-1].copy(), reach)

@@ -38,19 +38,19 @@ def body_mass_properties(body: BodySpec) -> MassProperties:
     ValueError
         As in `shape_mass_properties`; also if a body without a collider has no mass or no inertia.
     """
-    given = None if body.center_of_mass is None else np.asarray(body.center_of_mass, dtype=np.float64)
+    override = None if body.center_of_mass is None else np.asarray(body.center_of_mass, dtype=np.float64)
     if body.shape.kind is ShapeKind.NONE:
         if body.mass is None or body.inertia is None:
             raise ValueError("a body without a collider needs a mass and an inertia")
-        center = np.zeros(3) if given is None else given
+        center = np.zeros(3) if override is None else override
         return MassProperties(float(body.mass), 0.0, center, np.asarray(body.inertia, dtype=np.float64), False)
     solid = shape_mass_properties(body.shape, mass=body.mass, density=body.density)
-    if given is None and body.inertia is None:
+    if override is None and body.inertia is None:
         return solid
-    center, inertia = solid.center_of_mass if given is None else given, solid.inertia
+    center, inertia = solid.center_of_mass if override is None else override, solid.inertia
     if body.inertia is not None:
         inertia = np.asarray(body.inertia, dtype=np.float64)
-    elif given is not None:
+    elif override is not None:
         arm = center - solid.center_of_mass
         inertia = inertia + solid.mass * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
     return MassProperties(solid.mass, solid.volume, center, inertia, solid.closed)

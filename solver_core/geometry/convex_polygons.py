@@ -65,14 +65,15 @@ def _outside(corners: Array, outward: Array) -> float:
 
     The result is NaN if an edge has no length.
     """
-    own = along(corners, outward)
+    heights = along(corners, outward)
     if corners.shape[1] <= MOST_COMPARED:
         at_once = max(1, MOST_AT_ONCE // corners.shape[1] ** 2)
         parts = [slice(first, first + at_once) for first in range(0, len(corners), at_once)]
-        return max(float((along(corners[part, None], outward[part, :, None]) - own[part, :, None]).max()) for part in parts)
+        return max(float((along(corners[part, None], outward[part, :, None]) - heights[part, :, None]).max()) for part in parts)
     # Only corners of the convex hull can be farthest, which saves time for many corners.
     return max(
-        float((_supports(one, directions) - begin).max()) for one, directions, begin in zip(corners, outward, own, strict=True)
+        float((_supports(one, directions) - begin).max())
+        for one, directions, begin in zip(corners, outward, heights, strict=True)
     )
 
 

@@ -100,12 +100,12 @@ def extreme_points(points, directions):
     """Return the index of the point farthest along each direction (d, 3), the first one in a tie (d,)."""
     found = np.zeros(len(directions), np.int64)
     for j in range(len(directions)):
-        most = -np.inf
+        highest = -np.inf
         x, y, z = directions[j, 0], directions[j, 1], directions[j, 2]
         for i in range(len(points)):
             along = points[i, 0] * x + points[i, 1] * y + points[i, 2] * z
-            if along > most:
-                most, found[j] = along, i
+            if along > highest:
+                highest, found[j] = along, i
     return found
 
 
@@ -119,7 +119,7 @@ def are_apart(points, tolerance):
     """
     count = len(points)
     is_kept = np.ones(count, np.bool_)
-    left = MOST_COMPARISONS * count
+    comparisons_left = MOST_COMPARISONS * count
     for i in range(count):
         if not is_kept[i]:
             continue
@@ -127,8 +127,8 @@ def are_apart(points, tolerance):
             x = points[j, 0] - points[i, 0]
             if x > tolerance:
                 break
-            left -= 1
-            if left < 0:
+            comparisons_left -= 1
+            if comparisons_left < 0:
                 return is_kept[:0].copy()
             y, z = points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
             if x * x + y * y + z * z <= tolerance * tolerance:
@@ -374,11 +374,11 @@ def planes_of_faces(points, start, corners, begin, neighbours, tolerance):
     """
     planes = np.empty((len(start) - 1, 4))
     for face in range(len(start) - 1):
-        own = corners[start[face] : start[face + 1]]
-        first = own[0]
+        loop = corners[start[face] : start[face + 1]]
+        first = loop[0]
         x = y = z = 0.0
-        for i in range(len(own)):
-            a, b = own[i], own[(i + 1) % len(own)]
+        for i in range(len(loop)):
+            a, b = loop[i], loop[(i + 1) % len(loop)]
             ux, uy, uz = points[a, 0] - points[first, 0], points[a, 1] - points[first, 1], points[a, 2] - points[first, 2]
             vx, vy, vz = points[b, 0] - points[first, 0], points[b, 1] - points[first, 1], points[b, 2] - points[first, 2]
             x, y, z = x + (uy * vz - uz * vy), y + (uz * vx - ux * vz), z + (ux * vy - uy * vx)
@@ -388,11 +388,11 @@ def planes_of_faces(points, start, corners, begin, neighbours, tolerance):
         plane = planes[face]
         plane[0], plane[1], plane[2] = x / length, y / length, z / length
         plane[3] = _highest(points, begin, neighbours, first, plane)
-        if len(own) <= MOST_COMPARED:
-            if not _is_convex(points, own, plane, tolerance):
+        if len(loop) <= MOST_COMPARED:
+            if not _is_convex(points, loop, plane, tolerance):
                 return planes[:0].copy()
             continue
-        for corner in own:
+        for corner in loop:
             along = points[corner, 0] * plane[0] + points[corner, 1] * plane[1] + points[corner, 2] * plane[2]
             if not plane[3] - along <= tolerance:
                 return planes[:0].copy()

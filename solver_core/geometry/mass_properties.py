@@ -107,8 +107,10 @@ def mass_properties(
         moments = lamina_moments(points, axes, margin)
     else:
         if not margin > 0.0:
-            what = "lie on one line" if dimension == 1 else "are all at one point"
-            raise ValueError(f"the vertices {what} and the margin is 0, so there is no inertia; add a margin or more vertices")
+            arrangement = "lie on one line" if dimension == 1 else "are all at one point"
+            raise ValueError(
+                f"the vertices {arrangement} and the margin is 0, so there is no inertia; add a margin or more vertices"
+            )
         moments = capsule_moments(points, axes[0], margin)
     if density is not None:
         if not moments.volume > 0.0:

@@ -70,11 +70,11 @@ class Outline(NamedTuple):
 class Rows(NamedTuple):
     """A stack of rows of the surface.
 
-    rows: (t,). height: (1,) number of rows. is_in: (t,) True if a row is in the stack.
+    rows: (t,). size: (1,) number of rows. is_in: (t,) True if a row is in the stack.
     """
 
     rows: Indices
-    height: Indices
+    size: Indices
     is_in: NDArray[np.bool_]
 
 
@@ -82,15 +82,15 @@ class Rows(NamedTuple):
 def _push(stack, row):
     """Push a row unless it is in the stack."""
     if not stack.is_in[row]:
-        stack.rows[stack.height[0]], stack.is_in[row] = row, True
-        stack.height[0] += 1
+        stack.rows[stack.size[0]], stack.is_in[row] = row, True
+        stack.size[0] += 1
 
 
 @inlined_kernel
 def _pop(stack):
     """Pop the last row."""
-    stack.height[0] -= 1
-    row = stack.rows[stack.height[0]]
+    stack.size[0] -= 1
+    row = stack.rows[stack.size[0]]
     stack.is_in[row] = False
     return row
 
@@ -129,19 +129,19 @@ def _first_corners(points):
         if points[i, 0] > points[b, 0]:
             b = i
     ux, uy, uz = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1], points[b, 2] - points[a, 2]
-    most = -1.0
+    largest = -1.0
     nx = ny = nz = 0.0
     for i in range(len(points)):
         vx, vy, vz = points[i, 0] - points[a, 0], points[i, 1] - points[a, 1], points[i, 2] - points[a, 2]
         x, y, z = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-        if x * x + y * y + z * z > most:
-            most, c, nx, ny, nz = x * x + y * y + z * z, i, x, y, z
-    most, height = -1.0, 0.0
+        if x * x + y * y + z * z > largest:
+            largest, c, nx, ny, nz = x * x + y * y + z * z, i, x, y, z
+    largest, height = -1.0, 0.0
     for i in range(len(points)):
         x, y, z = points[i, 0] - points[a, 0], points[i, 1] - points[a, 1], points[i, 2] - points[a, 2]
         along = x * nx + y * ny + z * nz
-        if abs(along) > most:
-            most, d, height = abs(along), i, along
+        if abs(along) > largest:
+            largest, d, height = abs(along), i, along
     return (a, b, c, d) if height < 0.0 else (a, c, b, d)
 
 
@@ -173,13 +173,13 @@ def _give(points, point, triangles, surface, above, rounding):
 
 
 @inlined_kernel
-def _look(points, corner, surface, outline, seen, rounding):
+def _find_horizon(points, corner, surface, outline, seen, rounding):
     """Collect the triangles visible from a corner, starting with the first of `seen`, and their horizon.
 
     Returns the number of edges of the horizon, 0 if it visits a point twice.
     """
     edges = done = 0
-    while done < seen.height[0]:
+    while done < seen.size[0]:
         triangle = seen.rows[done]
         done += 1
         for k in range(3):
@@ -202,12 +202,12 @@ def _look(points, corner, surface, outline, seen, rounding):
 @inlined_kernel
 def _is_one_loop(outline, corner, edges):
     """Return True if the edges of a horizon form one loop."""
-    at = 0
+    edge = 0
     for length in range(1, edges + 1):
-        if outline.edge_of[outline.ends[at]] != corner:
+        if outline.edge_of[outline.ends[edge]] != corner:
             return False
-        at = outline.edge_from[outline.ends[at]]
-        if at == 0:
+        edge = outline.edge_from[outline.ends[edge]]
+        if edge == 0:
             return length == edges
     return False
 
@@ -216,7 +216,7 @@ def _is_one_loop(outline, corner, edges):
 def _remove(corner, surface, above, seen, free):
     """Remove the triangles visible from a corner. Returns the first of their points, all in one list, without the corner."""
     orphans = END_OF_LIST
-    while seen.height[0]:
+    while seen.size[0]:
         triangle = _pop(seen)
         point = above.first[triangle]
         while point != END_OF_LIST:
@@ -233,7 +233,7 @@ def _remove(corner, surface, above, seen, free):
 def _add_fan(points, corner, surface, outline, edges, free):
     """Connect a corner with the edges of a horizon. Returns False if a triangle has no area or there is no free row."""
     for edge in range(edges):
-        if not free.height[0]:
+        if not free.size[0]:
             return False
         triangle, other = _pop(free), outline.beyond[edge]
         outline.fan[edge] = triangle
@@ -259,7 +259,7 @@ def _insert(points, corner, surface, above, outline, stacks, rounding):
     Returns the number of new triangles, 0 if rounding leaves no closed surface.
     """
     seen, free = stacks
-    edges = _look(points, corner, surface, outline, seen, rounding)
+    edges = _find_horizon(points, corner, surface, outline, seen, rounding)
     if edges < 3 or not _is_one_loop(outline, corner, edges):
         return 0
     point = _remove(corner, surface, above, seen, free)
@@ -285,7 +285,7 @@ def _grow(points, surface, above, outline, stacks, rounding):
     for point in range(len(points)):
         if point != corners[0, 0] and point != corners[0, 1] and point != corners[0, 2] and point != corners[1, 1]:
             _give(points, point, rows[:4], surface, above, rounding)
-    while waiting.height[0]:
+    while waiting.size[0]:
         start = _pop(waiting)
         if not surface.is_there[start] or above.first[start] == END_OF_LIST:
             continue
@@ -343,8 +343,8 @@ def hull_triangles(points, rounding):
         _push(free, triangle)
     if not _grow(points, surface, above, outline, (seen, free, waiting), rounding):
         return triangles, neighbours
-    left = _number_rows(surface.is_there, seen.rows)
-    triangles, neighbours = np.empty((left, 3), np.int64), np.empty((left, 3), np.int64)
+    kept = _number_rows(surface.is_there, seen.rows)
+    triangles, neighbours = np.empty((kept, 3), np.int64), np.empty((kept, 3), np.int64)
     for triangle in range(room):
         if surface.is_there[triangle]:
             for k in range(3):

@@ -124,8 +124,8 @@ def build_shapes(specs: Sequence[ShapeSpec], deforming: Collection[int] = ()) ->
     from .boxes import is_box
 
     bodies_parts = [list(parts(spec)) for spec in specs]
-    colliders = [part for own in bodies_parts for part in own]
-    body = np.repeat(np.arange(len(specs)), [len(own) for own in bodies_parts])
+    colliders = [part for of_body in bodies_parts for part in of_body]
+    body = np.repeat(np.arange(len(specs)), [len(of_body) for of_body in bodies_parts])
     shapes = _distinct(colliders, body, deforming)
     hulls, hull_of = shapes.hulls, shapes.of
     surface_table = None
@@ -203,12 +203,12 @@ def _distinct(colliders: list[Part], body: Indices, deforming: Collection[int]) 
             raise ValueError(f"body {body[collider]}: margin must be finite and not negative, it is {shape.margin}")
         vertices = np.zeros((1, 3)) if shape.kind is ShapeKind.PLANE else np.ascontiguousarray(shape.vertices, dtype=np.float64)
         triangles = np.asarray(shape.triangles).tobytes() if shape.kind is ShapeKind.MESH else b""
-        own = int(body[collider]) if body[collider] in deforming else -1
-        key = (shape.kind, shape.radius, vertices.tobytes(), triangles, own)
+        deforming_body = int(body[collider]) if body[collider] in deforming else -1
+        key = (shape.kind, shape.radius, vertices.tobytes(), triangles, deforming_body)
         if key not in numbers:
             try:
                 if shape.kind is ShapeKind.MESH:
-                    surfaces[len(hulls)] = _surface_of_mesh(vertices, shape, own >= 0)
+                    surfaces[len(hulls)] = _surface_of_mesh(vertices, shape, deforming_body >= 0)
                     hulls.append(_vertices_only(surfaces[len(hulls)].vertices))
                 else:
                     hulls.append(segment(vertices) if shape.kind in ROUND else convex_hull(vertices))

@@ -49,11 +49,11 @@ def shape_mass_properties(shape: ShapeSpec, *, mass: float | None = None, densit
     volume = sum(each for each, _, _, _ in solids)
     if not volume > 0.0:
         raise ValueError("the compound has no child shape with a volume; add one")
-    centre = np.sum([each * at for each, at, _, _ in solids], axis=0) / volume
+    centre = np.sum([each * center for each, center, _, _ in solids], axis=0) / volume
     inertia = np.zeros((3, 3))
-    for each, at, own, _ in solids:
-        arm = at - centre
-        inertia += own + each * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
+    for each, center, own_inertia, _ in solids:
+        arm = center - centre
+        inertia += own_inertia + each * (dot(arm, arm) * np.eye(3) - np.outer(arm, arm))
     if mass is None:
         assert density is not None
         mass = density * volume

@@ -167,10 +167,10 @@ def build_tree(vertices, triangles):
             a, b, c = vertices[triangles[f, 0], k], vertices[triangles[f, 1], k], vertices[triangles[f, 2], k]
             centres[f, k] = min(a, b, c) + max(a, b, c)
     order = np.arange(t)
-    most = 2 * t
-    right = np.zeros(most, np.int64)
-    begin = np.zeros(most, np.int64)
-    end = np.zeros(most, np.int64)
+    capacity = 2 * t
+    right = np.zeros(capacity, np.int64)
+    begin = np.zeros(capacity, np.int64)
+    end = np.zeros(capacity, np.int64)
     stack = np.empty((128, 3), np.int64)  # first and last triangle, and the parent of a right child, else -1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, t, -1
     size, count = 1, 0
@@ -391,13 +391,13 @@ def _leaf_dipole(vertices, triangles, members, box, dipole):
         ex, ey, ez = q[0] - p[0], q[1] - p[1], q[2] - p[2]
         ox, oy, oz = r[0] - p[0], r[1] - p[1], r[2] - p[2]
         x, y, z = 0.5 * (ey * oz - ez * oy), 0.5 * (ez * ox - ex * oz), 0.5 * (ex * oy - ey * ox)
-        own = np.sqrt(x * x + y * y + z * z)
+        length = np.sqrt(x * x + y * y + z * z)
         dipole[0] += x
         dipole[1] += y
         dipole[2] += z
-        dipole[6] += own
+        dipole[6] += length
         for axis in range(3):
-            dipole[3 + axis] += own * (p[axis] + q[axis] + r[axis]) / 3.0
+            dipole[3 + axis] += length * (p[axis] + q[axis] + r[axis]) / 3.0
             box[axis] = min(box[axis], p[axis], q[axis], r[axis])
             box[3 + axis] = max(box[3 + axis], p[axis], q[axis], r[axis])
     for axis in range(3):

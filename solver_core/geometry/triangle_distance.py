@@ -114,11 +114,11 @@ def is_within(triangles, others, reach):
         below, above = _low_and_high(others[row])
         if (below > high + reach).any() or (above < low - reach).any():
             continue
-        for at in range(len(triangles)):
-            least, most = _low_and_high(triangles[at])
-            if (below > most + reach).any() or (above < least - reach).any():
+        for index in range(len(triangles)):
+            lower, upper = _low_and_high(triangles[index])
+            if (below > upper + reach).any() or (above < lower - reach).any():
                 continue
-            if _are_within(triangles[at], others[row], reach * reach):
+            if _are_within(triangles[index], others[row], reach * reach):
                 return True
     return False
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of other tools by the endings of their names, written whole or not at all."""
+"""Reading and writing files of other tools, by the suffixes of their names. They are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .described import Described, Found
 __all__ = ["GLTF", "USD", "USD_PACKED", "read", "read_usd_here", "refuse_file", "write"]
 
 USD = (".usd", ".usda", ".usdc")
-# what is read beside
+# Only read.
 USD_PACKED = (".usdz",)
 GLTF = (".gltf", ".glb")
 STAGE = OutputKind("a USD file", re.compile(rb"PXR-USDC|#usda "))
@@ -30,12 +30,12 @@ DOCUMENT = OutputKind("a glTF file", re.compile(rb"glTF|\s*\{"))
 def read(file: Path, found: Found, python: Sequence[str] | None = None) -> Described:
     """Read a scene from a .usd, .usda, .usdc, .usdz, .gltf or .glb file.
 
-    Parameters: `file` names the file. What is left out of it is added to `found`. `python` is the command that starts Python
-    with a script, for the process in which USD is read; without it, the Python of this process.
+    found: gets a warning for each feature that is left out. python: the command that runs a Python script, for the process that
+    reads USD; by default the Python of this process.
 
     Returns the scene.
 
-    Raises SceneError with all that is wrong, each with the path of its prim or node. Raises OSError.
+    Raises SceneError with all problems, each with the path of its prim or node, and OSError.
     """
     ending = file.suffix.lower()
     if ending not in (*USD, *USD_PACKED, *GLTF):
@@ -58,14 +58,15 @@ def read_usd_here(file: Path, found: Found) -> Described:
 
 
 def write(scene: Described, file: Path, found: Found, *, instances: bool = False) -> None:
-    """Write the scene to a .usd, .usda, .usdc, .gltf or .glb file; what has no place in it is added to `found`.
+    """Write a scene to a .usd, .usda, .usdc, .gltf or .glb file.
 
-    instances: in USD, bodies that are alike become point instancers. Raises SceneError, PathRefused or OSError, and then leaves
-    what was there as it was.
+    found: gets a warning for each feature that the format lacks. instances: in USD, equal bodies become point instancers.
+
+    Raises SceneError, PathRefused or OSError. An existing file is unchanged then.
     """
     refuse_file(file)
     ending = file.suffix.lower()
-    # beside it, so that it can take its place at once; what is written keeps the ending, by which its kind is chosen
+    # In the same folder, so that it can be renamed. It keeps the suffix, which determines the format.
     with tempfile.TemporaryDirectory(prefix=".stiction-", dir=file.parent) as folder:
         temporary = Path(folder, file.name)
         if ending in USD:
@@ -77,7 +78,7 @@ def write(scene: Described, file: Path, found: Found, *, instances: bool = False
 
 
 def refuse_file(file: Path) -> None:
-    """Raise SceneError for a name that ends otherwise, and PathRefused or OSError where writing would destroy another file."""
+    """Raise SceneError for an unknown suffix, and PathRefused or OSError if writing would destroy another file."""
     ending = file.suffix.lower()
     if ending not in (*USD, *GLTF):
         raise refusal(file, f"its name ends with {ending or 'nothing'}; it has to end with one of {', '.join((*USD, *GLTF))}")
@@ -85,7 +86,10 @@ def refuse_file(file: Path) -> None:
 
 
 def module(name: str, file: Path) -> ModuleType:
-    """A module of this folder, loaded when it is needed: USD's own is large, and Blender has it, but Python alone may not."""
+    """Load a module of this package. Modules for USD need OpenUSD, which is large; Blender has it, but Python may not.
+
+    Raises SceneError without OpenUSD. file: for its message.
+    """
     try:
         return import_module(f".{name}", __package__)
     except ImportError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who collides with whom: bit masks of collections, and groups that collide or do not."""
+"""Which bodies collide: bit masks of collections, and groups of bodies."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ BITS = ALL_COLLECTIONS.bit_length()
 
 
 def collide(masks: Sequence[int]) -> NDArray[np.bool_]:
-    """(n, n) whether groups with these masks collide."""
+    """Return a table (n, n), True for groups that collide. masks: of the groups."""
     return np.array([[bool(a & b) for b in masks] for a in masks], dtype=bool).reshape(len(masks), len(masks))
 
 
 def masks_of(collides: NDArray[np.bool_]) -> tuple[list[int], list[tuple[int, int]]]:
-    """Masks of groups of which just those share a bit that collide, (n, n) and symmetric.
+    """Return masks of groups such that two groups share a bit if and only if they collide.
 
-    Each bit is a set of groups that all collide with each other. Where there are too few bits, the second list has the pairs
-    of groups that would have to collide and do not.
+    Each bit is a set of groups that all collide with each other. collides: (n, n), symmetric.
+
+    Returns the masks, and the pairs of groups that should collide but do not, because there are too few bits.
     """
     n = len(collides)
     masks = [0] * n
-    left = {(i, j) for i in range(n) for j in range(i, n) if collides[i, j]}
+    remaining = {(i, j) for i in range(n) for j in range(i, n) if collides[i, j]}
     for bit in range(BITS):
-        if not left:
+        if not remaining:
             break
-        first = min(left)
+        first = min(remaining)
         members = {*first}
         for other in range(n):
             if all(collides[other, member] for member in members) and collides[other, other]:
@@ -41,5 +42,5 @@ def masks_of(collides: NDArray[np.bool_]) -> tuple[list[int], list[tuple[int, in
             members = {*first}
         for member in members:
             masks[member] |= 1 << bit
-        left -= {(i, j) for i in members for j in members if i <= j}
-    return masks, sorted(left)
+        remaining -= {(i, j) for i in members for j in members if i <= j}
+    return masks, sorted(remaining)

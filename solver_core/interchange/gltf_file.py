@@ -7,14 +7,30 @@ import base64
 import binascii
 import json
 import struct
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BODIES", "SHAPES", "UP", "Buffer", "GltfError", "numbers_at", "opened_document", "write_container"]
+from .described import shortened
+
+__all__ = [
+    "BODIES",
+    "SHAPES",
+    "UP",
+    "Buffer",
+    "GltfError",
+    "entry_at",
+    "is_index",
+    "is_number",
+    "numbers_at",
+    "opened_document",
+    "vector",
+    "write_container",
+]
 
 Json = dict[str, Any]
 Array = NDArray[Any]
@@ -31,18 +47,53 @@ ELEMENT_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
 class GltfError(ValueError):
-    """A file is no whole glTF document."""
+    """A file is not a complete glTF document. The message completes a sentence that begins with the name of the file."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True if a value of JSON is a number. In Python, true and false are integers as well, but not in JSON."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_index(value: object, count: int) -> TypeGuard[int]:
+    """Return True if a value of JSON is an integer from 0 to `count` - 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
+
+
+def vector(value: object, length: int) -> Array:
+    """Return a list of JSON as an array (length,) of floats. Raises TypeError or ValueError, and OverflowError."""
+    if not isinstance(value, list) or not all(map(is_number, value)):
+        raise TypeError(f"{shortened(value)} is not a list of numbers")
+    if len(value) != length:
+        raise ValueError(f"{shortened(value)} has {len(value)} numbers, not {length}")
+    return np.array(value, dtype=np.float64)
+
+
+def entry_at(document: Json, name: str, index: object) -> Any:
+    """Return an entry of one of a document's lists, such as "meshes". Raises GltfError."""
+    entries = document.get(name, [])
+    if not isinstance(entries, list) or not is_index(index, len(entries)):
+        raise GltfError(f"there is no entry {index!r} in its {name}; export it again")
+    return entries[index]
+
+
+def size_of(entry: Json, name: str, default: int = 0) -> int:
+    """Return a number of bytes or elements, 0 or more. Raises GltfError."""
+    value = entry.get(name, default)
+    if not is_index(value, sys.maxsize):
+        raise GltfError(f"its {name} is {value!r}, not a whole number of 0 or more; export it again")
+    return value
 
 
 class Buffer:
-    """Collects the arrays of a document that is written."""
+    """The buffer of a document to write. It collects arrays."""
 
     def __init__(self, document: Json):
         self.data = bytearray()
         self._document = document
 
     def add(self, values: Array, kind: str) -> int:
-        """Add an array of numbers (n,) or (n, width), and return its accessor."""
+        """Add an array of numbers (n,) or (n, width) and return the index of its accessor. kind: "SCALAR", "VEC3" ..."""
         is_index = values.dtype.kind in "iu"
         packed = np.ascontiguousarray(values, dtype="<u4" if is_index else "<f4")
         view = {"buffer": 0, "byteOffset": len(self.data), "byteLength": packed.nbytes}
@@ -61,7 +112,7 @@ class Buffer:
 
 
 def write_container(document: Json, data: bytes, file: Path) -> None:
-    """Write a document with its buffer: within a .glb, and as text within a .gltf, so that one file has all."""
+    """Write a document and its buffer to one file: as a chunk of a .glb, or as text in a .gltf. Raises OSError."""
     whole = {key: value for key, value in document.items() if value not in ([], {})}
     if data:
         entry: Json = {"byteLength": len(data)}
@@ -82,7 +133,7 @@ def chunk(data: bytes, kind: bytes, fill: bytes) -> bytes:
 
 
 def opened_document(file: Path) -> tuple[Json, list[bytes]]:
-    """The JSON and the buffers of a file; raises GltfError with a sentence, and OSError."""
+    """Return the JSON and the buffers of a file. Raises GltfError and OSError."""
     raw = file.read_bytes()
     inner: bytes | None = None
     if raw[:4] == GLB_MAGIC:
@@ -90,73 +141,77 @@ def opened_document(file: Path) -> tuple[Json, list[bytes]]:
     try:
         document = json.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise GltfError(f"it is no whole glTF file, and nothing of it is read: {error}; write it anew") from error
+        raise GltfError(f"it is not a complete glTF file: {error}; export it again") from error
     if not isinstance(document, dict) or not isinstance(document.get("asset"), dict):
-        raise GltfError("it is no glTF file: it has no asset; write it anew")
+        raise GltfError("it is not a glTF file, because it has no asset; export it again")
     if str(document["asset"].get("version", "")).split(".")[0] != "2":
-        raise GltfError(f"it is glTF {document['asset'].get('version')}, and glTF 2.0 is read; write it anew")
+        raise GltfError(f"it is glTF {document['asset'].get('version')}, not glTF 2.0; export it as glTF 2.0")
     return document, [buffer_of(file, number, entry, inner) for number, entry in enumerate(document.get("buffers", []))]
 
 
 def glb_parts(raw: bytes) -> tuple[bytes, bytes | None]:
-    """The JSON and the buffer of a .glb."""
+    """Return the JSON and the buffer of a .glb file. Raises GltfError."""
     if len(raw) < GLB_HEADER + 8 or struct.unpack_from("<I", raw, 8)[0] > len(raw):
-        raise GltfError("it is cut off, and nothing of it is read; write it anew")
+        raise GltfError("it is cut off; export it again")
     parts: dict[bytes, bytes] = {}
-    at, end = GLB_CHUNK_BEGIN, struct.unpack_from("<I", raw, 8)[0]
-    while at + 8 <= end:
-        length, kind = struct.unpack_from("<I4s", raw, at)
-        if at + 8 + length > end:
-            raise GltfError("it is cut off, and nothing of it is read; write it anew")
-        parts.setdefault(kind, raw[at + 8 : at + 8 + length])
-        at += 8 + length
+    offset, end = GLB_CHUNK_BEGIN, struct.unpack_from("<I", raw, 8)[0]
+    while offset + 8 <= end:
+        length, kind = struct.unpack_from("<I4s", raw, offset)
+        if offset + 8 + length > end:
+            raise GltfError("it is cut off; export it again")
+        parts.setdefault(kind, raw[offset + 8 : offset + 8 + length])
+        offset += 8 + length
     if JSON_CHUNK not in parts:
-        raise GltfError("it has no JSON, and nothing of it is read; write it anew")
+        raise GltfError("it has no JSON; export it again")
     return parts[JSON_CHUNK], parts.get(BINARY_CHUNK)
 
 
 def buffer_of(file: Path, number: int, entry: Json, inner: bytes | None) -> bytes:
+    """Return the bytes of a buffer. inner: the buffer of a .glb, or None. Raises GltfError and OSError."""
     uri = entry.get("uri")
     if uri is None:
         if inner is None:
-            raise GltfError(f"buffer {number} is not in it; write it anew")
+            raise GltfError(f"buffer {number} is not in it; export it again")
         data = inner
     elif uri.startswith("data:"):
         try:
             data = base64.b64decode(uri.partition(",")[2], validate=True)
         except (binascii.Error, ValueError) as error:
-            raise GltfError(f"buffer {number} cannot be read: {error}; write it anew") from error
+            raise GltfError(f"buffer {number} cannot be read: {error}; export it again") from error
     else:
         beside = (file.parent / unquote(uri)).resolve()
         if not beside.is_relative_to(file.parent.resolve()):
-            raise GltfError(f"buffer {number} is in {uri}, outside of the folder of the file; put it beside the file")
+            raise GltfError(f"buffer {number} is in {uri}, outside of the folder of the file; move it to that folder")
         if not beside.is_file():
-            raise GltfError(f"buffer {number} is in {uri}, which cannot be found; put it beside the file")
+            raise GltfError(f"buffer {number} is in {uri}, which does not exist; move it to the folder of the file")
         data = beside.read_bytes()
-    if len(data) < int(entry.get("byteLength", 0)):
-        raise GltfError(f"buffer {number} has {len(data)} of {entry['byteLength']} bytes; write it anew")
+    length = size_of(entry, "byteLength")
+    if len(data) < length:
+        raise GltfError(f"buffer {number} has {len(data)} of {length} bytes; export it again")
     return data
 
 
-def numbers_at(document: Json, buffers: list[bytes], index: int) -> Array:
-    """The numbers (n, width) of an accessor; raises GltfError."""
+def numbers_at(document: Json, buffers: list[bytes], index: object) -> Array:
+    """Return the numbers (n, width) of an accessor. Raises GltfError."""
+    accessor = entry_at(document, "accessors", index)
     try:
-        accessor = document["accessors"][index]
-        view = document["bufferViews"][accessor["bufferView"]]
+        view = entry_at(document, "bufferViews", accessor["bufferView"])
         kind = np.dtype(COMPONENT_TYPES[accessor["componentType"]])
-        width, count = ELEMENT_WIDTHS[accessor["type"]], int(accessor["count"])
-        start = int(view.get("byteOffset", 0)) + int(accessor.get("byteOffset", 0))
-        stride = int(view.get("byteStride", 0)) or kind.itemsize * width
+        width, count = ELEMENT_WIDTHS[accessor["type"]], size_of(accessor, "count")
+        start = size_of(view, "byteOffset") + size_of(accessor, "byteOffset")
+        stride = size_of(view, "byteStride") or kind.itemsize * width
+        if not is_index(view["buffer"], len(buffers)):
+            raise GltfError(f"there is no buffer {view['buffer']!r}; export it again")
         data = buffers[view["buffer"]]
-        if start < 0 or count < 0 or start + (count - 1) * stride + kind.itemsize * width > len(data):
-            raise GltfError(f"accessor {index} reaches beyond its buffer; write the file anew")
+        if start + (count - 1) * stride + kind.itemsize * width > len(data):
+            raise GltfError(f"accessor {index} reaches beyond its buffer; export it again")
         array = np.ndarray((count, width), kind, data, start, (stride, kind.itemsize))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        if isinstance(error, GltfError):
-            raise
-        raise GltfError(f"accessor {index} is not one that can be read ({error}); write the file anew") from error
+    except GltfError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise GltfError(f"accessor {index} cannot be read ({error}); export it again") from error
     if "sparse" in accessor:
-        raise GltfError(f"accessor {index} is sparse, which is not read; write the file without")
-    # what is not finite is refused where it is used
+        raise GltfError(f"accessor {index} is sparse, which is not supported; export it without sparse accessors")
+    # Values that are not finite are refused where they are used.
     with np.errstate(invalid="ignore"):
         return array.astype(np.float64 if kind.kind == "f" else np.int64)

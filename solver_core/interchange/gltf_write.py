@@ -33,7 +33,7 @@ COMBINE = {
 
 
 class Document:
-    """The JSON of a document, and what of it is shared."""
+    """The JSON of a document to write, with the entries that its nodes share: shapes, surfaces, joints and filters."""
 
     def __init__(self, scene: Described, found: Found):
         self.scene, self.found = scene, found
@@ -52,11 +52,11 @@ class Document:
         self.masks: list[int] = []
 
     def node(self, name: str, parent: int | None, position: Array, rotation: Array) -> int:
-        """Add a node at a place (3,) and rotation (3, 3) with Z up, below another one or in the scene; returns its number."""
+        """Add a node below a parent or in the scene, and return its index. position (3,) [m], rotation (3, 3): with Z up."""
         return self.placed_node(name, parent, UP @ position, quaternion_of(UP @ rotation @ UP.T))
 
     def placed_node(self, name: str, parent: int | None, position: Array, quaternion: Array) -> int:
-        """The same in the axes of glTF."""
+        """As `node`, in the axes of glTF. quaternion: (4,), w first."""
         entry: Json = {"name": name}
         if np.any(position):
             entry["translation"] = position.tolist()
@@ -69,7 +69,7 @@ class Document:
         return number
 
     def mesh(self, look: Look) -> int:
-        """Add triangles."""
+        """Add a mesh and return its index."""
         starts = np.cumsum(look.counts) - look.counts
         corners = [
             look.corners[[start, start + k, start + k + 1]]
@@ -87,11 +87,11 @@ class Document:
         return len(self.json["meshes"]) - 1
 
     def physics(self, node: int) -> Json:
-        """The extension of a node."""
+        """Return the rigid body extension of a node; creates it if there is none."""
         return self.json["nodes"][node].setdefault("extensions", {}).setdefault(BODIES, {})
 
     def shape(self, kind: str, values: Json) -> int:
-        """Add an implicit shape, or find it."""
+        """Return the index of an implicit shape; adds it if no shape is equal to it."""
         entry = {"type": kind, kind: values}
         if entry not in self.shapes:
             self.shapes.append(entry)
@@ -99,20 +99,20 @@ class Document:
 
 
 def write_document(scene: Described, file: Path, found: Found) -> None:
-    """Write the scene to a .glb or .gltf file; what has no place in it is added to `found`. Raises OSError."""
+    """Write the scene to a .glb or .gltf file. found: gets a warning for each feature that glTF lacks. Raises OSError."""
     document, spec = Document(scene, found), scene.spec
     document.masks = sorted({body.collections for body in spec.bodies})
     nodes = {body.name: write_body(document, body) for body in spec.bodies}
     for joint in spec.joints:
         write_joint(document, joint, nodes)
-    own: Json = {"physicsMaterials": [surface(spec, one) for one in document.surfaces]}
+    extension: Json = {"physicsMaterials": [surface(spec, one) for one in document.surfaces]}
     if document.joints:
-        own["physicsJoints"] = document.joints
+        extension["physicsJoints"] = document.joints
     if not collide(document.masks).all():
-        own["collisionFilters"] = filters(document.masks)
-    # glTF has no place for these, and lets anybody add to its own
-    own["extras"] = {"stiction": {"gravity": spec.gravity.tolist(), **times(spec)}}
-    document.json["extensions"] = {BODIES: own, SHAPES: {"shapes": document.shapes}}
+        extension["collisionFilters"] = filters(document.masks)
+    # glTF has no properties for these, but allows extras.
+    extension["extras"] = {"stiction": {"gravity": spec.gravity.tolist(), **times(spec)}}
+    document.json["extensions"] = {BODIES: extension, SHAPES: {"shapes": document.shapes}}
     if not document.shapes:
         del document.json["extensions"][SHAPES]
         document.json["extensionsUsed"].remove(SHAPES)
@@ -142,7 +142,7 @@ def surface(spec: SceneSpec, material: MaterialSpec) -> Json:
 
 
 def filters(masks: list[int]) -> list[Json]:
-    """A filter for each mask, which names those that it does not collide with."""
+    """Return a filter for each mask, with the groups with which it does not collide."""
     table = collide(masks)
     names = [f"group {number + 1}" for number in range(len(masks))]
     return [
@@ -152,26 +152,25 @@ def filters(masks: list[int]) -> list[Json]:
 
 
 def write_body(document: Document, body: BodySpec) -> int:
-    """The node of a body, with those of its shapes and of what shows it."""
+    """Add the node of a body, with its colliders and its mesh, and return its index."""
     found, turn = document.found, matrix_of(body.orientation)
     node = document.node(body.name, None, body.position, turn)
-    own = document.physics(node)
     if body.kind is not BodyKind.PASSIVE:
-        own["motion"] = motion_of(body, turn)
+        document.physics(node)["motion"] = motion_of(body, turn)
     if body.kind is BodyKind.ACTIVE and body.path is not None:
-        found.odd(body.name, "path", "the motion that it follows at first is left out; the solver moves it from the start")
+        found.odd(body.name, "path", "the path that it follows at first is left out; the solver moves it from the start")
     look, parts = document.scene.looks.get(body.name), list(leaves(body.shape))
     for number, (shape, position, rotation) in enumerate(parts):
         solid = solid_of(shape)
         is_mesh = solid.kind in (Named.HULL, Named.MESH)
-        at, about = position + rotation @ solid.position, rotation @ solid.rotation
-        is_aside = bool(np.any(at)) or not np.allclose(about, np.eye(3), atol=0.0) or len(parts) > 1
+        offset, axes = position + rotation @ solid.position, rotation @ solid.rotation
+        needs_node = bool(np.any(offset)) or not np.allclose(axes, np.eye(3), atol=0.0) or len(parts) > 1
         name = f"{body.name} Shape" if len(parts) == 1 else f"{body.name} Shape {number + 1}"
-        place = document.node(name, node, at, about) if is_aside else node
-        is_seen = is_mesh and not is_aside and (look is None or has_points(look, solid))
-        if is_seen:
+        collider_node = document.node(name, node, offset, axes) if needs_node else node
+        is_shown = is_mesh and not needs_node and (look is None or has_points(look, solid))
+        if is_shown:
             document.json["nodes"][node]["mesh"] = document.mesh(look or bare(solid))
-        write_collider(document, place, solid, body, is_seen=is_seen)
+        write_collider(document, collider_node, solid, body, is_shown=is_shown)
     if look is not None and "mesh" not in document.json["nodes"][node]:
         document.json["nodes"][node]["mesh"] = document.mesh(look)
     if body.deformation is not None:
@@ -180,7 +179,7 @@ def write_body(document: Document, body: BodySpec) -> int:
 
 
 def has_points(look: Look, solid: Solid) -> bool:
-    """Whether a look has the points of a shape."""
+    """Return True if a look has the points of a shape."""
     return look.points.shape == solid.points.shape and bool(np.allclose(look.points, solid.points, atol=1e-6))
 
 
@@ -202,8 +201,8 @@ def motion_of(body: BodySpec, turn: Array) -> Json:
     return entry
 
 
-def write_collider(document: Document, node: int, solid: Solid, body: BodySpec, *, is_seen: bool) -> None:
-    """The collider of a node, about its own origin and axes."""
+def write_collider(document: Document, node: int, solid: Solid, body: BodySpec, *, is_shown: bool) -> None:
+    """Add a collider to a node, in its axes. is_shown: the node has a mesh with the points of the collider."""
     geometry: Json
     match solid.kind:
         case Named.BOX:
@@ -219,12 +218,12 @@ def write_collider(document: Document, node: int, solid: Solid, body: BodySpec, 
             geometry = {"shape": document.shape("plane", {})}
         case _:
             shown = node
-            if not is_seen:
+            if not is_shown:
                 document.json["nodes"].append({"name": f"{body.name} Mesh", "mesh": document.mesh(bare(solid))})
                 shown = len(document.json["nodes"]) - 1
             geometry = {"node": shown} | ({"convexHull": True} if solid.kind is Named.HULL else {})
     if solid.kind in (Named.HULL, Named.MESH) and solid.margin > 0.0:
-        document.found.odd(body.name, "collision_margin", "glTF has no place for it; it is left out")
+        document.found.odd(body.name, "collision_margin", "glTF has no property for it; it is left out")
     if body.material not in document.surfaces:
         document.surfaces.append(body.material)
     collider: Json = {"geometry": geometry, "physicsMaterial": document.surfaces.index(body.material)}
@@ -234,27 +233,27 @@ def write_collider(document: Document, node: int, solid: Solid, body: BodySpec, 
 
 
 def write_joint(document: Document, joint: JointSpec, nodes: dict[str, int]) -> None:
-    """Two nodes where the joint's frame is in both bodies; its axes keep their letters."""
+    """Add a joint between two nodes at its frame, one in each body. Its axes keep their letters."""
     spec, found = document.scene.spec, document.found
     if not joint.enabled:
-        found.odd(joint.name, "enabled", "a joint that is switched off has no place in glTF; it is left out")
+        found.odd(joint.name, "enabled", "glTF has no disabled joints; it is left out")
         return
     if math.isfinite(joint.breaking_impulse):
-        found.odd(joint.name, "breaking_impulse", "a joint of glTF does not break; its threshold is left out")
+        found.odd(joint.name, "breaking_impulse", "joints in glTF do not break; its threshold is left out")
     if joint.strength is not None:
-        found.odd(joint.name, "strength", "a joint of glTF does not break; the strength of the bond is left out")
+        found.odd(joint.name, "strength", "joints in glTF do not break; the strength of the bond is left out")
     if joint.changes:
-        found.odd(joint.name, "changes", "its keyed values are left out; the file has those of the first frame")
+        found.odd(joint.name, "changes", "its keyframes are left out; the file has the values of the first frame")
     ends = []
     bodies = {body.name: body for body in spec.bodies}
     for letter, name in (("A", joint.body_a), ("B", joint.body_b)):
-        place, turn = np.zeros(3), np.eye(3)
+        origin, turn = np.zeros(3), np.eye(3)
         if name:
-            place, turn = bodies[name].position, matrix_of(bodies[name].orientation)
-        at = UP @ turn.T @ (joint.position - place)
+            origin, turn = bodies[name].position, matrix_of(bodies[name].orientation)
+        offset = UP @ turn.T @ (joint.position - origin)
         rotation = UP @ turn.T @ matrix_of(joint.orientation)
         title = joint.name if letter == "A" else f"{joint.name} {letter}"
-        ends.append(document.placed_node(title, nodes.get(name), at, quaternion_of(rotation)))
+        ends.append(document.placed_node(title, nodes.get(name), offset, quaternion_of(rotation)))
     entry = axes_of(joint)
     if entry not in document.joints:
         document.joints.append(entry)
@@ -267,6 +266,7 @@ def write_joint(document: Document, joint: JointSpec, nodes: dict[str, int]) -> 
 
 
 def axes_of(joint: JointSpec) -> Json:
+    """Return the limits and drives of a joint."""
     limits: list[Json] = []
     drives: list[Json] = []
     for kind, axes in (("linear", joint.linear), ("angular", joint.angular)):
@@ -284,7 +284,7 @@ def axes_of(joint: JointSpec) -> Json:
 
 
 def drive_of(axis: AxisSpec) -> Json | None:
-    """The spring, or else the motor, of an axis."""
+    """Return the spring of an axis, otherwise its motor, or None."""
     if axis.stiffness > 0.0 or axis.damping > 0.0:
         spring: Json = {"positionTarget": axis.rest, "stiffness": axis.stiffness} if axis.stiffness > 0.0 else {}
         return spring | ({"velocityTarget": 0.0, "damping": axis.damping} if axis.damping > 0.0 else {})
@@ -295,7 +295,7 @@ def drive_of(axis: AxisSpec) -> Json | None:
 
 
 def write_motion(document: Document, nodes: dict[str, int]) -> None:
-    """The paths of animated bodies, and the motion of baked ones, as one animation."""
+    """Add one animation with the paths of animated bodies and the baked motion of active bodies."""
     scene, spec = document.scene, document.scene.spec
     paths = {body.name: body.path for body in spec.bodies if body.kind is BodyKind.ANIMATED}
     paths |= {body.name: scene.motion.get(body.name) for body in spec.bodies if body.kind is BodyKind.ACTIVE}
@@ -320,13 +320,16 @@ def write_motion(document: Document, nodes: dict[str, int]) -> None:
 
 
 def say_left_out(spec: SceneSpec, found: Found) -> None:
+    """Add a warning for each feature of a scene that glTF lacks."""
     say_activation_left_out(spec, "glTF", found)
     for one in spec.fields:
-        found.odd(one.name, "field", "force fields have no place in glTF; it is left out")
+        found.odd(one.name, "field", "glTF has no force fields; it is left out")
     for pair in spec.pairs:
-        found.odd(f"{pair.a}, {pair.b}", "pairs", "the friction of pairs of materials has no place in glTF; it is left out")
+        found.odd(f"{pair.a}, {pair.b}", "pairs", "glTF has no friction of pairs of materials; it is left out")
     if spec.friction_combine not in COMBINE:
-        found.odd("scene", "friction_combine", f"glTF has no rule {spec.friction_combine.value}; average is written")
+        found.odd(
+            "scene", "friction_combine", f"glTF has no combination rule {spec.friction_combine.value}; it is written as average"
+        )
     if not np.allclose(spec.gravity, [0.0, 0.0, -9.81], atol=1e-2) or spec.gravity_path is not None:
         found.odd("gravity", "gravity", "glTF has no gravity; only Stiction reads that of the first frame from this file")
     if spec.speed_path is not None:
@@ -335,15 +338,13 @@ def say_left_out(spec: SceneSpec, found: Found) -> None:
     joined = {frozenset((joint.body_a, joint.body_b)) for joint in spec.joints if joint.enabled}
     for pair in spec.excluded:
         if frozenset(pair) not in joined:
-            found.odd(
-                f"{pair[0]}, {pair[1]}", "excluded", "pairs that do not collide have no place in glTF; they collide there"
-            )
+            found.odd(f"{pair[0]}, {pair[1]}", "excluded", "glTF has no pairs without collisions; they collide there")
     for body in spec.bodies:
         say_surface_left_out(body, "glTF", found)
         damped = body.linear_damping > 0.0 or body.angular_damping > 0.0
         if body.kind is BodyKind.ACTIVE and damped:
-            found.odd(body.name, "damping", "glTF has no place for it; it is left out")
+            found.odd(body.name, "damping", "glTF has no property for it; it is left out")
         if body.kind is BodyKind.ACTIVE and body.starts_asleep:
-            found.odd(body.name, "starts_asleep", "glTF has no place for it; it is left out")
+            found.odd(body.name, "starts_asleep", "glTF has no property for it; it is left out")
         if body.kind is BodyKind.ACTIVE and not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
             found.odd(body.name, "lock_location", "its locked axes are left out; use a constraint to the world for them")

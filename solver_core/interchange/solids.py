@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shapes that other tools have a name for, in those of a scene: boxes, balls, capsules, cylinders and cones, and back.
+"""Conversion between the shapes of a scene and the named shapes of other tools: boxes, spheres, capsules, cylinders, cones.
 
-Blender's start loads this file, so what loads scipy is imported where it is used.
+Blender loads this module at its start, so modules that load scipy are imported where they are used.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["Named", "Solid", "bare", "box_around", "hull_if_open", "leaves", "pl
 
 Array = NDArray[np.float64]
 
-# Of the size of a shape: what single precision leaves of right angles and equal lengths.
+# Relative to the size of a shape: rounding of right angles and equal lengths in single precision.
 SOLID_ROUNDING = 1e-5
-# Of a tapered shape: points around it.
+# Number of points around a tapered shape.
 AROUND = 24
 
 
@@ -44,10 +44,12 @@ class Named(Enum):
 
 @dataclass(frozen=True)
 class Solid:
-    """One shape. position (3,) m and rotation (3, 3) place its own axes, about its middle, z its axis, in those of its frame.
+    """One shape, in a frame.
 
-    size: (3,) m, edges of a box. radius, height: m; the height of a capsule is that between the centers of its ends. points
-    and triangles are those of a hull or a mesh, in its frame; margin is m around them.
+    position, rotation: (3,) [m] and (3, 3), of its center and its axes in the frame; a round shape is along z.
+    size: (3,) edges of a box [m].
+    radius, height: [m]. The height of a capsule is the distance of the centers of its ends.
+    points, triangles: (n, 3) [m] and (t, 3), of a hull or a mesh, in the frame. margin: around them [m].
     """
 
     kind: Named
@@ -64,18 +66,20 @@ class Solid:
 def leaves(
     shape: ShapeSpec, position: Array | None = None, rotation: Array | None = None
 ) -> Iterator[tuple[ShapeSpec, Array, Array]]:
-    """All shapes that a shape consists of, with the places (3,) and rotations (3, 3) of their frames in that of the whole; none
-    of a body without a collider."""
-    at = np.zeros(3) if position is None else position
+    """Yield the shapes of which a shape consists, with the positions (3,) [m] and rotations (3, 3) of their frames.
+
+    A body without a collider has none. position, rotation: of the frame of the shape itself.
+    """
+    origin = np.zeros(3) if position is None else position
     turn = np.eye(3) if rotation is None else rotation
     if shape.kind not in (ShapeKind.COMPOUND, ShapeKind.NONE):
-        yield shape, at, turn
+        yield shape, origin, turn
     for child in shape.children:
-        yield from leaves(child.shape, at + turn @ child.position, turn @ matrix_of(child.orientation))
+        yield from leaves(child.shape, origin + turn @ child.position, turn @ matrix_of(child.orientation))
 
 
 def solid_of(shape: ShapeSpec) -> Solid:
-    """What a shape is that is no compound."""
+    """Return the solid of a shape, which must not be a compound."""
     points = shape.vertices
     if shape.kind is ShapeKind.PLANE:
         return Solid(Named.PLANE)
@@ -95,7 +99,7 @@ def solid_of(shape: ShapeSpec) -> Solid:
 
 
 def box_around(points: Array) -> Solid | None:
-    """The box whose corners the points (n, 3) are, in any order, None where they are not."""
+    """Return the box whose corners are the points (n, 3), in any order, or None."""
     if len(points) != 8:
         return None
     low, high = points.min(axis=0), points.max(axis=0)
@@ -122,18 +126,21 @@ def box_around(points: Array) -> Solid | None:
 
 
 def are_corners(points: Array, middle: Array, edges: Array, rounding: float) -> bool:
-    """Whether the points (8, 3), in any order, are the corners of the block with edges (3, 3), its columns, about a middle."""
+    """Return True if the points (8, 3), in any order, are the corners of a block.
+
+    middle: (3,) its center [m]. edges: (3, 3) its edges, in columns [m]. rounding: largest distance of equal points [m].
+    """
     corners = middle + box_shape(np.ones(3)).vertices @ edges.T
     distances = np.linalg.norm(points[:, None] - corners[None], axis=2)
     return bool((distances.min(axis=0) <= rounding).all() and (distances.min(axis=1) <= rounding).all())
 
 
 def placed(solid: Solid, affine: Array) -> ShapeSpec:
-    """The shape of a solid whose frame is taken into another one by an affine map (4, 4), which may scale.
+    """Return the shape of a solid after an affine map (4, 4) of its frame, which may scale.
 
-    Raises ValueError with a sentence where the map makes another shape of it.
+    Raises ValueError if the result is not such a solid.
     """
-    nearest_rotation(affine[:3, :3])  # raises where nothing is left
+    nearest_rotation(affine[:3, :3])  # raises ValueError if the map is singular
     inner = np.eye(4)
     inner[:3, :3], inner[:3, 3] = solid.rotation, solid.position
     if solid.kind in (Named.HULL, Named.MESH):
@@ -149,12 +156,12 @@ def placed(solid: Solid, affine: Array) -> ShapeSpec:
         return ShapeSpec(ShapeKind.HULL, corners, mirrored(BOX_TRIANGLES, whole))
     name = solid.kind.value
     if is_sheared:
-        raise ValueError(f"a {name} that is sheared is no {name}; take the shear off its parents, or make it a mesh")
+        raise ValueError(f"a sheared {name} is not a {name}; remove the shear of its parents, or make it a mesh")
     if abs(scales[0] - scales[1]) > SOLID_ROUNDING * scales.max() or (
         solid.kind in (Named.SPHERE, Named.CAPSULE) and np.ptp(scales) > SOLID_ROUNDING * scales.max()
     ):
         rounded = tuple(scales.round(6).tolist())
-        raise ValueError(f"a {name} scaled by {rounded} is no {name}; scale it evenly, or make it a mesh")
+        raise ValueError(f"a {name} scaled by {rounded} is not a {name}; scale it evenly, or make it a mesh")
     radius = solid.radius * float(scales[0])
     if solid.kind is Named.SPHERE:
         return ShapeSpec(ShapeKind.HULL, middle[None, :], margin=radius)
@@ -166,7 +173,7 @@ def placed(solid: Solid, affine: Array) -> ShapeSpec:
 
 
 def bare(solid: Solid) -> Look:
-    """The triangles of a mesh, or the faces of a hull."""
+    """Return the triangles of a mesh, or the faces of a hull, as a look."""
     if len(solid.triangles):
         return Look(solid.points, np.full(len(solid.triangles), 3, dtype=np.int32), solid.triangles.ravel().astype(np.int32))
     from ..geometry.hulls import convex_hull
@@ -176,7 +183,7 @@ def bare(solid: Solid) -> Look:
 
 
 def hull_if_open(shape: ShapeSpec, path: str, found: Found) -> ShapeSpec:
-    """The shape of a body that the solver moves: of an open mesh, which has no inside, the hull."""
+    """Return the shape of an active body. An open mesh has no inside, so its hull replaces it, with a warning."""
     if shape.kind is not ShapeKind.MESH:
         return shape
     from ..geometry.surfaces import mesh_surface
@@ -187,12 +194,12 @@ def hull_if_open(shape: ShapeSpec, path: str, found: Found) -> ShapeSpec:
         is_closed = False
     if is_closed:
         return shape
-    found.odd(path, "mesh", "the mesh is open, so a body that moves has no inside; its convex hull collides")
+    found.odd(path, "mesh", "the mesh is open, so the body has no inside; its convex hull collides")
     return replace(shape, kind=ShapeKind.HULL, triangles=shape.triangles[:0])
 
 
 def tapered(kind: Named, radii: tuple[float, float], height: float, rotation: Array) -> Solid:
-    """A capsule or a cylinder whose two ends differ, at the lower and the upper end of z, as the hull of points on it."""
+    """Return the hull of points on a capsule or a cylinder with two radii, at the lower and the upper end of z [m]."""
     around = 2.0 * np.pi * np.arange(AROUND) / AROUND
     circle = np.stack([np.cos(around), np.sin(around), np.zeros(AROUND)], axis=1)
     heights = np.sin(np.linspace(-0.5 * np.pi, 0.5 * np.pi, AROUND // 2 + 1)) if kind is Named.CAPSULE else np.zeros(1)
@@ -207,5 +214,5 @@ def tapered(kind: Named, radii: tuple[float, float], height: float, rotation: Ar
 
 
 def mirrored(triangles: NDArray[np.int32], affine: Array) -> NDArray[np.int32]:
-    """Triangles that are outward still where the map mirrors."""
+    """Return triangles (t, 3) that face outward after an affine map, which may mirror."""
     return np.ascontiguousarray(triangles[:, ::-1]) if np.linalg.det(affine[:3, :3]) < 0.0 else triangles

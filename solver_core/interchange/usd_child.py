@@ -30,7 +30,7 @@ def main(order: dict[str, Any], signs: Signs) -> None:
 
     found, file, folder = Found(signs=signs.give), Path(order["file"]), Path(order["folder"])
     if importlib.util.find_spec("pxr") is not None:
-        # the libraries are no part of what the file takes
+        # The memory of the libraries does not count.
         importlib.import_module("solver_core.interchange.usd_read")
     limit_memory(order["memory"])
     try:
@@ -44,15 +44,17 @@ def main(order: dict[str, Any], signs: Signs) -> None:
 
 
 class Signs:
-    """Signs of life on standard output, one a second at most. Where the system counts processor time, it ends the process that
-    works for so many seconds, `work`, without one."""
+    """Signs of life on standard output, at most one per second.
+
+    On systems that limit processor time, the process ends after `work` seconds of it without a sign [s].
+    """
 
     def __init__(self, work: float) -> None:
         self._work, self._given_at = work, 0.0
         self.limit_work()
 
     def give(self) -> None:
-        """Give one, if the last is a second old."""
+        """Give a sign, if the last one is older than a second."""
         now = time.monotonic()
         if now - self._given_at > SECONDS_BETWEEN_SIGNS:
             self._given_at = now
@@ -60,7 +62,7 @@ class Signs:
             self.limit_work()
 
     def limit_work(self) -> None:
-        """Let the process work for so many seconds from now on."""
+        """Limit the processor time of the process to `work` seconds from now."""
         if sys.platform == "win32":
             return
         import resource
@@ -71,13 +73,13 @@ class Signs:
 
 
 def limit_memory(more: int) -> None:
-    """Let this process have so many bytes more than it has, on Linux. Files that are mapped into memory do not count."""
+    """Limit the memory of this process, on Linux, to `more` bytes above its present size. Mapped files do not count."""
     if sys.platform != "linux":
         return
     import resource
 
-    with open("/proc/self/statm", encoding="ascii") as said:
-        data = int(said.read().split()[5]) * resource.getpagesize()
+    with open("/proc/self/statm", encoding="ascii") as statistics:
+        data = int(statistics.read().split()[5]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = data + more if hard == resource.RLIM_INFINITY else min(data + more, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
@@ -85,7 +87,7 @@ def limit_memory(more: int) -> None:
 
 
 def end_with_the_parent() -> None:
-    """End this process when the one that started it has ended."""
+    """End this process when its parent process has ended."""
     from solver_core.process.ending import lines_heard
 
     def listen() -> None:

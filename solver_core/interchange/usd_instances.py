@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that are alike but for their place as the instances of a point instancer, with places and speeds frame by frame."""
+"""Writing of bodies that differ only in pose and velocity as instances of a point instancer, with their motion."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ Prototype = Callable[[Usd.Stage, Sdf.Path, BodySpec, Described, UsdShade.Materia
 
 
 def groups_of(scene: Described) -> list[list[str]]:
-    """The names of active bodies that are equal but for place and velocity, two or more each; none that a joint or an
-    excluded pair names, for nothing can name an instance."""
+    """Return groups of names of active bodies that differ only in pose and velocity, two or more each.
+
+    Bodies of joints and excluded pairs are not among them, because nothing can refer to an instance.
+    """
     spec = scene.spec
     named = {name for joint in spec.joints for name in (joint.body_a, joint.body_b)} | {
         n for pair in spec.excluded for n in pair
@@ -58,7 +60,7 @@ def write_instances(
     found: Found,
     write_prototype: Prototype,
 ) -> None:
-    """One instancer, whose prototype is a rigid body."""
+    """Write a group of equal bodies as one instancer, whose prototype is a rigid body. kind: names of the bodies."""
     bodies = [body for body in scene.spec.bodies if body.name in set(kind)]
     first = bodies[0]
     instancer = UsdGeom.PointInstancer.Define(stage, names.path(f"{first.name}_instances"))
@@ -86,8 +88,10 @@ def write_instances(
 
 
 def rates(motion: Array, frame: int, seconds: float) -> Array:
-    """Velocities and angular velocities (n, 6) of poses (n, frames, 7) on the way to the next frame, at the last from the one
-    before: where the instances are between samples."""
+    """Return velocities [m/s] and angular velocities [rad/s] (n, 6) of poses (n, frames, 7) from a frame to the next one.
+
+    Tools place instances between two samples by them. For the last frame they are those of the frame before. seconds: a frame.
+    """
     before = min(frame, motion.shape[1] - 2)
     now, after = motion[:, before], motion[:, before + 1]
     turn = matrix_of(after[:, 3:]) @ np.swapaxes(matrix_of(now[:, 3:]), -1, -2)

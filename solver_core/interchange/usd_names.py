@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of prims, each once, and the attributes beside UsdPhysics that Stiction reads back."""
+"""Unique names of prims, and the attributes that Stiction adds to UsdPhysics."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NAMES_ATTRIBUTE = "stiction:names"
 
 
 class Names:
-    """Paths below the root of a stage that no prim has yet."""
+    """Chooses unused paths below the root of a stage."""
 
     def __init__(self, stage: Usd.Stage):
         self._stage = stage
         self._last: dict[str, int] = {}
 
     def path(self, name: str, folder: str = "") -> Sdf.Path:
-        """A path for what has this name, in a folder that is made where it is missing."""
+        """Return an unused path for a name. folder: a scope, which is created if it does not exist."""
         parent = f"{ROOT_PRIM}/{folder}" if folder else ROOT_PRIM
         if folder and not self._stage.GetPrimAtPath(parent):
             UsdGeom.Scope.Define(self._stage, parent)

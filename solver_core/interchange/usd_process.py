@@ -71,15 +71,15 @@ def read_in_process(file: Path, found: Found, command: Sequence[str]) -> Describ
         }
         ended = run([*command, str(CHILD)], json.dumps(order), Path(folder))
         try:
-            said = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
+            answer = json.loads(Path(folder, ANSWER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise SceneError((SceneProblem(str(file), "file", ended),)) from None
-        problems = tuple(SceneProblem(**problem) for problem in said["problems"])
+        problems = tuple(SceneProblem(**problem) for problem in answer["problems"])
         if problems:
             raise SceneError(problems)
-        found.warnings += [SceneWarning(tuple(one["objects"]), one["field"], one["message"]) for one in said["warnings"]]
+        found.warnings += [SceneWarning(tuple(one["objects"]), one["field"], one["message"]) for one in answer["warnings"]]
         spec, settings = read_snapshot(Path(folder, ANSWER_SCENE))
-        return Described(spec, settings, read_looks(Path(folder, ANSWER_LOOKS), said["looks"]))
+        return Described(spec, settings, read_looks(Path(folder, ANSWER_LOOKS), answer["looks"]))
 
 
 def hand_over(folder: Path, scene: Described | None, found: Found, problems: Sequence[SceneProblem]) -> None:
@@ -92,10 +92,14 @@ def hand_over(folder: Path, scene: Described | None, found: Found, problems: Seq
             arrays |= {f"{part}_{number}": getattr(look, part) for part in ("points", "counts", "corners")}
             looks.append({"name": name, "colour": look.colour})
         np.savez(folder / ANSWER_LOOKS, allow_pickle=False, **arrays)
-    said = {"problems": [asdict(one) for one in problems], "warnings": [asdict(one) for one in found.warnings], "looks": looks}
+    answer = {
+        "problems": [asdict(one) for one in problems],
+        "warnings": [asdict(one) for one in found.warnings],
+        "looks": looks,
+    }
     # the last file, and whole or not at all: its presence says that the others are whole
     temporary = folder / f"{ANSWER}.part"
-    temporary.write_text(json.dumps(said), encoding="utf-8")
+    temporary.write_text(json.dumps(answer), encoding="utf-8")
     os.replace(temporary, folder / ANSWER)
 
 
@@ -108,20 +112,20 @@ def read_looks(file: Path, named: list[dict[str, Any]]) -> dict[str, Look]:
     return looks
 
 
-def colour_of(given: list[float] | None) -> tuple[float, float, float] | None:
-    if given is None:
+def colour_of(components: list[float] | None) -> tuple[float, float, float] | None:
+    if components is None:
         return None
-    red, green, blue = map(float, given)
+    red, green, blue = map(float, components)
     return red, green, blue
 
 
 def import_path() -> list[str]:
-    """Where the process finds this package and OpenUSD: everywhere this one looks."""
+    """Return the import path of the process: this package, and the path of this process, which contains OpenUSD."""
     return list(dict.fromkeys([str(PACKAGES), *filter(None, sys.path)]))
 
 
 def memory_for(file: Path) -> int:
-    """Bytes that reading a file may take."""
+    """Return the number of bytes that reading a file may use."""
     free = free_memory()
     size = file.stat().st_size if file.is_file() else 0
     return size + max(LEAST_MEMORY, 0 if free is None else int(SHARE_OF_MEMORY * free))
@@ -129,34 +133,37 @@ def memory_for(file: Path) -> int:
 
 def run(command: Sequence[str], order: str, folder: Path) -> str:
     """Run the process to its end, or end it. Returns a sentence for the case that it has left no answer."""
-    # through files, which need nobody who reads them
-    with (folder / "order").open("w+", encoding="utf-8") as given, (folder / "life").open("wb") as life:
-        given.write(order)
-        given.flush()
+    # Files, because a pipe would need a reader.
+    with (folder / "order").open("w+", encoding="utf-8") as order_file, (folder / "life").open("wb") as signs_file:
+        order_file.write(order)
+        order_file.flush()
         # Its standard input is a pipe, which ends with this process however that ends.
         process = subprocess.Popen(
             [*command, "--", str(folder / "order")],
             stdin=subprocess.PIPE,
-            stdout=life,
+            stdout=signs_file,
             stderr=subprocess.DEVNULL,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
         )
         try:
-            silent = wait(process, life)
+            silent = wait(process, signs_file)
         finally:
             kill_child(process)
             assert process.stdin is not None
             process.stdin.close()
     if silent or process.returncode == -getattr(signal, "SIGXCPU", 0) != 0:
-        spent = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
-        return f"OpenUSD does not come to an end with it: it was ended after {spent}; the file is damaged"
-    return f"OpenUSD has not survived it ({ending_of(process.returncode)}), perhaps for want of memory; the file is damaged"
+        limit = f"{LONGEST_SILENCE:g} s" if silent else f"{LONGEST_WORK:g} s of processor time"
+        return f"OpenUSD did not finish with it and was stopped after {limit}; the file is damaged"
+    return f"OpenUSD crashed ({ending_of(process.returncode)}), perhaps because memory ran out; the file is damaged"
 
 
 def wait(process: subprocess.Popen[bytes], life: IO[bytes]) -> bool:
-    """Wait for the end of the process, or for the end of its signs of life; returns whether it is silent for too long."""
-    size, heard_at = 0, time.monotonic()
+    """Wait for the end of the process. Return True if it has given no sign of life for LONGEST_SILENCE instead.
+
+    life: the file to which the process writes its signs of life.
+    """
+    size, last_sign = 0, time.monotonic()
     while True:
         try:
             process.wait(SECONDS_BETWEEN_CHECKS)
@@ -164,8 +171,8 @@ def wait(process: subprocess.Popen[bytes], life: IO[bytes]) -> bool:
         except subprocess.TimeoutExpired:
             now, new_size = time.monotonic(), os.fstat(life.fileno()).st_size
             if new_size != size:
-                size, heard_at = new_size, now
-            if now - heard_at > LONGEST_SILENCE:
+                size, last_sign = new_size, now
+            if now - last_sign > LONGEST_SILENCE:
                 return True
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stage of UsdPhysics, whoever wrote it, as a described scene."""
+"""Reading of stages of UsdPhysics, also those of other programs, as described scenes."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ EARTH = 9.81
 
 
 def read_stage(file: Path, found: Found) -> Described:
-    """Read a .usd, .usda, .usdc or .usdz file; what is left out of it is added to `found`.
+    """Return the scene of a .usd, .usda, .usdc or .usdz file. found: gets a warning for each feature that is left out.
 
-    Raises SceneError with all that is wrong, each with the path of its prim, or with what OpenUSD says where it cannot read a
-    value, which it does only when it is asked for that.
+    Raises SceneError with all problems, each with the path of its prim, or with the message of OpenUSD about a value that it
+    cannot read. OpenUSD reads values only when they are needed.
     """
     try:
         return described(opened(file, found), file, found)
     except Tf.ErrorException as error:
-        message = f"a part of it cannot be read: {sentence_of(error)}; it is damaged, write it anew"
+        message = f"a part of it cannot be read: {sentence_of(error)}; it is damaged, export it again"
         raise SceneError((SceneProblem(str(file), "file", message),)) from error
 
 
 def described(stage: Opened, file: Path, found: Found) -> Described:
-    """The scene on a stage. Raises SceneError, and Tf.ErrorException for values that cannot be read."""
+    """Return the scene of a stage. Raises SceneError, and Tf.ErrorException for values that cannot be read."""
     settings = SolverSettings()
     bodies, looks, paths = read_bodies(stage)
     found.refuse()
@@ -66,7 +66,7 @@ def described(stage: Opened, file: Path, found: Found) -> Described:
     try:
         validate(spec, settings)
     except SceneError as error:
-        # one in which nothing moves can be looked at, and made to move
+        # A scene in which nothing moves can be imported; the user can make bodies active.
         for problem in (one for one in error.problems if one.field != "bodies"):
             found.wrong(paths.get(problem.object, problem.object), problem.field, problem.message)
         found.refuse()
@@ -74,7 +74,7 @@ def described(stage: Opened, file: Path, found: Found) -> Described:
 
 
 def read_bodies(stage: Opened) -> tuple[list[BodySpec], dict[str, Look], dict[str, str]]:
-    """The bodies, their looks, and the paths of their prims, by their names."""
+    """Return the bodies, and their looks and the paths of their prims by their names."""
     instancers = [prim for prim in stage.stage.Traverse() if prim.IsA(UsdGeom.PointInstancer)]
     prototypes = [path for one in instancers for path in UsdGeom.PointInstancer(one).GetPrototypesRel().GetForwardedTargets()]
     hidden = [*prototypes, *(one.GetPath() for one in instancers)]
@@ -101,17 +101,17 @@ def read_bodies(stage: Opened) -> tuple[list[BodySpec], dict[str, Look], dict[st
 
 
 def prims_of(stage: Usd.Stage, hidden: list[Sdf.Path]) -> Iterator[Usd.Prim]:
-    """All prims, those of instances too, but for those below some."""
-    there = iter(Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()))
-    for prim in there:
+    """Yield all prims, also those of instances, except those at and below hidden paths."""
+    prims = iter(Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies()))
+    for prim in prims:
         if any(prim.GetPath().HasPrefix(path) for path in hidden):
-            there.PruneChildren()
+            prims.PruneChildren()
             continue
         yield prim
 
 
 def free_name(prim: Usd.Prim, taken: dict[str, str]) -> str:
-    """The name that a prim shows, or its path where that is taken."""
+    """Return the display name of a prim, or its path if the name is taken."""
     name = prim.GetDisplayName() if prim.HasAuthoredDisplayName() and prim.GetDisplayName() else prim.GetName()
     if name not in taken:
         return name
@@ -119,11 +119,13 @@ def free_name(prim: Usd.Prim, taken: dict[str, str]) -> str:
 
 
 def gravity_of(stage: Opened) -> Array:
-    """m/s^2: of the first scene, else the earth's."""
+    """Return the gravity (3,) of the first scene, or that of the earth [m/s^2]."""
     scenes = [prim for prim in stage.stage.Traverse() if prim.IsA(UsdPhysics.Scene)]
     for other in scenes[1:]:
         stage.found.odd(
-            str(other.GetPath()), "PhysicsScene", f"there is one scene here; its bodies are in that of {scenes[0].GetPath()}"
+            str(other.GetPath()),
+            "PhysicsScene",
+            f"only one scene is read, {scenes[0].GetPath()}; the bodies of this one are added to it",
         )
     down = np.array([0.0, 0.0, -1.0])
     if not scenes:
@@ -132,21 +134,22 @@ def gravity_of(stage: Opened) -> Array:
     direction = stage.up @ stage.vector(scenes[0], scene.GetGravityDirectionAttr())
     strength = stage.number(scenes[0], scene.GetGravityMagnitudeAttr(), -1.0)
     length = float(np.linalg.norm(direction))
-    # a negative number asks for the earth's
+    # In the schema a negative number means the gravity of the earth.
     return (direction / length if length > 0.0 else down) * (strength * stage.length if strength >= 0.0 else EARTH)
 
 
 def with_joints(stage: Opened, spec: SceneSpec, by_path: dict[str, str], step: float) -> SceneSpec:
+    """Return a scene with the joints of a stage. by_path: names of bodies, by the paths of their prims. step: time step [s]."""
     taken: dict[str, str] = {}
     joints, excluded = [], set(spec.excluded)
     moving = {body.name for body in spec.bodies}
 
     def body_of(prim: Usd.Prim) -> str:
-        above: Usd.Prim | None = rigid_ancestor(prim) or prim
-        while above and not above.IsPseudoRoot():
-            if str(above.GetPath()) in by_path:
-                return by_path[str(above.GetPath())]
-            above = above.GetParent()
+        ancestor: Usd.Prim | None = rigid_ancestor(prim) or prim
+        while ancestor and not ancestor.IsPseudoRoot():
+            if str(ancestor.GetPath()) in by_path:
+                return by_path[str(ancestor.GetPath())]
+            ancestor = ancestor.GetParent()
         return ""
 
     for prim in prims_of(stage.stage, []):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigid bodies of a stage: which prims are one, their shapes, masses, surfaces, motion and looks."""
+"""Rigid bodies of a USD stage: their prims, shapes, masses, surfaces, motion and looks."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Group", "groups_of", "read_body", "rigid_ancestor"]
 
 Array = NDArray[np.float64]
 
-# kg/m^3, of a body of which nothing says how heavy it is: the schema's own.
-USUAL_DENSITY = 1000.0
+# kg/m^3, of bodies without a mass; the default of the schema.
+DEFAULT_DENSITY = 1000.0
 KNOWN = ("Physics", "MaterialBindingAPI", "CollectionAPI", "GeomModelAPI", "SemanticsAPI")
 
 
 @dataclass
 class Group:
-    """A prim that is a body, with the prims that are its colliders and those that only show it."""
+    """The prims of a body. prim: the body itself. colliders: its shapes. looks: visible meshes."""
 
     prim: Usd.Prim
     colliders: list[Usd.Prim] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Group:
 
 
 def rigid_ancestor(prim: Usd.Prim) -> Usd.Prim | None:
-    """The prim itself or the nearest above it that is a rigid body."""
+    """Return the prim or its nearest ancestor that is a rigid body, or None."""
     while prim and not prim.IsPseudoRoot():
         if prim.HasAPI(UsdPhysics.RigidBodyAPI):
             return prim
@@ -48,7 +48,7 @@ def rigid_ancestor(prim: Usd.Prim) -> Usd.Prim | None:
 
 
 def groups_of(opened: Opened, prims: Iterator[Usd.Prim]) -> list[Group]:
-    """All bodies among prims: the rigid ones, and colliders that belong to none of them, each by itself."""
+    """Return the bodies among prims: rigid bodies, and each collider that belongs to none of them."""
     groups: dict[str, Group] = {}
     unseen = 0
     for prim in prims:
@@ -67,7 +67,7 @@ def groups_of(opened: Opened, prims: Iterator[Usd.Prim]) -> list[Group]:
         if prim.IsA(UsdGeom.Mesh) and is_seen(prim, opened):
             group.looks.append(prim)
     if unseen:
-        message = f"{unseen} shapes that take no part in the simulation are left out; import them with Blender's own USD"
+        message = f"{unseen} shapes without physics are left out; import them with Blender's own USD importer"
         opened.found.odd("stage", "geometry", message)
     return list(groups.values())
 
@@ -79,7 +79,10 @@ def is_seen(prim: Usd.Prim, opened: Opened) -> bool:
 
 
 def read_body(opened: Opened, group: Group, name: str, world: Array | None = None) -> tuple[BodySpec, Look | None] | None:
-    """The body of a group, whose prim is at a matrix (4, 4) in the world, else where the stage has it; None with a problem."""
+    """Return the body of a group and its look, or None if a problem was added.
+
+    world: (4, 4) world matrix of the body, by default that of its prim.
+    """
     found, prim = opened.found, group.prim
     path, kind = str(prim.GetPath()), kind_of(opened, prim)
     matrix = opened.world(prim) if world is None else world
@@ -98,7 +101,7 @@ def read_body(opened: Opened, group: Group, name: str, world: Array | None = Non
     if len(group.colliders) == 1 and group.colliders[0].GetTypeName() == "Plane":
         frame = plane_frame(opened, group.colliders[0], outside)
     if group.colliders:
-        shape = read_shape(opened, group, np.linalg.inv(frame) @ outside, moves=kind is BodyKind.ACTIVE)
+        shape = read_shape(opened, group, np.linalg.inv(frame) @ outside, is_active=kind is BodyKind.ACTIVE)
     else:
         shape = ShapeSpec(ShapeKind.NONE)
     if shape is None:
@@ -110,13 +113,13 @@ def read_body(opened: Opened, group: Group, name: str, world: Array | None = Non
     elif kind is BodyKind.ANIMATED:
         body = replace(body, path=path_of(opened, prim, pose))
     if kind is not BodyKind.ANIMATED and world is None:
-        say_what_moves(opened, prim, kind)
+        warn_of_time_samples(opened, prim, kind)
     say_unknown_schemas(opened, prim)
     return body, merged_look(opened, group, np.linalg.inv(frame) @ outside)
 
 
 def kind_of(opened: Opened, prim: Usd.Prim) -> BodyKind:
-    """Who moves the body."""
+    """Return the kind of a body."""
     rigid = UsdPhysics.RigidBodyAPI(prim)
     if not prim.HasAPI(UsdPhysics.RigidBodyAPI) or rigid.GetRigidBodyEnabledAttr().Get(opened.time) is False:
         return BodyKind.PASSIVE
@@ -124,13 +127,14 @@ def kind_of(opened: Opened, prim: Usd.Prim) -> BodyKind:
 
 
 def say_unknown_schemas(opened: Opened, prim: Usd.Prim) -> None:
+    """Add a warning for each applied schema that is not supported."""
     for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
         if not schema.startswith(KNOWN):
-            opened.found.odd(str(prim.GetPath()), schema, "it is unknown here; its values are left out")
+            opened.found.odd(str(prim.GetPath()), schema, "this schema is not supported; its values are left out")
 
 
 def plane_frame(opened: Opened, collider: Usd.Prim, outside: Array) -> Array:
-    """Where the frame of a half-space is, whose z is its normal."""
+    """Return the frame (4, 4) of a half-space in the world, with its normal along z."""
     world, solid = outside @ opened.local(collider), solid_at(opened, collider)
     frame = np.eye(4)
     frame[:3, 3] = world[:3, 3]
@@ -138,8 +142,14 @@ def plane_frame(opened: Opened, collider: Usd.Prim, outside: Array) -> Array:
     return frame
 
 
-def read_shape(opened: Opened, group: Group, to_body: Array, *, moves: bool) -> ShapeSpec | None:
-    """The shapes of all colliders: of one in the axes of the body, of several each in its own, as a compound."""
+def read_shape(opened: Opened, group: Group, to_body: Array, *, is_active: bool) -> ShapeSpec | None:
+    """Return the shape of a body, or None if a problem was added.
+
+    One collider is a shape in the axes of the body. Several are a compound, each in its own axes.
+
+    to_body: (4, 4), from the axes of the stage to the body frame.
+    is_active: the solver moves the body, so open meshes become hulls.
+    """
     children = []
     is_whole = True
     for collider in group.colliders:
@@ -156,23 +166,23 @@ def read_shape(opened: Opened, group: Group, to_body: Array, *, moves: bool) -> 
         affine = to_body @ opened.local(collider)
         try:
             turn = nearest_rotation(affine[:3, :3])
-            own = np.eye(4)
+            frame = np.eye(4)
             if len(group.colliders) > 1:
-                own[:3, :3], own[:3, 3] = turn, affine[:3, 3]
-            shape = placed(solid, np.linalg.inv(own) @ affine)
+                frame[:3, :3], frame[:3, 3] = turn, affine[:3, 3]
+            shape = placed(solid, np.linalg.inv(frame) @ affine)
         except ValueError as error:
             opened.found.wrong(path, "xformOp:scale", str(error))
             is_whole = False
             continue
-        shape = hull_if_open(shape, path, opened.found) if moves else shape
-        children.append(ChildSpec(shape, own[:3, 3], quaternion_of(own[:3, :3])))
+        shape = hull_if_open(shape, path, opened.found) if is_active else shape
+        children.append(ChildSpec(shape, frame[:3, 3], quaternion_of(frame[:3, :3])))
     if not is_whole:
         return None
     return children[0].shape if len(children) == 1 else ShapeSpec(ShapeKind.COMPOUND, children=tuple(children))
 
 
 def with_motion(opened: Opened, prim: Usd.Prim, body: BodySpec) -> BodySpec:
-    """Velocities, which the schema has in the axes of the body, sleep and damping."""
+    """Return a body with its velocities, which are in its axes in the schema, its sleep and its damping."""
     rigid, turn = UsdPhysics.RigidBodyAPI(prim), matrix_of(body.orientation)
     damping = [opened.number(prim, prim.GetAttribute(name)) if prim.HasAttribute(name) else 0.0 for name in DAMPING_ATTRIBUTES]
     return replace(
@@ -186,38 +196,44 @@ def with_motion(opened: Opened, prim: Usd.Prim, body: BodySpec) -> BodySpec:
 
 
 def with_mass(opened: Opened, group: Group, body: BodySpec, to_body: Array) -> BodySpec:
-    """The body with its mass, its center of mass and its inertia.
+    """Return a body with its mass, center of mass and inertia.
 
-    The mass is the first that is given of: the body's, the sum of its colliders', their densities, the density of the material,
-    the usual density. to_body: (4, 4), takes the prim's own space, which may be scaled, into the body frame.
+    The mass is the first of these that is authored: the mass of the body, the sum of the masses of its colliders, the density
+    of its colliders, of the body, of the material, and the default density.
+
+    to_body: (4, 4), from the space of the prim, which may be scaled, to the body frame.
     """
     found, prim = opened.found, group.prim
     density_unit = opened.mass / opened.length**3
-    own = UsdPhysics.MassAPI(prim)
-    mass = checked(opened, prim, own.GetMassAttr()) * opened.mass
+    mass_api = UsdPhysics.MassAPI(prim)
+    mass = checked(opened, prim, mass_api.GetMassAttr()) * opened.mass
     parts = [UsdPhysics.MassAPI(one) for one in group.colliders if one != prim]
     masses = [checked(opened, one.GetPrim(), one.GetMassAttr()) * opened.mass for one in parts]
     if mass == 0.0 and masses and all(value > 0.0 for value in masses):
         mass = sum(masses)
         if len(masses) > 1:
-            found.odd(str(prim.GetPath()), "mass", "the masses of its colliders are added up; all of it is equally dense here")
+            found.odd(
+                str(prim.GetPath()), "mass", "the masses of its colliders are added; the density of a body is uniform here"
+            )
     if mass == 0.0 and any(value > 0.0 for value in masses):
         found.odd(str(prim.GetPath()), "mass", "not all of its colliders have a mass; those masses are left out")
     if mass > 0.0:
         body = replace(body, mass=mass)
     elif group.colliders:
-        body = replace(body, density=density_of(opened, group) * density_unit or USUAL_DENSITY)
-    moments = opened.vector(prim, own.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
+        body = replace(body, density=density_of(opened, group) * density_unit or DEFAULT_DENSITY)
+    moments = opened.vector(prim, mass_api.GetDiagonalInertiaAttr()) * opened.mass * opened.length**2
     if (moments < 0.0).any():
         found.wrong(
-            str(prim.GetPath()), "diagonalInertia", f"{tuple(moments.tolist())} is no inertia; make it above 0 along every axis"
+            str(prim.GetPath()),
+            "diagonalInertia",
+            f"{tuple(moments.tolist())} are not moments of inertia; make them all above 0",
         )
     elif moments.any():
-        # validation refuses moments that no body has
-        axes = matrix_of(opened.quaternion(prim, own.GetPrincipalAxesAttr()))
+        # Validation refuses moments that no body can have.
+        axes = matrix_of(opened.quaternion(prim, mass_api.GetPrincipalAxesAttr()))
         body = replace(body, inertia=symmetric(axes @ np.diag(moments) @ axes.T))
-    center = own.GetCenterOfMassAttr().Get(opened.time) if own.GetCenterOfMassAttr() else None
-    # minus infinity stands for a center that is not given
+    center = mass_api.GetCenterOfMassAttr().Get(opened.time) if mass_api.GetCenterOfMassAttr() else None
+    # In the schema minus infinity means that the center is not given.
     if center is not None and np.isfinite(np.array(center)).all():
         place = to_body @ np.append(np.array(center, dtype=np.float64), 1.0)
         body = replace(body, center_of_mass=place[:3])
@@ -225,17 +241,19 @@ def with_mass(opened: Opened, group: Group, body: BodySpec, to_body: Array) -> B
 
 
 def symmetric(matrix: Array) -> Array:
-    """The matrix (3, 3) without the rounding of a product."""
+    """Return the symmetric part of a matrix (3, 3), which differs only by rounding."""
     return 0.5 * (matrix + matrix.T)
 
 
 def density_of(opened: Opened, group: Group) -> float:
-    """In units of the stage: of the colliders, else of the body, else of their material; 0 where nothing says it."""
-    own = [checked(opened, one, UsdPhysics.MassAPI(one).GetDensityAttr()) for one in group.colliders if one != group.prim]
-    given = {value for value in own if value > 0.0}
-    if len(given) > 1 or (given and min(own) == 0.0):
-        opened.found.odd(str(group.prim.GetPath()), "density", "its colliders differ in density; all of it has the largest")
-    density = max(given, default=0.0) or checked(opened, group.prim, UsdPhysics.MassAPI(group.prim).GetDensityAttr())
+    """Return the density of the colliders, of the body or of their material, in units of the stage; 0 if none is authored."""
+    densities = [checked(opened, one, UsdPhysics.MassAPI(one).GetDensityAttr()) for one in group.colliders if one != group.prim]
+    positive = {value for value in densities if value > 0.0}
+    if len(positive) > 1 or (positive and min(densities) == 0.0):
+        opened.found.odd(
+            str(group.prim.GetPath()), "density", "its colliders differ in density; the whole body has the largest"
+        )
+    density = max(positive, default=0.0) or checked(opened, group.prim, UsdPhysics.MassAPI(group.prim).GetDensityAttr())
     material = bound(group.colliders[0])
     if density == 0.0 and material is not None:
         density = checked(opened, material, UsdPhysics.MaterialAPI(material).GetDensityAttr())
@@ -243,7 +261,7 @@ def density_of(opened: Opened, group: Group) -> float:
 
 
 def checked(opened: Opened, prim: Usd.Prim, attribute: Usd.Attribute) -> float:
-    """A number that is 0 where it is not given, and may not be below."""
+    """Return a number of 0 or more, 0 if it is not authored. Adds a problem for others."""
     value = opened.number(prim, attribute)
     if value < 0.0 or math.isinf(value):
         message = f"it is {value:g}; make it a finite number above 0, or remove it"
@@ -253,7 +271,7 @@ def checked(opened: Opened, prim: Usd.Prim, attribute: Usd.Attribute) -> float:
 
 
 def bound(prim: Usd.Prim) -> Usd.Prim | None:
-    """The physics material of a prim, its own or that of a prim above."""
+    """Return the physics material of a prim, also if an ancestor has it, or None."""
     material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
     prim = material.GetPrim()
     return prim if prim and prim.HasAPI(UsdPhysics.MaterialAPI) else None
@@ -282,12 +300,12 @@ def read_material(opened: Opened, group: Group) -> MaterialSpec:
 
 
 def own_share(rule: FrictionCombine, pair: float) -> float:
-    """The coefficient of a surface, of which two against each other have that of the pair."""
+    """Return the coefficient of a surface such that two of them in contact have the coefficient `pair`."""
     return math.sqrt(pair) if rule is FrictionCombine.PRODUCT else pair
 
 
 def path_of(opened: Opened, prim: Usd.Prim, first: Array) -> Array:
-    """Poses (frames, 7) of a prim."""
+    """Return the poses (frames, 7) of a prim. first: (7,) pose that replaces all of them if a problem is added."""
     poses = []
     for frame in range(opened.start, opened.end + 1):
         matrix = opened.world(prim, frame)
@@ -302,23 +320,24 @@ def path_of(opened: Opened, prim: Usd.Prim, first: Array) -> Array:
     return np.array(poses)
 
 
-def say_what_moves(opened: Opened, prim: Usd.Prim, kind: BodyKind) -> None:
-    above: Usd.Prim | None = prim
-    while above and not above.IsPseudoRoot():
-        xform = UsdGeom.Xformable(above)
+def warn_of_time_samples(opened: Opened, prim: Usd.Prim, kind: BodyKind) -> None:
+    """Add a warning if the prim or an ancestor has time samples, which only kinematic bodies follow."""
+    ancestor: Usd.Prim | None = prim
+    while ancestor and not ancestor.IsPseudoRoot():
+        xform = UsdGeom.Xformable(ancestor)
         if xform and xform.TransformMightBeTimeVarying():
-            what = (
+            reason = (
                 "the solver moves it"
                 if kind is BodyKind.ACTIVE
-                else "it stays where it is at first; make it kinematic to follow them"
+                else "it stays at its first pose; make it kinematic to follow them"
             )
-            opened.found.odd(str(prim.GetPath()), "xformOp", f"its time samples are left out: {what}")
+            opened.found.odd(str(prim.GetPath()), "xformOp", f"its time samples are left out: {reason}")
             return
-        above = above.GetParent()
+        ancestor = ancestor.GetParent()
 
 
 def merged_look(opened: Opened, group: Group, to_body: Array) -> Look | None:
-    """All meshes that show the body, in its frame; those that only collide where nothing else does."""
+    """Return the visible meshes of a body as one look in its frame, or None. Colliders are used only if there are no others."""
     alone = [prim for prim in group.looks if prim not in group.colliders]
     looks = []
     for prim in alone or group.looks:

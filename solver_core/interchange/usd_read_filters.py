@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Collision groups and filtered pairs of UsdPhysics as collections and excluded pairs of a scene."""
+"""Reading of collision groups and filtered pairs of UsdPhysics as collections and excluded pairs of a scene."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ __all__ = ["with_filters"]
 
 
 def with_filters(stage: Opened, spec: SceneSpec, by_path: dict[str, str]) -> SceneSpec:
-    """The scene with collections for its collision groups, and without the pairs that are kept apart. by_path: the names of
-    bodies by the paths of their prims."""
+    """Return a scene with collections for the collision groups, and with the filtered pairs as excluded pairs.
+
+    by_path: names of the bodies, by the paths of their prims.
+    """
     excluded = {*spec.excluded, *filtered_pairs(stage, by_path)}
     spec = replace(spec, excluded=tuple(sorted(excluded)))
     groups = [UsdPhysics.CollisionGroup(prim) for prim in stage.stage.Traverse() if prim.IsA(UsdPhysics.CollisionGroup)]
@@ -30,9 +32,7 @@ def with_filters(stage: Opened, spec: SceneSpec, by_path: dict[str, str]) -> Sce
     order = list(dict.fromkeys(keys))
     masks, lost = masks_of(collisions(groups, [order.index(key) for key in keys]))
     if lost:
-        message = (
-            f"{len(order)} groups need more than the {BITS} collections there are; some of them do not collide that should"
-        )
+        message = f"{len(order)} groups need more than the {BITS} collections; some groups do not collide although they should"
         stage.found.odd("stage", "PhysicsCollisionGroup", message)
     queries = [group.GetCollidersCollectionAPI().ComputeMembershipQuery() for group in groups]
     paths = {name: path for path, name in by_path.items()}
@@ -48,22 +48,25 @@ def with_filters(stage: Opened, spec: SceneSpec, by_path: dict[str, str]) -> Sce
 
 
 def collisions(groups: list[UsdPhysics.CollisionGroup], numbers: list[int]) -> NDArray[np.bool_]:
-    """(n + 1, n + 1) which groups, by numbers that merged ones share, collide; the last is that of bodies in no group."""
+    """Return a table (n + 1, n + 1), True for groups that collide. The last one stands for bodies without a group.
+
+    numbers: of the groups, 0 to n - 1; merged groups share one.
+    """
     count = max(numbers) + 1
     of_path = {str(group.GetPath()): number for group, number in zip(groups, numbers, strict=True)}
     collides = np.ones((count + 1, count + 1), dtype=bool)
-    for group, own in zip(groups, numbers, strict=True):
+    for group, index in zip(groups, numbers, strict=True):
         targets = group.GetFilteredGroupsRel().GetForwardedTargets()
         others = {of_path[str(path)] for path in targets if str(path) in of_path}
         if group.GetInvertFilteredGroupsAttr().Get():
             others = set(range(count)) - others
         for other in others:
-            collides[own, other] = collides[other, own] = False
+            collides[index, other] = collides[other, index] = False
     return collides
 
 
 def filtered_pairs(stage: Opened, by_path: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Names of bodies that are kept apart."""
+    """Yield the names of the two bodies of each filtered pair."""
     for path, name in by_path.items():
         for prim in prims_below(stage, path):
             if not prim.HasAPI(UsdPhysics.FilteredPairsAPI):
@@ -79,6 +82,6 @@ def filtered_pairs(stage: Opened, by_path: dict[str, str]) -> Iterator[tuple[str
 
 
 def prims_below(stage: Opened, path: str) -> Iterator[Usd.Prim]:
-    """The prim at a path and all below; none for an instance of an instancer, which no collection can name."""
+    """Yield the prim at a path and its descendants; nothing for instances, because no collection can name them."""
     prim = None if "[" in path else stage.stage.GetPrimAtPath(path)
     yield from Usd.PrimRange(prim, Usd.TraverseInstanceProxies()) if prim else ()

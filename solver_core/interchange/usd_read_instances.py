@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Point instancers whose prototypes are rigid bodies, each instance a body."""
+"""Reading of point instancers whose prototypes are rigid bodies. Each instance is a body."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ from .usd_stage import Opened
 __all__ = ["instances_of"]
 
 Array = NDArray[np.float64]
-# Takes a group, a name, a path and a world matrix (4, 4), and gives the body, if there is one.
+# A function of a group, a name, a path and a world matrix (4, 4). It returns the body, or None.
 Add = Callable[[Group, str, str, Array | None], BodySpec | None]
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Numbers of prototypes (n,), matrices (n, 4, 4) in the axes of the instancer, names, and velocities (n, 3), if given."""
+    """The instances of an instancer.
+
+    indices: (n,) of the prototypes. places: n matrices (4, 4) in the axes of the instancer. names: (n,).
+    velocities, spins: (n, 3) in the axes and units of the instancer, or None. Spins are in degrees per second.
+    """
 
     indices: list[int]
     places: list[Array]
@@ -34,7 +38,7 @@ class Instances:
 
 
 def instances_of(stage: Opened, prim: Usd.Prim, taken: dict[str, str], add: Add) -> list[BodySpec]:
-    """The bodies of a point instancer, of those of its prototypes that are rigid bodies. taken: names that there are."""
+    """Return the bodies of a point instancer whose prototypes are rigid bodies. taken: names in use."""
     path, above = str(prim.GetPath()), stage.world(prim)
     targets = UsdGeom.PointInstancer(prim).GetPrototypesRel().GetForwardedTargets()
     groups = prototypes(stage, path, targets)
@@ -51,12 +55,12 @@ def instances_of(stage: Opened, prim: Usd.Prim, taken: dict[str, str], add: Add)
         if body is not None:
             bodies.append(moving(body, instances, number, above))
     if bodies and UsdGeom.PointInstancer(prim).GetPositionsAttr().ValueMightBeTimeVarying():
-        stage.found.odd(path, "positions", "its time samples are left out: the solver moves its bodies")
+        stage.found.odd(path, "positions", "its time samples are left out, because the solver moves its bodies")
     return bodies
 
 
 def prototypes(stage: Opened, path: str, targets: list[Sdf.Path]) -> dict[int, Group]:
-    """The rigid bodies among the prototypes, by their numbers."""
+    """Return the prototypes that are rigid bodies, by index."""
     groups = {}
     for number, target in enumerate(targets):
         inner = stage.stage.GetPrimAtPath(target)
@@ -67,12 +71,12 @@ def prototypes(stage: Opened, path: str, targets: list[Sdf.Path]) -> dict[int, G
         if len(found) == 1 and found[0].prim.HasAPI(UsdPhysics.RigidBodyAPI):
             groups[number] = found[0]
         elif found:
-            stage.found.odd(str(target), "prototypes", "it is not one rigid body; its instances are left out")
+            stage.found.odd(str(target), "prototypes", "it is not a single rigid body; its instances are left out")
     return groups
 
 
 def read_instances(stage: Opened, prim: Usd.Prim, count: int) -> Instances | None:
-    """The instances of an instancer with so many prototypes; None with a problem."""
+    """Return the instances of an instancer, or None if a problem was added. count: number of prototypes."""
     instancer, path = UsdGeom.PointInstancer(prim), str(prim.GetPath())
     indices = list(instancer.GetProtoIndicesAttr().Get(stage.time) or [])
     if indices and (min(indices) < 0 or max(indices) >= count):
@@ -85,8 +89,8 @@ def read_instances(stage: Opened, prim: Usd.Prim, count: int) -> Instances | Non
         message = f"there are {len(indices)} instances, and not as many positions or orientations; repair the instancer"
         stage.found.wrong(path, "positions", message)
         return None
-    given = list(prim.GetAttribute(NAMES_ATTRIBUTE).Get() or []) if prim.HasAttribute(NAMES_ATTRIBUTE) else []
-    names = given if len(given) == len(indices) else [f"{prim.GetName()}_{number}" for number in range(len(indices))]
+    stored = list(prim.GetAttribute(NAMES_ATTRIBUTE).Get() or []) if prim.HasAttribute(NAMES_ATTRIBUTE) else []
+    names = stored if len(stored) == len(indices) else [f"{prim.GetName()}_{number}" for number in range(len(indices))]
     return Instances(
         indices,
         [np.array(place, dtype=np.float64).T for place in places],
@@ -97,7 +101,7 @@ def read_instances(stage: Opened, prim: Usd.Prim, count: int) -> Instances | Non
 
 
 def rates(stage: Opened, prim: Usd.Prim, attribute: Usd.Attribute, count: int) -> Array | None:
-    """Velocities (n, 3) of instances: those that are no time samples, which are of a motion."""
+    """Return velocities (n, 3) of instances, or None. Time samples are ignored, because they belong to a baked motion."""
     value = attribute.Get(Usd.TimeCode.Default()) if attribute else None
     if value is None or len(value) != count:
         return None
@@ -106,7 +110,7 @@ def rates(stage: Opened, prim: Usd.Prim, attribute: Usd.Attribute, count: int) -
 
 
 def moving(body: BodySpec, instances: Instances, number: int, above: Array) -> BodySpec:
-    """The body with the velocities of its instance, which are in the axes of the instancer."""
+    """Return a body with the velocities of its instance. above: (4, 4) world matrix of the instancer."""
     if body.kind is not BodyKind.ACTIVE:
         return body
     if instances.velocities is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pxr import Usd, UsdPhysics
 
 from ..scene.joints import FREE_AXIS, LOCKED, AxisSpec, JointSpec
-from .frames import begun, matrix_of, motored, nearest_rotation, quaternion_of
+from .frames import joint_between, matrix_of, nearest_rotation, quaternion_of, with_motor
 from .usd_stage import Opened
 from .usd_write_joints import AXIS_NAMES, DEGREES
 
@@ -30,9 +30,9 @@ class ReadJoint:
 
 
 def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd.Prim], str], step: float) -> ReadJoint | None:
-    """A joint of bodies that `body_of` finds by prims, "" for the world; None where there is none, with what was found.
+    """Return the joint of a prim, or None if a problem or a warning was added.
 
-    step: s, of the time in which an impulse breaks it.
+    body_of: returns the name of a prim's body, "" for the world. step: time step, by which breaking forces are multiplied [s].
     """
     found, path, joint = opened.found, str(prim.GetPath()), UsdPhysics.Joint(prim)
     first, second = (end_of(opened, prim, number, body_of) for number in (0, 1))
@@ -40,15 +40,15 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
         return None
     (body_a, frame_a), (body_b, frame_b) = first, second
     if body_a == body_b:
-        what = f"both of its bodies are {body_a}" if body_a else "neither of its bodies moves"
-        found.odd(path, "body0", f"{what}, so it joins nothing, and is left out")
+        reason = f"both of its bodies are {body_a}" if body_a else "neither of its bodies is a rigid body"
+        found.odd(path, "body0", f"{reason}, so it joins nothing and is left out")
         return None
     axes = axes_of(opened, prim)
     if axes is None:
         return None
-    position, turn, linear, angular, said = begun(frame_a, frame_b, axes)
-    if said:
-        found.odd(path, "localPos1", said)
+    position, turn, linear, angular, warning = joint_between(frame_a, frame_b, axes)
+    if warning:
+        found.odd(path, "localPos1", warning)
     spec = JointSpec(
         name,
         body_a,
@@ -64,14 +64,17 @@ def read_joint(opened: Opened, prim: Usd.Prim, name: str, body_of: Callable[[Usd
 
 
 def end_of(opened: Opened, prim: Usd.Prim, number: int, body_of: Callable[[Usd.Prim], str]) -> tuple[str, Array] | None:
-    """The body at one side of a joint, and the joint's frame there (4, 4) in the world, without scale."""
+    """Return the body at one end of a joint, and the joint's frame there (4, 4) in the world, without scale.
+
+    Returns None if a problem was added. number: 0 or 1, the end.
+    """
     found, path, joint = opened.found, str(prim.GetPath()), UsdPhysics.Joint(prim)
     relation = (joint.GetBody0Rel, joint.GetBody1Rel)[number]()
     targets = relation.GetForwardedTargets()
     place = opened.vector(prim, (joint.GetLocalPos0Attr, joint.GetLocalPos1Attr)[number]())
     turn = matrix_of(opened.quaternion(prim, (joint.GetLocalRot0Attr, joint.GetLocalRot1Attr)[number]()))
     if len(targets) > 1:
-        found.odd(path, relation.GetName(), f"it names {len(targets)} bodies; the first is joined, the others are left out")
+        found.odd(path, relation.GetName(), f"it names {len(targets)} bodies; the first is used, the others are left out")
     if not targets:
         world, body = opened.to_world(np.eye(4)), ""
     else:
@@ -91,23 +94,23 @@ def end_of(opened: Opened, prim: Usd.Prim, number: int, body_of: Callable[[Usd.P
 
 
 def axes_of(opened: Opened, prim: Usd.Prim) -> list[AxisSpec] | None:
-    """What the joint does along and about X, Y and Z; None where no joint does so."""
+    """Return the six axes of a joint: along X, Y and Z, then about X, Y and Z. None if no joint here is like it."""
     found, path, kind = opened.found, str(prim.GetPath()), prim.GetTypeName()
     along = "XYZ".index(str(prim.GetAttribute("physics:axis").Get() or "X")) if prim.HasAttribute("physics:axis") else 0
     if kind == "PhysicsDistanceJoint":
-        found.odd(path, "PhysicsDistanceJoint", "no joint here keeps a distance; it is left out")
+        found.odd(path, "PhysicsDistanceJoint", "distance joints are not supported; it is left out")
         return None
     if kind == "PhysicsFixedJoint":
         return [LOCKED] * 6
     if kind == "PhysicsSphericalJoint":
         axes = [LOCKED] * 3 + [FREE_AXIS] * 3
         cones = [opened.number(prim, prim.GetAttribute(f"physics:coneAngle{n}Limit"), -1.0) for n in (0, 1)]
-        # from its axis toward the next one is about the one after that
+        # A rotation from the axis toward the next one is about the third one.
         for angle, about in zip(cones, ((along + 2) % 3, (along + 1) % 3), strict=True):
             if angle >= 0.0:
                 axes[3 + about] = AxisSpec(-angle / DEGREES, angle / DEGREES)
         if max(cones) >= 0.0:
-            found.odd(path, "coneAngle0Limit", "its cone is taken as limits of the two angles across its axis")
+            found.odd(path, "coneAngle0Limit", "its cone becomes limits of the two angles across its axis")
         return axes
     if kind in ("PhysicsPrismaticJoint", "PhysicsRevoluteJoint"):
         first = 0 if kind == "PhysicsPrismaticJoint" else 3
@@ -131,12 +134,12 @@ def axes_of(opened: Opened, prim: Usd.Prim) -> list[AxisSpec] | None:
             )
         axes.append(driven(opened, prim, name, axis, number >= 3))
     if prim.HasAPI(UsdPhysics.LimitAPI, "distance"):
-        found.odd(path, "limit:distance", "no joint here keeps a distance; this limit is left out")
+        found.odd(path, "limit:distance", "limits of the distance are not supported; this limit is left out")
     return axes
 
 
 def limited(low: float, high: float) -> AxisSpec:
-    """An axis between limits; crossed ones lock it."""
+    """Return an axis between limits. Crossed limits lock it."""
     return LOCKED if low > high else AxisSpec(low, high)
 
 
@@ -161,7 +164,7 @@ def driven(opened: Opened, prim: Usd.Prim, name: str, axis: AxisSpec, is_angle: 
     if axis == LOCKED or not (stiffness > 0.0 or damping > 0.0):
         return axis
     if stiffness == 0.0 and speed != 0.0:
-        return motored(found, path, name, axis, damping, speed, strongest)
+        return with_motor(found, path, name, axis, damping, speed, strongest)
     if math.isfinite(strongest):
         found.odd(path, f"drive:{name}:maxForce", "a spring here has no largest force; it is left out")
     if speed != 0.0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prims of UsdGeom as shapes and looks, in their own axes and units."""
+"""Reading of prims of UsdGeom as shapes and looks, in their own axes and units."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AXES_OF_SHAPE = {
     "Z": np.eye(3),
 }
 ROUND_PRIMS = {"Capsule": Named.CAPSULE, "Cylinder": Named.CYLINDER, "Cone": Named.CONE}
-# with two radii
+# Prims with two radii.
 TAPERED = {"Capsule_1": Named.CAPSULE, "Cylinder_1": Named.CYLINDER}
 AS_THEY_ARE = {"none", "convexDecomposition", "meshSimplification"}
 
 
 def solid_at(opened: Opened, prim: Usd.Prim) -> Solid | None:
-    """The shape of a collider; None where it has none that can be read, which is added to what was found."""
+    """Return the shape of a collider, or None if a problem was added."""
     found, path, kind = opened.found, str(prim.GetPath()), prim.GetTypeName()
     if kind == "Mesh":
         return mesh_solid(opened, prim)
@@ -38,7 +38,7 @@ def solid_at(opened: Opened, prim: Usd.Prim) -> Solid | None:
     def positive(name: str, default: float) -> float:
         value = opened.number(prim, prim.GetAttribute(name), default)
         if not (np.isfinite(value) and value > 0.0):
-            found.wrong(path, name, f"{value:g} is no length; give the {kind} one above 0")
+            found.wrong(path, name, f"{value:g} is not a length; give the {kind} one above 0")
             return 1.0
         return value
 
@@ -58,24 +58,27 @@ def solid_at(opened: Opened, prim: Usd.Prim) -> Solid | None:
         height = positive("height", 2.0)
         if ends[0] == ends[1]:
             return Solid(TAPERED[kind], rotation=axis, radius=ends[0], height=height)
-        found.odd(path, "radiusTop", f"a {kind} of two radii is the hull of points on it here")
+        found.odd(path, "radiusTop", f"a {kind} with two radii becomes the hull of points on its surface")
         return tapered(TAPERED[kind], ends, height, axis)
     if kind == "Plane":
         return Solid(Named.PLANE, rotation=axis)
     found.wrong(
-        path, "CollisionAPI", f"a {kind or 'prim without a type'} is no shape here; make it a Mesh, or take its collision off"
+        path,
+        "CollisionAPI",
+        f"a {kind or 'prim without a type'} is not supported as a shape; make it a Mesh, or remove its CollisionAPI",
     )
     return None
 
 
 def mesh_solid(opened: Opened, prim: Usd.Prim) -> Solid | None:
+    """Return the shape of a Mesh by its approximation, or None if a problem was added."""
     found, path = opened.found, str(prim.GetPath())
     look = look_of(opened, prim)
     if look is None:
         return None
     triangles = fan(look.counts, look.corners)
     if not len(triangles):
-        found.wrong(path, "faceVertexCounts", "the mesh has no faces; give it some, or take its collision off")
+        found.wrong(path, "faceVertexCounts", "the mesh has no faces; add some, or remove its CollisionAPI")
         return None
     form = str(UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get() or "none")
     if form == "boundingSphere":
@@ -85,7 +88,7 @@ def mesh_solid(opened: Opened, prim: Usd.Prim) -> Solid | None:
         low, high = look.points.min(axis=0), look.points.max(axis=0)
         return Solid(Named.BOX, (low + high) / 2.0, size=high - low)
     if form not in AS_THEY_ARE | {"convexHull"}:
-        found.odd(path, "approximation", f"{form} is none that is known here; the mesh collides as it is")
+        found.odd(path, "approximation", f"{form} is unknown; the mesh collides as it is")
     elif form in ("convexDecomposition", "meshSimplification"):
         found.odd(path, "approximation", f"{form} is not needed here; the mesh collides as it is")
     margin = prim.GetAttribute(MARGIN_ATTRIBUTE)
@@ -96,12 +99,12 @@ def mesh_solid(opened: Opened, prim: Usd.Prim) -> Solid | None:
         is_closed = mesh_surface(look.points, triangles).volume != 0.0
     except ValueError:
         is_closed = False
-    # the mass of a hull is that of the mesh where this encloses a volume
+    # If the mesh encloses a volume, the mass of the hull is that of the mesh.
     return Solid(Named.HULL, points=look.points, triangles=triangles if is_closed else triangles[:0], margin=extra)
 
 
 def fan(counts: NDArray[np.int32], corners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Triangles (t, 3) of polygons."""
+    """Return triangles (t, 3) of polygons. counts: (f,) corners of each. corners: indices of points, polygon by polygon."""
     starts = np.cumsum(counts) - counts
     rows = [
         np.stack([corners[starts[n]], corners[starts[n] + k], corners[starts[n] + k + 1]])
@@ -112,13 +115,13 @@ def fan(counts: NDArray[np.int32], corners: NDArray[np.int32]) -> NDArray[np.int
 
 
 def look_of(opened: Opened, prim: Usd.Prim) -> Look | None:
-    """The polygons of a Mesh; None, with a problem, where they are none."""
+    """Return the polygons of a Mesh, or None if a problem was added."""
     found, path, mesh = opened.found, str(prim.GetPath()), UsdGeom.Mesh(prim)
     points = np.array(mesh.GetPointsAttr().Get(opened.time) or [], dtype=np.float64).reshape(-1, 3)
     counts = np.array(mesh.GetFaceVertexCountsAttr().Get(opened.time) or [], dtype=np.int32)
     corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(opened.time) or [], dtype=np.int32)
     if not len(points):
-        found.wrong(path, "points", "the mesh has no points; give it some, or take its collision off")
+        found.wrong(path, "points", "the mesh has no points; add some, or remove its CollisionAPI")
         return None
     if not np.isfinite(points).all():
         index = int(np.argmin(np.isfinite(points).all(axis=1)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stage that is read: opened whole, in meters and kilograms with Z up, at its first frame."""
+"""A USD stage that is read, with all layers, at its first frame. Values are converted to m and kg with Z up."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ __all__ = ["Opened", "opened"]
 Array = NDArray[np.float64]
 
 LAYERS = (".usd", ".usda", ".usdc", ".usdz")
-# Of a scene that says nothing of its frames, as in Blender.
-FIRST_FRAME, USUAL_FRAMES = 1, 250
+# Default of a scene without a frame range, as in Blender.
+FIRST_FRAME, DEFAULT_FRAMES = 1, 250
 FPS = 24.0
-# How OpenUSD reports an error to Python.
+# The form of an error of OpenUSD in Python.
 OF_OPENUSD = re.compile(r"Error in '.*?' at line \d+ in file .*? : '(.*?)'(?= Error in |$)")
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 @dataclass
 class Opened:
-    """length: m, mass: kg, of the stage's units. up: (3, 3) turns its axes so that Z is up. start, end: frames; fps: time codes
-    a second, of which `rate` is shown in one."""
+    """An open stage.
+
+    found: gets problems and warnings. length, mass: units of the stage [m], [kg]. up: (3, 3) rotation of its axes to Z up.
+    start, end: first and last frame. fps: time codes per second. rate: displayed frames per second.
+    """
 
     stage: Usd.Stage
     found: Found
@@ -57,12 +60,12 @@ class Opened:
 
     @property
     def time(self) -> Usd.TimeCode:
-        """Of the first frame."""
+        """The time code of the first frame."""
         return Usd.TimeCode(self.start)
 
     @cached_property
     def rules(self) -> tuple[FrictionCombine, FrictionCombine]:
-        """How friction and restitution are combined: as a scene of Stiction says, else by the average, as others do."""
+        """The combination rules of friction and restitution: those that Stiction wrote, or the average, as in other tools."""
         scene = next((prim for prim in self.stage.Traverse() if prim.IsA(UsdPhysics.Scene)), None)
         rules = []
         for name in (FRICTION_RULE_ATTRIBUTE, RESTITUTION_RULE_ATTRIBUTE):
@@ -71,21 +74,21 @@ class Opened:
         return rules[0], rules[1]
 
     def local(self, prim: Usd.Prim, frame: int | None = None) -> Array:
-        """Local-to-world matrix (4, 4) of a prim in units and axes of the stage, at a frame, at first the first."""
+        """Return the local-to-world matrix (4, 4) of a prim in units and axes of the stage. frame: by default the first."""
         self.found.signs()
         self._cache.SetTime(self.time if frame is None else Usd.TimeCode(frame))
         return np.array(self._cache.GetLocalToWorldTransform(prim), dtype=np.float64).T
 
     def world(self, prim: Usd.Prim, frame: int | None = None) -> Array:
-        """The same into m and with Z up; its columns have the length of a unit where nothing is scaled."""
+        """Return the local-to-world matrix (4, 4) of a prim, to m with Z up. It scales by the length unit of the stage."""
         return self._root @ self.local(prim, frame)
 
     def to_world(self, matrix: Array) -> Array:
-        """A matrix (4, 4) into the axes of the stage as one into m with Z up."""
+        """Convert a matrix (4, 4) to the axes of the stage to one to m with Z up."""
         return self._root @ matrix
 
     def number(self, prim: Usd.Prim, attribute: Usd.Attribute, default: float = 0.0) -> float:
-        """A number at the first frame, infinite ones too; a problem and the default where it is none."""
+        """Return a number at the first frame, which may be infinite. Otherwise adds a problem and returns the default."""
         value = attribute.Get(self.time) if attribute else None
         if value is None:
             return default
@@ -95,7 +98,7 @@ class Opened:
         return float(value)
 
     def vector(self, prim: Usd.Prim, attribute: Usd.Attribute) -> Array:
-        """A vector (3,) at the first frame; a problem and zeros where it is not finite."""
+        """Return a vector (3,) at the first frame. Adds a problem and returns zeros if it is not finite."""
         value = attribute.Get(self.time) if attribute else None
         if value is None:
             return np.zeros(3)
@@ -103,17 +106,19 @@ class Opened:
             return np.zeros(3)
         vector = np.array(value, dtype=np.float64)
         if vector.shape != (3,):
-            self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is no vector of three; correct it in the file")
+            self.found.wrong(
+                str(prim.GetPath()), attribute.GetName(), "it is not a vector of three numbers; correct it in the file"
+            )
             return np.zeros(3)
         return vector
 
     def quaternion(self, prim: Usd.Prim, attribute: Usd.Attribute) -> Array:
-        """A unit quaternion (w, x, y, z) at the first frame, none for what is not authored or zero."""
+        """Return a unit quaternion (w, x, y, z) at the first frame; the identity if it is not authored or zero."""
         value: Any = attribute.Get(self.time) if attribute else None
         if value is None:
             return np.array([1.0, 0.0, 0.0, 0.0])
         if not isinstance(value, (Gf.Quatd, Gf.Quatf, Gf.Quath)):
-            self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is no quaternion; correct it in the file")
+            self.found.wrong(str(prim.GetPath()), attribute.GetName(), "it is not a quaternion; correct it in the file")
             return np.array([1.0, 0.0, 0.0, 0.0])
         q = np.array([value.GetReal(), *value.GetImaginary()], dtype=np.float64)
         if not self.found.is_finite(str(prim.GetPath()), attribute.GetName(), q) or not np.linalg.norm(q) > 0.0:
@@ -122,43 +127,38 @@ class Opened:
 
 
 def opened(file: Path, found: Found) -> Opened:
-    """Open a stage whole, with all of its layers.
+    """Open a stage with all of its layers, and return it with its units, axes and frames.
 
-    Parameters: `file` names the root layer. What is odd about its frames is added to `found`.
+    file: the root layer. found: gets warnings about its frames.
 
-    Returns the stage with its units, axes and frames.
-
-    Raises SceneError where the file, or a layer that it names, cannot be read, and where layers refer to each other in a
-    circle.
+    Raises SceneError if the file or one of its layers cannot be read, and for circular references.
     """
 
-    def refuse(what: str, message: str) -> SceneError:
-        return SceneError((SceneProblem(str(file), what, message),))
+    def refuse(field: str, message: str) -> SceneError:
+        return SceneError((SceneProblem(str(file), field, message),))
 
     if not file.is_file():
         raise refuse("file", "there is no such file")
     try:
         stage = Usd.Stage.Open(str(file))
     except Tf.ErrorException as error:
-        raise refuse(
-            "file", f"it is no whole USD file, and nothing of it is read: {sentence_of(error)}; write it anew"
-        ) from error
+        raise refuse("file", f"it is not a complete USD file: {sentence_of(error)}; export it again") from error
     found.signs()
     lost = tuple(SceneProblem(*one) for one in composition_errors(stage))
     if lost:
         raise SceneError(lost)
     missing = unresolved_layers(file)
     if missing:
-        raise refuse("references", f"{', '.join(missing)} cannot be found; put it where the file looks for it")
+        raise refuse("references", f"{', '.join(missing)} cannot be found; move it to where the file looks for it")
     length, mass = UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)
-    for what, value in (("metersPerUnit", length), ("kilogramsPerUnit", mass)):
+    for name, value in (("metersPerUnit", length), ("kilogramsPerUnit", mass)):
         if not (math.isfinite(value) and value > 0.0):
-            raise refuse(what, f"{value} is no unit; set it to a number above 0")
+            raise refuse(name, f"{value} is not a unit; set it to a number above 0")
     fps = stage.GetTimeCodesPerSecond()
     if not (math.isfinite(fps) and fps > 0.0):
-        raise refuse("timeCodesPerSecond", f"{fps} is no rate; set it to a number above 0")
+        raise refuse("timeCodesPerSecond", f"{fps} is not a frame rate; set it to a number above 0")
     is_timed = stage.HasAuthoredTimeCodeRange()
-    codes = (stage.GetStartTimeCode(), stage.GetEndTimeCode()) if is_timed else (FIRST_FRAME, FIRST_FRAME + USUAL_FRAMES - 1)
+    codes = (stage.GetStartTimeCode(), stage.GetEndTimeCode()) if is_timed else (FIRST_FRAME, FIRST_FRAME + DEFAULT_FRAMES - 1)
     if not all(map(math.isfinite, codes)):
         raise refuse("startTimeCode", f"its time codes run from {codes[0]} to {codes[1]}; set finite ones")
     start, end = math.floor(codes[0]), math.ceil(codes[1])
@@ -166,37 +166,37 @@ def opened(file: Path, found: Found) -> Opened:
         message = f"its frames {start:g} to {end:g} are not between {-LAST_FRAME} and {LAST_FRAME}; set a shorter range"
         raise refuse("endTimeCode", message)
     if start >= end:
-        found.odd(str(file), "endTimeCode", f"it has one frame only; its simulation is given {USUAL_FRAMES}")
-        end = start + USUAL_FRAMES - 1
+        found.odd(str(file), "endTimeCode", f"it has only one frame; the simulation gets {DEFAULT_FRAMES}")
+        end = start + DEFAULT_FRAMES - 1
     rate = stage.GetFramesPerSecond() if stage.HasAuthoredMetadata("framesPerSecond") else fps
     up = Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y else np.eye(3)
     return Opened(stage, found, float(length), float(mass), up, start, end, float(fps), float(rate or fps))
 
 
 def sentence_of(error: Exception) -> str:
-    """What an error of OpenUSD says, without the places in its sources."""
+    """Return the message of an error of OpenUSD, without the locations in its source code."""
     words = words_of(error)
     return "; ".join(OF_OPENUSD.findall(words)) or words
 
 
 def unresolved_layers(file: Path) -> list[str]:
-    """The layers that the file, or a layer of it, names and that are not there; those of variants that are not chosen too."""
+    """Return the missing layers that the file or one of its layers refers to, also those of variants that are not selected."""
     try:
         _, _, unresolved = UsdUtils.ComputeAllDependencies(Sdf.AssetPath(str(file)))
     except Tf.ErrorException as error:
-        message = f"a layer that it names cannot be read: {sentence_of(error)}; write that again"
+        message = f"one of its layers cannot be read: {sentence_of(error)}; export that layer again"
         raise SceneError((SceneProblem(str(file), "references", message),)) from error
     return [str(path) for path in unresolved if Path(str(path)).suffix.lower() in LAYERS]
 
 
 def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
-    """The path of a prim, a field and a sentence for each error of the composition of a stage, which leaves something out: a
-    layer that cannot be opened, a prim that is not there, layers or prims that refer to each other in a circle.
+    """Yield the path of a prim, a field and a message for each composition error of a stage.
 
-    Errors of references and payloads are kept with the index of each prim, those of sublayers with the stacks of layers in it.
+    After such an error something is missing: a layer cannot be opened, a prim does not exist, or references are circular.
+    Errors of references and payloads are stored in the index of each prim, those of sublayers in its layer stacks.
     """
     stacks: set[Any] = set()
-    told: set[str] = set()
+    reported: set[str] = set()
     every = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate))
     for prim in (stage.GetPseudoRoot(), *every):
         index = prim.GetPrimIndex()
@@ -210,6 +210,6 @@ def composition_errors(stage: Usd.Stage) -> Iterator[tuple[str, str, str]]:
                 errors += node.layerStack.localErrors
         for error in errors:
             sentence = " ".join(str(error).split()).removesuffix("; skipping.").rstrip(" .")
-            if sentence not in told:
-                told.add(sentence)
+            if sentence not in reported:
+                reported.add(sentence)
                 yield str(prim.GetPath()), "references", f"{sentence}; correct the reference or the layer in the file"

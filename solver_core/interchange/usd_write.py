@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A described scene as a stage of UsdPhysics, in m and kg with Z up; the frames of the scene are its time codes."""
+"""Writing of a described scene as a stage of UsdPhysics, in m and kg with Z up. The time codes are the frames of the scene."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 def write_stage(scene: Described, file: Path, found: Found, *, instances: bool = False) -> None:
-    """Write the scene to a .usd, .usda or .usdc file; what has no place in it is added to `found`.
+    """Write a scene to a .usd, .usda or .usdc file. found: gets a warning for each feature that USD lacks.
 
     instances: bodies that are alike but for their place become one point instancer a kind. Raises OSError.
     """
@@ -87,7 +87,7 @@ def write_gravity(stage: Usd.Stage, names: Names, spec: SceneSpec, found: Found)
 
 
 def write_material(stage: Usd.Stage, names: Names, material: MaterialSpec, spec: SceneSpec) -> UsdShade.Material:
-    """The coefficients are those of two such surfaces against each other, whatever the rule."""
+    """Write a material. Its coefficients are those of two such surfaces in contact, whatever the combination rule."""
     prim = UsdShade.Material.Define(stage, names.path(material.name or "Surface", "Surfaces"))
     prim.GetPrim().SetDisplayName(material.name)
     surface = UsdPhysics.MaterialAPI.Apply(prim.GetPrim())
@@ -122,7 +122,7 @@ def write_body(
 def write_prototype(
     stage: Usd.Stage, path: Sdf.Path, body: BodySpec, scene: Described, material: UsdShade.Material, found: Found
 ) -> None:
-    """A body at the origin, of which an instancer makes many."""
+    """Write a body at the origin, the prototype of an instancer."""
     prim = UsdGeom.Xform.Define(stage, path).GetPrim()
     write_rigid_body(prim, body, found, moves=False)
     write_colliders(stage, path, body, scene.looks.get(body.name), scene.spec, found)
@@ -157,8 +157,8 @@ def write_rigid_body(prim: Usd.Prim, body: BodySpec, found: Found, *, moves: boo
     for name, value in zip(DAMPING_ATTRIBUTES, (body.linear_damping, body.angular_damping), strict=True):
         if value > 0.0:
             prim.CreateAttribute(name, Sdf.ValueTypeNames.Float, custom=True).Set(value)
-            what = name.partition(":")[2]
-            found.odd(body.name, what, "UsdPhysics has no place for it; only Stiction reads it from this file")
+            attribute = name.partition(":")[2]
+            found.odd(body.name, attribute, "UsdPhysics has no attribute for it; only Stiction reads it from this file")
     if not (np.all(body.linear_factor == 1.0) and np.all(body.angular_factor == 1.0)):
         found.odd(body.name, "lock_location", "its locked axes are left out; use a constraint to the world for them")
 
@@ -180,7 +180,7 @@ def write_mass(prim: Usd.Prim, body: BodySpec) -> None:
 
 def write_colliders(stage: Usd.Stage, path: Sdf.Path, body: BodySpec, look: Look | None, spec: SceneSpec, found: Found) -> None:
     parts = list(leaves(body.shape))
-    # where the mesh that is seen is the one that collides, it is written once
+    # A visible mesh that is also the collider is written once.
     is_seen = (
         look is not None
         and len(parts) == 1
@@ -201,7 +201,7 @@ def write_colliders(stage: Usd.Stage, path: Sdf.Path, body: BodySpec, look: Look
             if solid.margin > 0.0:
                 prim.CreateAttribute(MARGIN_ATTRIBUTE, Sdf.ValueTypeNames.Float, custom=True).Set(solid.margin)
                 found.odd(
-                    body.name, "collision_margin", "UsdPhysics has no place for it; only Stiction reads it from this file"
+                    body.name, "collision_margin", "UsdPhysics has no attribute for it; only Stiction reads it from this file"
                 )
         if look is not None and not is_seen:
             UsdGeom.Imageable(prim).CreatePurposeAttr(UsdGeom.Tokens.guide)
@@ -216,7 +216,7 @@ def write_colliders(stage: Usd.Stage, path: Sdf.Path, body: BodySpec, look: Look
 def write_filters(
     stage: Usd.Stage, names: Names, spec: SceneSpec, paths: Mapping[str, Sdf.Path], within: set[str], found: Found
 ) -> None:
-    """Collision groups where masks keep bodies apart, and pairs that no joint keeps apart."""
+    """Write collision groups for masks that exclude collisions, and filtered pairs for excluded pairs without a joint."""
     masks = sorted({body.collections for body in spec.bodies})
     table = collide(masks)
     if not table.all():
@@ -241,11 +241,11 @@ def write_filters(
 def say_what_is_left_out(spec: SceneSpec, found: Found) -> None:
     say_activation_left_out(spec, "UsdPhysics", found)
     for one in spec.fields:
-        found.odd(one.name, "field", "force fields have no place in UsdPhysics; it is left out")
+        found.odd(one.name, "field", "UsdPhysics has no force fields; it is left out")
     for body in spec.bodies:
         say_surface_left_out(body, "UsdPhysics", found)
     for pair in spec.pairs:
-        found.odd(f"{pair.a}, {pair.b}", "pairs", "the friction of pairs of materials has no place there; it is left out")
+        found.odd(f"{pair.a}, {pair.b}", "pairs", "UsdPhysics has no friction of pairs of materials; it is left out")
     if spec.friction_combine is not FrictionCombine.AVERAGE and len({body.material.mu_static for body in spec.bodies}) > 1:
         found.odd(
             "scene",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints as prims of UsdPhysics: by their names where they are one of its kinds, else with a limit and a drive an axis."""
+"""Writing of joints as prims of UsdPhysics: of a named kind if one fits, otherwise with limits and drives of the axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEGREES = 180.0 / math.pi
 
 
 def write_joints(stage: Usd.Stage, names: Names, scene: Described, paths: Mapping[str, Sdf.Path], found: Found) -> None:
-    """All joints of the scene; paths: of the bodies."""
+    """Write all joints of a scene. paths: of the prims of the bodies, by name."""
     frames = {body.name: (body.position, matrix_of(body.orientation)) for body in scene.spec.bodies}
     excluded = {frozenset(pair) for pair in scene.spec.excluded}
     for joint in scene.spec.joints:
@@ -32,8 +32,8 @@ def write_joints(stage: Usd.Stage, names: Names, scene: Described, paths: Mappin
         prim.GetPrim().SetDisplayName(joint.name)
         turn = matrix_of(joint.orientation)
         for number, body in enumerate((joint.body_a, joint.body_b)):
-            place, own = frames.get(body, (np.zeros(3), np.eye(3)))
-            position, rotation = Gf.Vec3f(*(own.T @ (joint.position - place)).tolist()), quaternion_of(own.T @ turn)
+            origin, axes = frames.get(body, (np.zeros(3), np.eye(3)))
+            position, rotation = Gf.Vec3f(*(axes.T @ (joint.position - origin)).tolist()), quaternion_of(axes.T @ turn)
             if body:
                 (prim.CreateBody0Rel, prim.CreateBody1Rel)[number]().AddTarget(paths[body])
             (prim.CreateLocalPos0Attr, prim.CreateLocalPos1Attr)[number](position)
@@ -45,16 +45,16 @@ def write_joints(stage: Usd.Stage, names: Names, scene: Described, paths: Mappin
             prim.CreateBreakForceAttr(load)
             prim.CreateBreakTorqueAttr(load)
         if joint.strength is not None:
-            own = joint.strength
-            prim.CreateBreakForceAttr(min(own.tension, own.shear))
-            prim.CreateBreakTorqueAttr(min(own.bending_x, own.bending_y, own.torsion))
-            found.odd(joint.name, "strength", "USD has one force and one torque for a bond; it gets the smallest ones")
+            strength = joint.strength
+            prim.CreateBreakForceAttr(min(strength.tension, strength.shear))
+            prim.CreateBreakTorqueAttr(min(strength.bending_x, strength.bending_y, strength.torsion))
+            found.odd(joint.name, "strength", "USD has one breaking force and torque for a bond; the smallest ones are written")
         if joint.changes:
-            found.odd(joint.name, "changes", "its keyed values are left out; the file has those of the first frame")
+            found.odd(joint.name, "changes", "its keyframes are left out; the file has the values of the first frame")
 
 
 def define(stage: Usd.Stage, path: Sdf.Path, joint: JointSpec) -> UsdPhysics.Joint:
-    """The prim of a joint, with its axes."""
+    """Write a joint and return its prim."""
     axes = (*joint.linear, *joint.angular)
     moving = [number for number, axis in enumerate(axes) if axis != LOCKED]
     if not moving:
@@ -88,7 +88,7 @@ def write_limit(prim: Usd.Prim, axis: str, low: float, high: float) -> None:
 
 
 def write_drive(prim: Usd.Prim, axis: str, values: AxisSpec, unit: float) -> None:
-    """The spring, or else the motor, of an axis."""
+    """Write the spring of an axis, otherwise its motor."""
     is_spring = values.stiffness > 0.0 or values.damping > 0.0
     if not is_spring and not values.motor_force > 0.0:
         return

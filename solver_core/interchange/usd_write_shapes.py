@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shapes and looks as prims of UsdGeom."""
+"""Writing of shapes and looks as prims of UsdGeom."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def write_solid(
             shape.CreateAxisAttr(ALONG_Z)
         case _:
             shape = write_look(stage, path, look or bare(solid))
-    at, turn = position + rotation @ solid.position, rotation @ solid.rotation
-    if at.any():
-        shape.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*at.tolist()))
+    offset, turn = position + rotation @ solid.position, rotation @ solid.rotation
+    if offset.any():
+        shape.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*offset.tolist()))
     if not np.array_equal(turn, np.eye(3)):
         shape.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*quaternion_of(turn).tolist()))
     if solid.kind is Named.BOX:
@@ -53,7 +53,7 @@ def write_solid(
 
 
 def write_look(stage: Usd.Stage, path: Sdf.Path, look: Look) -> UsdGeom.Mesh:
-    """A mesh of polygons."""
+    """Write a mesh of polygons."""
     mesh = UsdGeom.Mesh.Define(stage, path)
     mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(look.points, dtype=np.float32)))
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.ascontiguousarray(look.counts, dtype=np.int32)))

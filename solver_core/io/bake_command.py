@@ -41,7 +41,7 @@ def run_on_bake(parser: Parser, argv: Sequence[str], work: Callable[[Namespace],
     except (UsageError, OSError, CacheError, ContainerError) as error:
         tell(str(error), sys.stderr)
         return ExitStatus.BAD_INPUT
-    return ExitStatus.BAKED
+    return ExitStatus.DONE
 
 
 def bake_of(snapshot: Path, cache: Path) -> tuple[SceneSpec, FrameCacheReader]:

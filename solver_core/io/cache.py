@@ -212,9 +212,9 @@ def cache_has_begun(path: str | os.PathLike[str]) -> bool:
 
 def refuse_other_scene(path: str, info: CacheInfo, spec: SceneSpec) -> None:
     """Raise CacheError unless a head has the names and times of a scene: a digest is a claim, which anybody can copy."""
-    for what, names, parts in (("bodies", info.bodies, spec.bodies), ("joints", info.joints, spec.joints)):
+    for kind, names, parts in (("bodies", info.bodies, spec.bodies), ("joints", info.joints, spec.joints)):
         if names != tuple(part.name for part in parts):
-            raise CacheError(f"{path}: its {what} do not match the scene of its digest; bake again")
+            raise CacheError(f"{path}: its {kind} do not match the scene of its digest; bake again")
     times = (info.frame_start, info.frame_end, info.fps, info.time_scale, info.speeds)
     speeds = () if spec.speed_path is None else tuple(float(speed) for speed in spec.speed_path)
     if times != (spec.frame_start, spec.frame_end, spec.fps, spec.time_scale, speeds):

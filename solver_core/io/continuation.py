@@ -111,12 +111,12 @@ def earlier_frames(reader: FrameCacheReader, before: Content, now: Content, last
 def refuse_another_beginning(before: SceneSpec, now: SceneSpec) -> None:
     """Raise CacheError unless frames of one scene can be the first ones of the other."""
     wrong: list[str] = []
-    for what, old, new in (("body", before.bodies, now.bodies), ("joint", before.joints, now.joints)):
+    for kind, old, new in (("body", before.bodies, now.bodies), ("joint", before.joints, now.joints)):
         names = [one.name for one in old], [one.name for one in new]
-        wrong += [f"the {what} {name} is missing" for name in names[0] if name not in names[1]]
-        wrong += [f"the {what} {name} was added" for name in names[1] if name not in names[0]]
+        wrong += [f"the {kind} {name} is missing" for name in names[0] if name not in names[1]]
+        wrong += [f"the {kind} {name} was added" for name in names[1] if name not in names[0]]
         if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
-            wrong.append(f"each {what} is there, but in another order")
+            wrong.append(f"each {kind} is there, but in another order")
     if before.frame_start != now.frame_start:
         wrong.append(f"the first frame was {before.frame_start}, now it is {now.frame_start}")
     for a, b in zip(before.bodies, now.bodies, strict=True) if not wrong else ():
@@ -147,8 +147,8 @@ def bends_alike(a: BodySpec, b: BodySpec) -> bool:
 def without_time(content: Content) -> Content:
     """Return a scene without its last frame, its speed, its force fields and the prescribed motion of its bodies."""
     spec, settings = content
-    given = {"path": None, "deformation": None, "spans": None, "teleports": None}
-    bodies = tuple(replace(without_surface_paths(body), **given) for body in spec.bodies)
+    without = {"path": None, "deformation": None, "spans": None, "teleports": None}
+    bodies = tuple(replace(without_surface_paths(body), **without) for body in spec.bodies)
     fields, absorbers = (tuple(without_paths(one) for one in ones) for ones in (spec.fields, spec.absorbers))
     spec = replace(spec, frame_end=spec.frame_start, bodies=bodies, fields=fields, absorbers=absorbers, speed_path=None)
     return replace(spec, activations=tuple(without_frames(one) for one in spec.activations)), settings

@@ -120,9 +120,9 @@ class Reader:
         row, column, value = entries
         if column.size != row.size:
             raise self.wrong(f"{place}/p has {column.size} indices for {row.size} triplets")
-        for index, most, name in ((row, shape[0], "i"), (column, shape[1], "p")):
-            if index.size and (index.min() < 0 or index.max() >= most):
-                raise self.wrong(f"{place}/{name} has an index beyond 0 to {most - 1}")
+        for index, count, name in ((row, shape[0], "i"), (column, shape[1], "p")):
+            if index.size and (index.min() < 0 or index.max() >= count):
+                raise self.wrong(f"{place}/{name} has an index beyond 0 to {count - 1}")
         return csr_matrix(coo_matrix((value, (row, column)), shape=shape))
 
     def solution(self, place: str, sizes: dict[str, int]) -> Solution | None:

@@ -10,27 +10,26 @@ __all__ = ["malformed_refused", "words_of"]
 
 
 @contextmanager
-def malformed_refused(what: str, refusal: Callable[[str], Exception]) -> Iterator[None]:
-    """Convert every exception of a reader in the block into the exception that `refusal` makes of a sentence.
+def malformed_refused(kind: str, refusal: Callable[[str], Exception]) -> Iterator[None]:
+    """Convert every exception of a reader in the block into an exception of one sentence.
 
-    A reader checks what it expects to be wrong, and raises the class of `refusal` by itself. Values of the wrong type, numbers
-    beyond every range and libraries with exceptions of their own are converted here, so that no reader needs a list of them.
+    A reader raises that class itself for problems that it expects. Values of the wrong type, numbers out of range, and the
+    exceptions of libraries are converted here, so that no reader needs a list of them.
 
-    Parameters: `what` completes "it is no ...": the kind of file. `refusal` makes an exception of a sentence without the name
-    of the file.
+    kind: the kind of file, for the message. refusal: returns the exception for a sentence without the name of the file.
 
-    Raises the exception of `refusal`. OSError passes unchanged, because the operating system has already named the file.
+    Raises the exception of `refusal`. OSError passes unchanged, because its message names the file.
     """
     try:
         yield
     except (OSError, type(refusal(""))):
         raise
     except MemoryError as error:
-        raise refusal("it asks for more memory than this computer has free; it is damaged, or too large") from error
+        raise refusal("it needs more memory than this computer has free; it is damaged, or too large") from error
     except Exception as error:
-        said = words_of(error)
-        reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise refusal(f"it is no {what}, or is damaged, and nothing of it is read ({reason}); write it anew") from error
+        message = words_of(error)
+        reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        raise refusal(f"it is not a {kind}, or it is damaged ({reason}); export it again") from error
 
 
 def words_of(error: Exception) -> str:

@@ -67,14 +67,14 @@ class SceneModes:
 NOTHING_BENDS = SceneModes()
 
 
-def encode_modes(modes: SceneModes, **told: Any) -> bytes:
-    """Return a chunk with the modes. told: further fields of the chunk."""
+def encode_modes(modes: SceneModes, **header: Any) -> bytes:
+    """Return a chunk with the modes. header: further fields of the chunk."""
     distinct: dict[int, int] = {}
     which = [distinct.setdefault(id(one), len(distinct)) for one in modes.reduced]
     arrays: dict[str, NDArray[Any]] = {}
     for one, number in zip(modes.reduced, which, strict=True):
         arrays |= {f"{number}.{name}": array for name, array in arrays_of(one).items()}
-    return encode_chunk(MODES, {**told, "bodies": list(modes.bodies), "which": which}, arrays)
+    return encode_chunk(MODES, {**header, "bodies": list(modes.bodies), "which": which}, arrays)
 
 
 def decode_modes(chunk: Chunk, bodies: int) -> SceneModes:
@@ -167,12 +167,12 @@ def scene_modes(
 
 def fits(body: ReducedBody, spec: SceneSpec, index: int) -> bool:
     """Return True if the modes can belong to a body of the scene."""
-    asked = spec.bodies[index].deformable
-    if asked is None or (body.large is None) != (asked.kind is Elasticity.LINEAR):
+    deformable = spec.bodies[index].deformable
+    if deformable is None or (body.large is None) != (deformable.kind is Elasticity.LINEAR):
         return False
     vertices, axes, count = body.shapes.shape
     # Symmetric bodies have fewer modes than requested.
-    return (vertices, axes) == (len(spec.bodies[index].shape.vertices), 3) and 1 <= count <= asked.modes
+    return (vertices, axes) == (len(spec.bodies[index].shape.vertices), 3) and 1 <= count <= deformable.modes
 
 
 def kept(file: Path, spec: SceneSpec, index: int) -> ReducedBody | None:

@@ -35,7 +35,7 @@ def refuse_lost(file: BinaryIO, begins: Sequence[int]) -> None:
         raise CacheLost(f"{path}: another file replaced the cache while it was baked; bake again")
     if here.st_size < size:
         whole = sum(end <= here.st_size for end in (*begins[1:], size))
-        left = f"resume, which keeps the intact ones of its first {whole} frames" if whole else "bake again"
-        raise CacheLost(f"{path}: the cache was cut to {here.st_size} of {size} bytes while it was baked; {left}")
+        remedy = f"resume, which keeps the intact ones of its first {whole} frames" if whole else "bake again"
+        raise CacheLost(f"{path}: the cache was cut to {here.st_size} of {size} bytes while it was baked; {remedy}")
     if here.st_size > size:
         raise CacheLost(f"{path}: another program wrote to the cache while it was baked; resume, which removes its data")

@@ -116,12 +116,12 @@ def refuse_one_for_another(named: Iterable[tuple[str, str | os.PathLike[str] | N
     named: what each file is for, and its path, None where there is none.
     """
     seen: dict[str, str] = {}
-    for what, path in named:
+    for name, path in named:
         if path is None or is_stream(path):
             continue
         try:
-            other = seen.setdefault(os.path.normcase(os.path.realpath(path)), what)
+            other = seen.setdefault(os.path.normcase(os.path.realpath(path)), name)
         except ValueError as error:
-            raise UsageError(f"{what}: {os.fspath(path)!r} is no name of a file: {error}") from error
-        if other != what:
-            raise UsageError(f"{what} and {other} are the same file, {path}; name two")
+            raise UsageError(f"{name}: {os.fspath(path)!r} is no name of a file: {error}") from error
+        if other != name:
+            raise UsageError(f"{name} and {other} are the same file, {path}; name two")

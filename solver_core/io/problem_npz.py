@@ -174,10 +174,10 @@ def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
         else:
             if value.dtype.kind not in "iuf":
                 raise arrays.wrong(f"{name} must be real numbers, not {value.dtype}")
-            given = value.astype(np.float64)
-            if np.isnan(given).any() or (name not in UNBOUNDED and not np.isfinite(given).all()):
+            array = value.astype(np.float64)
+            if np.isnan(array).any() or (name not in UNBOUNDED and not np.isfinite(array).all()):
                 raise arrays.wrong(f"{name} has something in it that is no finite number")
-            parts[name] = np.ascontiguousarray(given)
+            parts[name] = np.ascontiguousarray(array)
     if parts["least_scale"].size != 1:
         raise arrays.wrong("least_scale must be one number")
     parts["least_scale"] = float(parts["least_scale"].item())

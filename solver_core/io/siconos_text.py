@@ -45,9 +45,9 @@ class Words:
     def left(self) -> int:
         return len(self._words) - self._at
 
-    def wrong(self, what: str) -> ProblemFileError:
+    def wrong(self, problem: str) -> ProblemFileError:
         place = f"after {self._at} words" if self._at else "at its beginning"
-        return ProblemFileError(self._path, f"{what} {place}: it is no contact problem as Siconos prints it, or is cut off")
+        return ProblemFileError(self._path, f"{problem} {place}: it is no contact problem as Siconos prints it, or is cut off")
 
     def word(self) -> str:
         if not self.left:
@@ -61,29 +61,29 @@ class Words:
             pass
         return word
 
-    def whole(self, what: str, least: int = 0) -> int:
+    def whole(self, name: str, least: int = 0) -> int:
         word = self.word()
         if len(word) > MOST_DIGITS or not word.lstrip("+-").isdigit() or int(word) < least:
-            said = f"{what} is {word[:MOST_DIGITS]!r} and no whole number of at least {least}"
-            raise self.wrong(f"{said}, with {MOST_DIGITS} digits at most")
+            message = f"{name} is {word[:MOST_DIGITS]!r} and no whole number of at least {least}"
+            raise self.wrong(f"{message}, with {MOST_DIGITS} digits at most")
         return int(word)
 
-    def numbers(self, what: str, count: int) -> NDArray[np.float64]:
+    def numbers(self, name: str, count: int) -> NDArray[np.float64]:
         """Return this many numbers. It is checked that they exist before memory is allocated."""
         if count > self.left:
-            raise self.wrong(f"{what} has {count} numbers, and {self.left} words are left")
+            raise self.wrong(f"{name} has {count} numbers, and {self.left} words are left")
         words = self._words[self._at : self._at + count]
         try:
             values = np.array(words, dtype=np.float64)
         except ValueError:
-            raise self.wrong(f"{what} has something in it that is no number") from None
+            raise self.wrong(f"{name} has something in it that is no number") from None
         self._at += count
         return values
 
-    def wholes(self, what: str, count: int, most: int) -> NDArray[np.int64]:
-        values = self.numbers(what, count)
-        if (values != np.floor(values)).any() or (values < 0).any() or (values > most).any():
-            raise self.wrong(f"{what} has something in it that is no whole number between 0 and {most}")
+    def wholes(self, name: str, count: int, largest: int) -> NDArray[np.int64]:
+        values = self.numbers(name, count)
+        if (values != np.floor(values)).any() or (values < 0).any() or (values > largest).any():
+            raise self.wrong(f"{name} has something in it that is no whole number between 0 and {largest}")
         return values.astype(np.int64)
 
 
@@ -128,89 +128,92 @@ def _ends_with(words: Words, count: int) -> bool:
     return words.left in (count, count + 1)
 
 
-def _matrix(words: Words, what: str) -> Any:
-    storage, m, n = words.whole(f"the storage of {what}"), words.whole(f"rows of {what}"), words.whole(f"columns of {what}")
+def _matrix(words: Words, name: str) -> Any:
+    """Read a matrix. name: for messages. Raises ProblemFileError."""
+    storage, m, n = words.whole(f"the storage of {name}"), words.whole(f"rows of {name}"), words.whole(f"columns of {name}")
     if storage == DENSE_STORAGE:
         if (words.whole("rows"), words.whole("columns")) != (m, n):
-            raise words.wrong(f"{what} has two sizes")
-        return csr_matrix(words.numbers(what, m * n).reshape(n, m).T)
+            raise words.wrong(f"{name} has two sizes")
+        return csr_matrix(words.numbers(name, m * n).reshape(n, m).T)
     if storage == BLOCK_STORAGE:
-        return _blocks(words, what, (m, n))
+        return _blocks(words, name, (m, n))
     if storage == SPARSE_STORAGE:
-        return _sparse(words, what, (m, n))
-    raise words.wrong(f"the storage of {what} is {storage}, and none of 0, 1 and 2")
+        return _sparse(words, name, (m, n))
+    raise words.wrong(f"the storage of {name} is {storage}, and none of 0, 1 and 2")
 
 
-def _blocks(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
-    count, rows, columns = (words.whole(f"blocks of {what}") for _ in range(3))
-    row_ends, column_ends = words.wholes(what, rows, shape[0]), words.wholes(what, columns, shape[1])
+def _blocks(words: Words, name: str, shape: tuple[int, int]) -> csr_matrix:
+    """Read a matrix that is stored as dense blocks. name: for messages. Raises ProblemFileError."""
+    count, rows, columns = (words.whole(f"blocks of {name}") for _ in range(3))
+    row_ends, column_ends = words.wholes(name, rows, shape[0]), words.wholes(name, columns, shape[1])
     for ends, size in ((row_ends, shape[0]), (column_ends, shape[1])):
         if (ends[-1] if ends.size else 0) != size or (np.diff(ends) < 0).any():
-            raise words.wrong(f"the blocks of {what} do not end with its last row and column")
-    filled, entries = words.whole(f"block rows of {what}"), words.whole(f"blocks of {what}")
-    first, column = words.wholes(what, filled, count), words.wholes(what, entries, max(columns - 1, 0))
+            raise words.wrong(f"the blocks of {name} do not end with its last row and column")
+    filled, entries = words.whole(f"block rows of {name}"), words.whole(f"blocks of {name}")
+    first, column = words.wholes(name, filled, count), words.wholes(name, entries, max(columns - 1, 0))
     if entries < count or (np.diff(first) < 0).any() or (filled and first[-1] > count) or filled > rows + 1:
-        raise words.wrong(f"the rows of blocks of {what} do not fit together")
+        raise words.wrong(f"the rows of blocks of {name} do not fit together")
     row_start, column_start = np.append(0, row_ends), np.append(0, column_ends)
     parts: list[tuple[Any, Any, NDArray[np.float64]]] = []
     for row, (begin, end) in enumerate(pairwise(first.tolist())):
         for number in range(begin, end):
-            words.whole(f"the number of a block of {what}")
-            at = int(column[number])
-            height, width = int(row_ends[row] - row_start[row]), int(column_ends[at] - column_start[at])
+            words.whole(f"the number of a block of {name}")
+            block_column = int(column[number])
+            height, width = int(row_ends[row] - row_start[row]), int(column_ends[block_column] - column_start[block_column])
             i, j = np.meshgrid(np.arange(height), np.arange(width))
-            value = words.numbers(what, height * width)
-            parts.append((int(row_start[row]) + i.ravel(), int(column_start[at]) + j.ravel(), value))
+            value = words.numbers(name, height * width)
+            parts.append((int(row_start[row]) + i.ravel(), int(column_start[block_column]) + j.ravel(), value))
     if not parts:
         return csr_matrix(shape)
     i, j, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
     return csr_matrix(coo_matrix((value, (i, j)), shape=shape))
 
 
-def _sparse(words: Words, what: str, shape: tuple[int, int]) -> csr_matrix:
-    origin = words.whole(f"the origin of {what}")
+def _sparse(words: Words, name: str, shape: tuple[int, int]) -> csr_matrix:
+    """Read a matrix that is stored as triplets or compressed columns. name: for messages. Raises ProblemFileError."""
+    origin = words.whole(f"the origin of {name}")
     if origin not in (PRINTED_TRIPLETS, PRINTED_COLUMNS):
-        raise words.wrong(f"the origin of {what} is {origin}, and neither triplets nor columns")
+        raise words.wrong(f"the origin of {name} is {origin}, and neither triplets nor columns")
     words.skip_to("nnz:")
-    count = words.whole(f"the entries of {what}", 0) if origin == PRINTED_TRIPLETS else _count(words, what)
+    count = words.whole(f"the entries of {name}", 0) if origin == PRINTED_TRIPLETS else _count(words, name)
     if count * (3 if origin == PRINTED_TRIPLETS else 2) > words.left:
-        raise words.wrong(f"{what} has {count} entries, and {words.left} words are left")
+        raise words.wrong(f"{name} has {count} entries, and {words.left} words are left")
     i, j, value = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
     if origin == PRINTED_TRIPLETS:
         for k in range(count):
-            i[k], j[k] = words.whole(what), words.whole(what)
+            i[k], j[k] = words.whole(name), words.whole(name)
             words.skip_to(":")
-            value[k] = words.numbers(what, 1)[0]
+            value[k] = words.numbers(name, 1)[0]
     else:
-        _columns(words, what, (i, j, value), shape[1])
+        _columns(words, name, (i, j, value), shape[1])
     if count and (i.max() >= shape[0] or j.max() >= shape[1]):
-        raise words.wrong(f"{what} has an entry beyond its {shape[0]} rows and {shape[1]} columns")
+        raise words.wrong(f"{name} has an entry beyond its {shape[0]} rows and {shape[1]} columns")
     return csr_matrix(coo_matrix((value, (i, j)), shape=shape))
 
 
-def _count(words: Words, what: str) -> int:
+def _count(words: Words, name: str) -> int:
     """Return the number of entries in `nnz: 36, 1-norm: 4.6`."""
     word = words.word()
     if not word.rstrip(",").isdigit():
-        raise words.wrong(f"the number of entries of {what} is {word!r}")
+        raise words.wrong(f"the number of entries of {name} is {word!r}")
     words.skip_to("1-norm:")
     words.word()
     return int(word.rstrip(","))
 
 
-def _columns(words: Words, what: str, entries: tuple, columns: int) -> None:
+def _columns(words: Words, name: str, entries: tuple, columns: int) -> None:
     i, j, value = entries
     for column in range(columns):
-        if words.word() != "col" or words.whole("a column of " + what) != column:
-            raise words.wrong(f"column {column} of {what} is not there")
+        if words.word() != "col" or words.whole("a column of " + name) != column:
+            raise words.wrong(f"column {column} of {name} is not there")
         words.skip_to("locations")
-        begin = words.whole(what)
+        begin = words.whole(name)
         words.skip_to("to")
         # In an empty column, the last location is before the first.
-        end = words.whole(what, -1) + 1
+        end = words.whole(name, -1) + 1
         if not 0 <= begin <= end <= i.size:
-            raise words.wrong(f"column {column} of {what} has entries {begin} to {end - 1} of {i.size}")
+            raise words.wrong(f"column {column} of {name} has entries {begin} to {end - 1} of {i.size}")
         for k in range(begin, end):
-            i[k], j[k] = words.whole(what), column
+            i[k], j[k] = words.whole(name), column
             words.skip_to(":")
-            value[k] = words.numbers(what, 1)[0]
+            value[k] = words.numbers(name, 1)[0]

@@ -38,15 +38,15 @@ def apart(problem: ContactProblem) -> list[NDArray[np.int64]]:
 def _part(problem: ContactProblem, contacts: NDArray[np.int64], least_scale: float) -> tuple[ContactProblem, NDArray[np.int64]]:
     """Return the subproblem of some contacts, and the indices of its degrees of freedom in the whole problem."""
     system = problem.system
-    own, bodies = subsystem(system, contacts, np.full(len(system.offset) - 1, -1))
-    jacobian = np.ascontiguousarray(own.jacobian_b[:, :, : np.diff(own.offset).max(initial=0)])
-    inverse = own.mass if system.inverse_mass is system.mass else own.inverse_mass
-    own = own._replace(jacobian_a=jacobian, jacobian_b=jacobian, inverse_mass=inverse, least_scale=least_scale)
+    island, bodies = subsystem(system, contacts, np.full(len(system.offset) - 1, -1))
+    jacobian = np.ascontiguousarray(island.jacobian_b[:, :, : np.diff(island.offset).max(initial=0)])
+    inverse = island.mass if system.inverse_mass is system.mass else island.inverse_mass
+    island = island._replace(jacobian_a=jacobian, jacobian_b=jacobian, inverse_mass=inverse, least_scale=least_scale)
     pieces = [np.arange(system.offset[i], system.offset[i + 1]) for i in bodies]
     freedom = np.concatenate([np.zeros(0, np.int64), *pieces])
     friction = {name: getattr(problem, name)[contacts] for name in ("mu", "mu_dynamic", "sliding", "direction")}
-    none = np.zeros((0, own.velocity.size)), np.zeros(0)
-    return replace(problem, system=own, bilateral=none, **friction), freedom
+    none = np.zeros((0, island.velocity.size)), np.zeros(0)
+    return replace(problem, system=island, bilateral=none, **friction), freedom
 
 
 def solve_apart(

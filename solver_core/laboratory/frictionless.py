@@ -61,9 +61,11 @@ def _complementary_impulses(problem: ContactProblem, tolerance: float, time_limi
         normal = system.jacobian_b[chosen, 0, :size]
         block = system.inverse_mass[system.block_start[body] : system.block_start[body + 1]].reshape(size, size)
         operator = normal @ (normal.T if np.array_equal(block, np.eye(size)) else block @ normal.T)
-        left = max(deadline - perf_counter(), 0.0)
-        most = PIVOTS_PER_CONTACT * (chosen.size + 1)
-        force = pivot_lcp(0.5 * (operator + operator.T), free[chosen], None, min(tolerance, TIGHT), most, left).force
+        time_left = max(deadline - perf_counter(), 0.0)
+        pivot_limit = PIVOTS_PER_CONTACT * (chosen.size + 1)
+        force = pivot_lcp(
+            0.5 * (operator + operator.T), free[chosen], None, min(tolerance, TIGHT), pivot_limit, time_left
+        ).force
         if np.isfinite(force).all():
             impulse[chosen] = force
     return impulse

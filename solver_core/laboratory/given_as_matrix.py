@@ -251,6 +251,6 @@ def _sparse_island(problem: ContactProblem) -> Island:
 def _result(problem: ContactProblem, impulse: Floats, status: Status, stats: Statistics) -> Result:
     """Return the result of impulses (m, 3), with their velocities."""
     assert problem.matrix is not None
-    given = impulse[:, : problem.dim].copy()
-    velocity = problem.free_velocity + (problem.matrix @ given.ravel()).reshape(given.shape)
-    return Result(status, given, velocity, np.zeros(0), stats, "staggered")
+    impulses = impulse[:, : problem.dim].copy()
+    velocity = problem.free_velocity + (problem.matrix @ impulses.ravel()).reshape(impulses.shape)
+    return Result(status, impulses, velocity, np.zeros(0), stats, "staggered")

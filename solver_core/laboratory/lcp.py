@@ -20,7 +20,7 @@ from ..problem.given_arrays import finite_array
 from ..problem.result import Statistics, Status
 from ..published.baraff_1991.lemke import lemke
 from ..published.baraff_1994.lcp import pivot_lcp
-from ..published.complementarity import LcpEnd, checked, lcp_residual, most_pivots
+from ..published.complementarity import LcpEnd, checked, default_pivot_limit, lcp_residual
 
 __all__ = ["LCP_METHODS", "LcpResult", "lcp_residual", "solve_lcp"]
 
@@ -61,33 +61,37 @@ def solve_lcp(
     time_limit: float = np.inf,
     start: ArrayLike | None = None,
 ) -> LcpResult:
-    """Find f >= 0 with a = A f + b >= 0 and f . a = 0, or a ray.
+    """Solve a linear complementarity problem: find f >= 0 with a = A f + b >= 0 and f . a = 0, or a ray.
 
     Parameters
     ----------
     A : (n, n) array
+        The matrix; square.
     b : (n,) array
+        The right-hand side, in the units of A f.
     method : {'lemke', 'pivot'}
-        Baraff 1991, for any A; Baraff 1994, for symmetric positive semidefinite A with b in its column space, and for
-        P-matrices. For other matrices 'pivot' may find no solution.
+        'lemke' is the algorithm of Baraff 1991, for any A. 'pivot' is that of Baraff 1994, for P-matrices and for symmetric
+        positive semidefinite A with b in its column space. For other matrices 'pivot' may find no solution.
     tolerance : float
-        Bound on `lcp_residual`. With a larger residual the status is not SOLVED.
+        Upper bound of `lcp_residual`, relative. If the residual is larger, the status is not SOLVED.
     max_iterations : int, optional
-        Limit of pivots; 1000 + 100 n by default.
+        Upper bound of the number of pivots; 1000 + 100 n by default.
     time_limit : float
-        Seconds.
+        Upper bound of the time [s]. After it, the status is MAX_ITERATIONS.
     start : (n,) bool array, optional
-        Indices that are clamped at the start (f_i free, a_i = 0). A problem with several solutions may have a different one for
-        each start. By default, 'lemke' starts without clamped indices, and 'pivot' with a guess if A is symmetric.
+        True for the indices that are clamped at the start (f_i free, a_i = 0). Different starts may lead to different solutions
+        if the problem has several. By default, 'lemke' starts without clamped indices, and 'pivot' with a guess if A is
+        symmetric.
 
     Returns
     -------
     LcpResult
+        Forces f and accelerations a, both (n,), the status, and the ray if there is one.
 
     Raises
     ------
     ValueError
-        Names the argument and the index.
+        If an argument has the wrong shape or type, or a value that is not finite. The message names the argument.
     """
     if not isinstance(method, str) or method not in LCP_METHODS:
         raise ValueError(f"method must be one of {', '.join(sorted(LCP_METHODS))}, not {method!r}")
@@ -99,9 +103,9 @@ def solve_lcp(
     if right.shape != (n,):
         raise ValueError(f"b must have shape ({n},) to match A, not {right.shape}")
     clamped = None if start is None else _index_set(start, n)
-    most = most_pivots(n) if max_iterations is None else max_iterations
-    require_limits(tolerance, most, time_limit)
-    end = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(most), float(time_limit))
+    pivot_limit = default_pivot_limit(n) if max_iterations is None else max_iterations
+    require_limits(tolerance, pivot_limit, time_limit)
+    end = LCP_METHODS[method](matrix, right, clamped, float(tolerance), int(pivot_limit), float(time_limit))
     return LcpResult(**checked(end, right, tolerance)._asdict())
 
 

@@ -96,15 +96,20 @@ class ContactProblems:
         entries = _all_finite("G", matrices, [(size, size) for size in sizes])
         free = _all_finite("g", _rows_of("g", g, len(sizes)), [(size,) for size in sizes])
         of_contacts = _of_contacts("mu", mu, start), _of_contacts("slack", 0.0 if slack is None else slack, start)
-        at = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
+        first_entry = np.concatenate([[0], np.cumsum(sizes**2)]).astype(np.int64)
         mu_all, slack_all = of_contacts
-        system, is_one = small_systems(entries, at, start, int(dim), free, slack_all, mu_all)
+        system, is_one = small_systems(entries, first_entry, start, int(dim), free, slack_all, mu_all)
         apart = {}
         for i in np.flatnonzero(~is_one).tolist():
-            own, n = slice(start[i], start[i + 1]), sizes[i]
-            given = entries[at[i] : at[i + 1]].reshape(n, n), free[start[i] * dim : start[i + 1] * dim]
+            contacts_of_i, n = slice(start[i], start[i + 1]), sizes[i]
+            matrix_and_velocity = (
+                entries[first_entry[i] : first_entry[i + 1]].reshape(n, n),
+                free[start[i] * dim : start[i + 1] * dim],
+            )
             try:
-                apart[i] = ContactProblem.from_delassus(*given, mu_all[own], dim=dim, slack=slack_all[own], rounding=policy)
+                apart[i] = ContactProblem.from_delassus(
+                    *matrix_and_velocity, mu_all[contacts_of_i], dim=dim, slack=slack_all[contacts_of_i], rounding=policy
+                )
             except ValueError as error:
                 raise ValueError(f"problem {i}: {error}") from None
         return cls(int(dim), start, system, apart)
@@ -136,30 +141,32 @@ class ContactProblems:
         number = np.atleast_1d(finite_array("counts", counts))
         wrong = np.flatnonzero((number < 0) | (number != np.floor(number)))
         if number.ndim != 1 or wrong.size:
-            at = f"counts[{wrong[0]}] = {number.ravel()[wrong[0]]}" if wrong.size else f"counts of shape {number.shape}"
-            raise ValueError(f"{at}: counts must be whole numbers of contacts, one per problem")
+            argument = f"counts[{wrong[0]}] = {number.ravel()[wrong[0]]}" if wrong.size else f"counts of shape {number.shape}"
+            raise ValueError(f"{argument}: counts must be whole numbers of contacts, one per problem")
         start = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
         if start[-1] != whole.contacts:
             raise ValueError(f"counts add up to {start[-1]} contacts, but there are {whole.contacts}")
-        of = np.repeat(np.arange(number.size), number.astype(np.int64))
+        problem_of_contact = np.repeat(np.arange(number.size), number.astype(np.int64))
         for side in (whole.system.body_a, whole.system.body_b):
-            _require_own(whole.system, of, side)
+            _require_own(whole.system, problem_of_contact, side)
         return cls(whole.dim, start, whole.system, {})
 
 
-def _require_own(system: System, of: Ints, side: Ints) -> None:
+def _require_own(system: System, problem_of_contact: Ints, side: Ints) -> None:
     """Raise ValueError if a body belongs to two problems.
 
-    of: (m,) problem of each contact. side: (m,) body A or body B of each contact.
+    problem_of_contact: (m,) problem of each contact. side: (m,) body A or body B of each contact.
     """
     owner = np.full(len(system.offset), -1, np.int64)
     for index in (system.body_b, system.body_a):
-        owner[index[::-1]] = of[::-1]
+        owner[index[::-1]] = problem_of_contact[::-1]
     owner[-1] = -1
-    wrong = np.flatnonzero((side >= 0) & (owner[side] != of))
+    wrong = np.flatnonzero((side >= 0) & (owner[side] != problem_of_contact))
     if wrong.size:
         k = wrong[0]
-        raise ValueError(f"body {side[k]} is in problems {owner[side[k]]} and {of[k]}; give each problem its own bodies")
+        raise ValueError(
+            f"body {side[k]} is in problems {owner[side[k]]} and {problem_of_contact[k]}; give each problem its own bodies"
+        )
 
 
 def _rows_of(name: str, values: Any, count: int | None = None) -> Any:
@@ -176,8 +183,8 @@ def _size_of(i: int, matrix: Any, dim: int) -> int:
     """Return the number of rows of the matrix of problem i. Raises ValueError unless it is square and dense."""
     shape = np.shape(matrix)
     if len(shape) != 2 or shape[0] != shape[1] or issparse(matrix):
-        what = "sparse" if issparse(matrix) else f"of shape {shape}"
-        raise ValueError(f"problem {i}: G must be a dense square matrix, not {what}")
+        description = "sparse" if issparse(matrix) else f"of shape {shape}"
+        raise ValueError(f"problem {i}: G must be a dense square matrix, not {description}")
     if shape[0] % dim:
         raise ValueError(f"problem {i}: G has {shape[0]} rows, which is not a multiple of dim = {dim}")
     return shape[0]

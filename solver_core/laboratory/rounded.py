@@ -57,8 +57,8 @@ def solve_rounded(
         result = solve(shifted, OF_MENDED * tolerance, max(deadline - perf_counter(), 0.0), start)
         stats = result.stats if stats is None else together(stats, result.stats, result.stats.found)
         flat = np.concatenate([result.impulse.ravel(), result.bilateral])
-        given = problem.rounded.velocity(flat, np.concatenate([problem.free_velocity.ravel(), free]))
-        answer = replace(result, velocity=given[: m * dim].reshape(m, dim))
+        exact = problem.rounded.velocity(flat, np.concatenate([problem.free_velocity.ravel(), free]))
+        answer = replace(result, velocity=exact[: m * dim].reshape(m, dim))
         error = measured(answer)
         if best is None or error < least:
             best, least = answer, error
@@ -67,8 +67,8 @@ def solve_rounded(
         # The velocities of these impulses with the repaired matrix, without the last correction.
         repaired = answer_of(plain, flat)
         bias = whole.bias.copy()
-        bias[:, :dim] += (given - repaired)[: m * dim].reshape(m, dim)
-        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (given - repaired)[m * dim :]))
+        bias[:, :dim] += (exact - repaired)[: m * dim].reshape(m, dim)
+        shifted = replace(plain, system=whole._replace(bias=bias), bilateral=(rows, free + (exact - repaired)[m * dim :]))
         start = result.impulse
     assert best is not None and stats is not None
     status = best.status

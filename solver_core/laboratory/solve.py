@@ -291,9 +291,9 @@ def solve(
     for name in options:
         if name not in known:
             raise ValueError(f"{name} is no option of the method {method}, which has {', '.join(known) or 'none'}")
-    most = None if max_iterations is None else int(max_iterations)
-    limits = Limits(float(tolerance), most, float(time_limit), warm_start)
-    if method == "staggered" and not options and most is None and is_few(problem):
+    iteration_limit = None if max_iterations is None else int(max_iterations)
+    limits = Limits(float(tolerance), iteration_limit, float(time_limit), warm_start)
+    if method == "staggered" and not options and iteration_limit is None and is_few(problem):
         result = answer_few(problem, limits.tolerance, limits.warm_start)
         if result is not None:
             return result
@@ -301,7 +301,7 @@ def solve(
         return _solve_parts(problem, method, limits, options)
 
     def solve_repaired(repaired: ContactProblem, tolerance: float, time_limit: float, start: Floats | None) -> Result:
-        return _solve_parts(repaired, method, Limits(tolerance, most, time_limit, start), options)
+        return _solve_parts(repaired, method, Limits(tolerance, iteration_limit, time_limit, start), options)
 
     def measured(result: Result) -> float:
         found = residuals(problem, result, polygon_sides=options.get("polygon_sides", 0), box="static_friction" in options)
@@ -320,8 +320,8 @@ def _options_of(method: str) -> tuple[str, ...]:
 def _solve_tied(problem: ContactProblem, method: str, limits: Limits, options: dict[str, Any]) -> Result:
     """Solve a problem with contacts that have mu = inf."""
     if method != "staggered":
-        at = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
-        raise ValueError(f"mu[{at}] is inf, which the method {method} does not support; use the method staggered")
+        first = int(np.flatnonzero(np.isposinf(problem.system.mu))[0])
+        raise ValueError(f"mu[{first}] is inf, which the method {method} does not support; use the method staggered")
 
     def staggered(bounded: ContactProblem, time_limit: float, start: Floats | None) -> Result:
         return _solve_parts(bounded, method, replace(limits, time_limit=time_limit, warm_start=start), options)
@@ -375,10 +375,10 @@ def _impulses(values: ArrayLike, problem: ContactProblem) -> Floats:
     if array.shape != wanted:
         raise ValueError(f"warm_start must have shape {wanted}, not {array.shape}")
     if array.size and np.abs(array).max() > LARGEST_IMPULSE:
-        at = tuple(map(int, np.unravel_index(np.argmax(np.abs(array)), array.shape)))
+        row, column = np.unravel_index(np.argmax(np.abs(array)), array.shape)
         raise ValueError(
-            f"warm_start[{at[0]}, {at[1]}] = {array[at]:.3g} N s: the squares of impulses beyond {LARGEST_IMPULSE:.0e} are not "
-            "finite; leave warm_start out"
+            f"warm_start[{row}, {column}] = {array[row, column]:.3g} N s: the squares of impulses beyond {LARGEST_IMPULSE:.0e} "
+            "are not finite; leave warm_start out"
         )
     impulse = np.zeros((problem.contacts, 3))
     impulse[:, : problem.dim] = array

@@ -83,19 +83,19 @@ def solve_many(problems: ContactProblems, *, tolerance: float = 1e-6, warm_start
     require_limits(tolerance, 1, np.inf)
     contacts, dim, p = problems.contacts, problems.dim, len(problems)
     impulse, velocity, residual = np.zeros((contacts, 3)), np.zeros((contacts, 3)), np.zeros(p)
-    given = None if warm_start is None else finite_array("warm_start", warm_start)
-    if given is not None:
-        if given.shape != (contacts, dim):
-            raise ValueError(f"warm_start must have shape {(contacts, dim)}, not {given.shape}")
-        impulse[:, :dim] = given
+    start_impulses = None if warm_start is None else finite_array("warm_start", warm_start)
+    if start_impulses is not None:
+        if start_impulses.shape != (contacts, dim):
+            raise ValueError(f"warm_start must have shape {(contacts, dim)}, not {start_impulses.shape}")
+        impulse[:, :dim] = start_impulses
     is_apart = np.zeros(p, dtype=bool)
     is_apart[list(problems.apart)] = True
     of_each = effort_of_a_step(), impulse, velocity, residual
     solved = _solve_each(problems.system, problems.start, is_apart, float(tolerance), *of_each)
     status = np.full(p, Status.SOLVED, np.int64)
     for i in np.flatnonzero(~solved).tolist():
-        own, problem = slice(problems.start[i], problems.start[i + 1]), problems[i]
-        result = solve(problem, tolerance=tolerance, warm_start=None if given is None else given[own])
+        of_problem, problem = slice(problems.start[i], problems.start[i + 1]), problems[i]
+        result = solve(problem, tolerance=tolerance, warm_start=None if start_impulses is None else start_impulses[of_problem])
         status[i], residual[i] = result.status, coulomb_error(problem, result, 0)
-        impulse[own, :dim], velocity[own, :dim] = result.impulse, result.velocity
+        impulse[of_problem, :dim], velocity[of_problem, :dim] = result.impulse, result.velocity
     return Results(status, impulse[:, :dim], velocity[:, :dim], residual, problems.start)

@@ -153,8 +153,8 @@ def eliminate(bodies, body_a, body_b):
         for p in range(degree):
             neighbour = rows[base + p]
             _bucket_remove(neighbour, count[neighbour], head, following, preceding)
-            most = count[neighbour] + degree
-            while used + most > pool.size:
+            upper_bound = count[neighbour] + degree
+            while used + upper_bound > pool.size:
                 pool = np.concatenate((pool, np.empty_like(pool)))
             # The merged list is written behind the end of the pool, so the old list can still be read.
             stamp += 1
@@ -343,8 +343,8 @@ def _factorise_column(structure, values, j):
     if not (_cholesky(diagonal, SIX) if n == 6 else _cholesky(diagonal, n)):
         return False
     for p in range(start[j], start[j + 1]):
-        at, rows = structure.block[p], structure.size[structure.row[p]]
-        _right_solve(values[at:], rows, diagonal, n, values[structure.length + at :])
+        first, rows = structure.block[p], structure.size[structure.row[p]]
+        _right_solve(values[first:], rows, diagonal, n, values[structure.length + first :])
     return True
 
 

@@ -112,12 +112,12 @@ def factorise_lu(structure, values):
         n = size[j]
         for p in range(start[j], start[j + 1]):
             for q in range(p, start[j + 1]):
-                at = structure.target[product]
+                first = structure.target[product]
                 product += 1
                 rows, columns = size[row[q]], size[row[p]]
-                subtract_product(lower[at:], lower[block[q] :], rows, upper[block[p] :], columns, n)
+                subtract_product(lower[first:], lower[block[q] :], rows, upper[block[p] :], columns, n)
                 if q > p:
-                    subtract_product(upper[at:], lower[block[p] :], columns, upper[block[q] :], rows, n)
+                    subtract_product(upper[first:], lower[block[p] :], columns, upper[block[q] :], rows, n)
     return True
 
 
@@ -144,17 +144,17 @@ def solve_lu_in_place(structure, values, x):
     first, size = structure.first, structure.size
     columns = structure.order.size
     for j in range(columns):
-        n, own, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
+        n, x_j, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
         for i in range(1, n):
             for k in range(i):
-                own[i] -= pivot[i * n + k] * own[k]
+                x_j[i] -= pivot[i * n + k] * x_j[k]
         for p in range(start[j], start[j + 1]):
-            _minus_rows(x[first[row[p]] :], size[row[p]], lower[block[p] :], own, n)
+            _minus_rows(x[first[row[p]] :], size[row[p]], lower[block[p] :], x_j, n)
     for j in range(columns - 1, -1, -1):
-        n, own, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
+        n, x_j, pivot = size[j], x[first[j] :], lower[structure.diagonal[j] :]
         for p in range(start[j], start[j + 1]):
-            _minus_rows(own, n, upper[block[p] :], x[first[row[p]] :], size[row[p]])
+            _minus_rows(x_j, n, upper[block[p] :], x[first[row[p]] :], size[row[p]])
         for i in range(n - 1, -1, -1):
             for k in range(i + 1, n):
-                own[i] -= pivot[i * n + k] * own[k]
-            own[i] *= pivot[i * n + i]
+                x_j[i] -= pivot[i * n + k] * x_j[k]
+            x_j[i] *= pivot[i * n + i]

@@ -60,11 +60,11 @@ def _forward(structure, values, j, x):
     solve_lower(values[structure.diagonal[j] :], n, x[base:])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
-        other, at = structure.first[row], structure.block[p]
+        other, entry = structure.first[row], structure.block[p]
         for i in range(structure.size[row]):
             s = 0.0
             for k in range(n):
-                s += values[at + i * n + k] * x[base + k]
+                s += values[entry + i * n + k] * x[base + k]
             x[other + i] -= s
 
 
@@ -74,17 +74,17 @@ def _backward(structure, values, j, x):
     n, base = structure.size[j], structure.first[j]
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
-        other, at = structure.first[row], structure.block[p]
+        other, entry = structure.first[row], structure.block[p]
         for i in range(structure.size[row]):
             xi = x[other + i]
             for k in range(n):
-                x[base + k] -= values[at + i * n + k] * xi
-    at = structure.diagonal[j]
+                x[base + k] -= values[entry + i * n + k] * xi
+    entry = structure.diagonal[j]
     for i in range(n - 1, -1, -1):
         s = x[base + i]
         for k in range(i + 1, n):
-            s -= values[at + k * n + i] * x[base + k]
-        x[base + i] = s * values[at + i * n + i]
+            s -= values[entry + k * n + i] * x[base + k]
+        x[base + i] = s * values[entry + i * n + i]
 
 
 @kernel_part
@@ -104,15 +104,15 @@ def _subtract_row(block, i, x, y):
 @kernel_part
 def _forward_6(structure, values, j, x):
     """Process column j of x := L^-1 x for a rigid body."""
-    own = _solve_lower_6(values[structure.diagonal[j] :], x[structure.first[j] :])
+    x_j = _solve_lower_6(values[structure.diagonal[j] :], x[structure.first[j] :])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
-        rows, at, y = structure.size[row], structure.block[p], x[structure.first[row] :]
+        rows, entry, y = structure.size[row], structure.block[p], x[structure.first[row] :]
         if rows == 6:
-            subtract_rows(y, own, values[structure.length + at :], SIX)
+            subtract_rows(y, x_j, values[structure.length + entry :], SIX)
         else:
             for i in range(rows):
-                _subtract_row(values[at:], i, own, y)
+                _subtract_row(values[entry:], i, x_j, y)
 
 
 @kernel_part
@@ -131,8 +131,8 @@ def _less_row(row, y, x):
 @kernel_part
 def _backward_6(structure, values, j, x):
     """Process column j of x := L^-T x for a rigid body."""
-    own = x[structure.first[j] :]
-    less = RowOfSix(own[0], own[1], own[2], own[3], own[4], own[5])
+    x_j = x[structure.first[j] :]
+    less = RowOfSix(x_j[0], x_j[1], x_j[2], x_j[3], x_j[4], x_j[5])
     for p in range(structure.column_start[j], structure.column_start[j + 1]):
         row = structure.row[p]
         rows, block, y = structure.size[row], values[structure.block[p] :], x[structure.first[row] :]
@@ -149,4 +149,4 @@ def _backward_6(structure, values, j, x):
     x2 = (x2 - lower[32] * x5 - lower[26] * x4 - lower[20] * x3) * lower[14]
     x1 = (x1 - lower[31] * x5 - lower[25] * x4 - lower[19] * x3 - lower[13] * x2) * lower[7]
     x0 = (x0 - lower[30] * x5 - lower[24] * x4 - lower[18] * x3 - lower[12] * x2 - lower[6] * x1) * lower[0]
-    own[0], own[1], own[2], own[3], own[4], own[5] = x0, x1, x2, x3, x4, x5
+    x_j[0], x_j[1], x_j[2], x_j[3], x_j[4], x_j[5] = x0, x1, x2, x3, x4, x5

@@ -239,12 +239,12 @@ def append_all(inc, matrix, indices, count):
 
 
 @inlined_kernel
-def _forget(order, at, place, k):
+def _forget(order, position, place, k):
     """Close the gap at a position in an order of k indices."""
-    at[order[place]] = -1
+    position[order[place]] = -1
     for i in range(place, k - 1):
         order[i] = order[i + 1]
-        at[order[i]] = i
+        position[order[i]] = i
 
 
 @leaf_kernel

@@ -235,8 +235,8 @@ def residuals(problem: ContactProblem, result: Result, *, polygon_sides: int = 0
         return residual(float(value[which]), int(index[which]), over, unit)
 
     def worst(values: Floats, over: float, unit: str) -> Residual:
-        at = int(np.argmax(values)) if values.size else -1  # the first nan if there is one
-        return residual(float(values[at]) if values.size else 0.0, at, over, unit)
+        row = int(np.argmax(values)) if values.size else -1  # the first nan if there is one
+        return residual(float(values[row]) if values.size else 0.0, row, over, unit)
 
     dissipation = _larger(measured(DISSIPATION, largest * fastest, "J"), worst(dissipated_there, largest * fastest, "J"))
     cone, lateral_error = measured(CONE_EXCESS, largest, "N s"), worst(direction_error, largest, "N s")

@@ -96,9 +96,9 @@ class ContactProblem:
 
         direction: (c, 2) unit vectors at contacts with a prescribed sliding direction, zero at the others; None for none.
         """
-        given = np.zeros((system.mu.size, 2)) if direction is None else direction.copy()
+        directions = np.zeros((system.mu.size, 2)) if direction is None else direction.copy()
         none = np.zeros((0, system.velocity.size)), np.zeros(0)
-        return cls(3, system, system.mu, system.mu, np.asarray(given.any(axis=1)), given, none)
+        return cls(3, system, system.mu, system.mu, np.asarray(directions.any(axis=1)), directions, none)
 
     @classmethod
     def from_delassus(
@@ -131,12 +131,12 @@ class ContactProblem:
         if isinstance(bilateral, bool) or not isinstance(bilateral, int | np.integer) or bilateral < 0:
             raise ValueError(f"bilateral must be a whole number of constraints, at least 0, not {bilateral!r}")
         policy, friction, moments = rounding_named(rounding), Friction.of(mu), None
-        given = square_matrix("G", G)
-        rows, each = given.shape[0], dim + rows_of_moments(dim, friction.rolling, friction.torsion)
+        matrix = square_matrix("G", G)
+        rows, each = matrix.shape[0], dim + rows_of_moments(dim, friction.rolling, friction.torsion)
         if rows < bilateral or (rows - bilateral) % each:
             extra = f" - bilateral = {bilateral}" if bilateral else ""
-            of = f"dim = {dim}" if each == dim else f"the {each} rows of a contact with its moments"
-            raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of {of}")
+            rows_of_contact = f"dim = {dim}" if each == dim else f"the {each} rows of a contact with its moments"
+            raise ValueError(f"G has {rows} rows; rows{extra} is not a multiple of {rows_of_contact}")
         m = (rows - bilateral) // each
         free = finite_array("g", g)
         if free.shape != (rows,) and (bilateral or free.shape != (m, each)):
@@ -144,19 +144,19 @@ class ContactProblem:
             raise ValueError(f"g must have shape {wanted} to match G, not {free.shape}")
         free = free.reshape(-1)
         if each > dim:
-            without_rounding(given, policy)  # which names entries as they were given
+            without_rounding(matrix, policy)  # which names entries as they were given
             moments = moments_of(int(dim), m, friction.rolling, friction.torsion)
-            given, free = moments.in_matrix(given, free, bilateral)
+            matrix, free = moments.in_matrix(matrix, free, bilateral)
             slack = moments.with_own(per_contact("slack", 0.0 if slack is None else slack, m), 0.0)
             m += moments.number
         slacks = per_contact("slack", 0.0 if slack is None else slack, m)
-        if bilateral == 0 and not issparse(given) and given.shape[0] <= SMALL_ROWS and m:
-            system, is_one = small_system(np.ascontiguousarray(given), int(dim), free, slacks, np.zeros(m))
+        if bilateral == 0 and not issparse(matrix) and matrix.shape[0] <= SMALL_ROWS and m:
+            system, is_one = small_system(np.ascontiguousarray(matrix), int(dim), free, slacks, np.zeros(m))
             if is_one:
                 none = np.zeros((0, system.velocity.size)), np.zeros(0)
                 return cls._with_friction(int(dim), system, friction, none, moments)
         group = np.concatenate([np.repeat(np.arange(m), dim), np.arange(m, m + bilateral)])
-        delassus, rounded = without_rounding(given, policy)
+        delassus, rounded = without_rounding(matrix, policy)
         if bilateral == 0 and stays_sparse(delassus, group):
             require_semidefinite(delassus, policy)
             system = unfactored(int(dim), free.reshape(m, dim), slacks)
@@ -166,7 +166,7 @@ class ContactProblem:
         factor = factor_by_island(delassus, group, policy)
         if factor.below_zero or rounded is not None:
             asymmetry = 0.0 if rounded is None else rounded.asymmetry
-            rounded = Rounded(csr_matrix(given), asymmetry, factor.below_zero)
+            rounded = Rounded(csr_matrix(matrix), asymmetry, factor.below_zero)
         system = as_bodies(factor, int(dim), free[: m * dim].reshape(m, dim), slacks)
         jacobian_b = (factor.rows_from(m * dim), free[m * dim :])
         problem = cls._with_friction(int(dim), system, friction, jacobian_b, moments)
@@ -238,10 +238,10 @@ class ContactProblem:
             target[:, :each] = np.where(np.arange(widest) < width[:, None, None], block, 0.0)
         offset_velocity = np.zeros((m, max(each, 3)))
         if bias is not None:
-            given = finite_array("bias", bias)
-            if given.shape != (m, each):
-                raise ValueError(f"bias must have shape ({m}, {each}), not {given.shape}")
-            offset_velocity[:, :each] = given
+            bias_array = finite_array("bias", bias)
+            if bias_array.shape != (m, each):
+                raise ValueError(f"bias must have shape ({m}, {each}), not {bias_array.shape}")
+            offset_velocity[:, :each] = bias_array
         flat = [block.ravel() for block in blocks]
         system = System(
             offset=offset,
@@ -294,8 +294,8 @@ class ContactProblem:
         The problem then has no stored or repaired matrix, no bilateral constraints, no prescribed sliding directions and no
         contacts with mu = inf.
         """
-        given = self.matrix is not None or self.rounded is not None or self.bilateral_constraints
-        return not (given or self.direction.any() or np.isposinf(self.system.mu).any())
+        has_more = self.matrix is not None or self.rounded is not None or self.bilateral_constraints
+        return not (has_more or self.direction.any() or np.isposinf(self.system.mu).any())
 
     @property
     def slides_along_given(self) -> NDArray[np.bool_]:

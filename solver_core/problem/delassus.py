@@ -110,10 +110,10 @@ def factor_by_island(symmetric: Any, group: Ints, rounding: Rounding = Rounding.
     Raises ValueError if the matrix is not positive semidefinite, or if an island does not fit into memory.
     """
     scale = _largest(symmetric)
-    most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
+    tolerance = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
     factors, below = [], 0.0
     for rows, block in _islands(symmetric, group):
-        factor, lowest = _factor(block, scale, most)
+        factor, lowest = _factor(block, scale, tolerance)
         below = min(below, lowest)
         if factor.shape[1]:
             factors.append((rows, factor))
@@ -166,12 +166,12 @@ def stays_sparse(symmetric: Any, group: Ints) -> bool:
 
 def require_semidefinite(symmetric: Any, rounding: Rounding) -> None:
     """Raise ValueError if a sparse matrix has a negative eigenvalue that is more than round-off, or cannot be repaired."""
-    most = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
-    shifted = csc_matrix(symmetric + most * _largest(symmetric) * eye_array(symmetric.shape[0]))
+    tolerance = BELOW_ZERO_MENDED if rounding is Rounding.REPAIR else BELOW_ZERO
+    shifted = csc_matrix(symmetric + tolerance * _largest(symmetric) * eye_array(symmetric.shape[0]))
     # The diagonal of the factor has as many negative entries as the matrix has negative eigenvalues (Sylvester).
     factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     if (factors.U.diagonal() <= 0.0).any():
-        raise ValueError(f"G must be positive semidefinite: it has an eigenvalue below -{most:.0e} of its largest entry")
+        raise ValueError(f"G must be positive semidefinite: it has an eigenvalue below -{tolerance:.0e} of its largest entry")
 
 
 def unfactored(dim: int, free_velocity: Floats, slack: Floats) -> System:
@@ -205,16 +205,17 @@ def _require_room(sizes: Ints) -> None:
         )
 
 
-def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
+def _factor(block: Floats, scale: float, tolerance: float) -> tuple[Floats, float]:
     """Return the factor F (k, rank) of an island, and the most negative eigenvalue that was removed, or 0.
 
-    block: (k, k). scale: largest entry of the whole matrix. most: largest negative eigenvalue allowed, relative to `scale`.
+    block: (k, k). scale: largest entry of the whole matrix.
+    tolerance: largest negative eigenvalue allowed, relative to `scale`.
     """
     rows = len(block)
     diagonal = np.diagonal(block)
     empty = ~block.any(axis=1)
     if (diagonal[~empty] <= 0.0).any():
-        return _by_eigenvalues(block, scale, most)
+        return _by_eigenvalues(block, scale, tolerance)
     # Scale the diagonal to between 1/2 and 2 by powers of two, which is exact.
     size = np.ldexp(1.0, np.frexp(np.where(empty, 1.0, diagonal))[1] // 2)
     inverse = 1.0 / size
@@ -225,26 +226,26 @@ def _factor(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
     order = order - 1
     triangle = np.tril(lower[:, :rank])
     last = order[rank:]
-    left = scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T
-    if _largest(left) > LEFT_OVER:
-        return _by_eigenvalues(block, scale, most)
+    remainder = scaled[np.ix_(last, last)] - triangle[rank:] @ triangle[rank:].T
+    if _largest(remainder) > LEFT_OVER:
+        return _by_eigenvalues(block, scale, tolerance)
     factor = np.empty((rows, rank))
     factor[order] = triangle
     return size[:, None] * factor, 0.0
 
 
-def _by_eigenvalues(block: Floats, scale: float, most: float) -> tuple[Floats, float]:
+def _by_eigenvalues(block: Floats, scale: float, tolerance: float) -> tuple[Floats, float]:
     """Return the result of `_factor` from the eigenvalues. Raises ValueError if one of them is too negative."""
     eigenvalues, vectors = np.linalg.eigh(block)
     lowest = float(eigenvalues[0])
-    if lowest < -most * max(scale, eigenvalues[-1]):
+    if lowest < -tolerance * max(scale, eigenvalues[-1]):
         share = f"{-lowest / scale:.1g} of its largest entry below zero"
         message = f"G must be positive semidefinite: its smallest eigenvalue is {lowest:.6g}, {share}"
         hint = "; rounding='repair' repairs it" if lowest >= -BELOW_ZERO_MENDED * scale else ""
         raise ValueError(message + hint)
     kept = eigenvalues > len(block) * EPSILON * scale
-    taken = lowest if lowest < -BELOW_ZERO * scale else 0.0
-    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), taken
+    removed = lowest if lowest < -BELOW_ZERO * scale else 0.0
+    return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]), dtype=np.float64), removed
 
 
 def as_bodies(factor: Factor, dim: int, free_velocity: Floats, slack: Floats) -> System:

@@ -131,8 +131,8 @@ class EllipticProblem:
 
 def coefficients_of(name: str, values: ArrayLike, m: int) -> Floats:
     """Return coefficients of friction (m,). Raises ValueError with the name of the argument and the index."""
-    given = per_contact(name, values, m)
-    wrong = np.flatnonzero(given < 0.0)
+    coefficients = per_contact(name, values, m)
+    wrong = np.flatnonzero(coefficients < 0.0)
     if wrong.size:
-        raise ValueError(f"{name}[{wrong[0]}] = {given[wrong[0]]} is negative; a coefficient of friction is at least 0")
-    return given
+        raise ValueError(f"{name}[{wrong[0]}] = {coefficients[wrong[0]]} is negative; a coefficient of friction is at least 0")
+    return coefficients

@@ -50,11 +50,11 @@ class Solution:
 
 def _matrix(name: str, values: Matrix, shape: tuple[int | None, int | None]) -> Matrix:
     """Return the values as a sparse matrix. Raises ValueError unless it has the shape, where None is any size."""
-    given: Matrix = finite_sparse(name, values if issparse(values) else csr_matrix(np.atleast_2d(finite_array(name, values))))
-    if any(wanted is not None and wanted != there for wanted, there in zip(shape, given.shape, strict=True)):
+    matrix: Matrix = finite_sparse(name, values if issparse(values) else csr_matrix(np.atleast_2d(finite_array(name, values))))
+    if any(wanted is not None and wanted != there for wanted, there in zip(shape, matrix.shape, strict=True)):
         required = ", ".join("any" if wanted is None else str(wanted) for wanted in shape)
-        raise ValueError(f"{name} must have shape ({required}), not {given.shape}")
-    return given
+        raise ValueError(f"{name} must have shape ({required}), not {matrix.shape}")
+    return matrix
 
 
 def _vector(name: str, values: ArrayLike, size: int) -> Floats:
@@ -265,8 +265,8 @@ def _bodies(form: GlobalForm) -> ContactProblem | None:
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n) - offset[body[order]]
     left, right = np.zeros((m, dim, int(size.max()))), np.zeros((m, dim, int(size.max())))
-    for side, of in ((left, body_a), (right, body_b)):
-        mine = body[row] == of[contact]
+    for side, body_of_contact in ((left, body_a), (right, body_b)):
+        mine = body[row] == body_of_contact[contact]
         side[contact[mine], axis[mine], place[row[mine]]] = entries.data[there][mine]
     whole = coo_matrix(form.M)
     masses = [np.zeros((k, k)) for k in size]

@@ -20,7 +20,7 @@ OF_NAMES = {
 class ExitStatus(IntEnum):
     """The exit status of a process."""
 
-    BAKED = 0
+    DONE = 0
     FAILED = 1
     BAD_INPUT = 2
     MISSED_TOLERANCE = 3

@@ -44,8 +44,8 @@ def most_memory() -> int:
 def free_memory() -> int | None:
     """Return the available memory in bytes, without swapping out other programs; None if the system does not report it."""
     if sys.platform == "linux":
-        with open("/proc/meminfo", encoding="ascii") as said:
-            return next((int(line.split()[1]) * KIBIBYTE for line in said if line.startswith("MemAvailable:")), None)
+        with open("/proc/meminfo", encoding="ascii") as statistics:
+            return next((int(line.split()[1]) * KIBIBYTE for line in statistics if line.startswith("MemAvailable:")), None)
     if sys.platform == "win32":
         return free_on_windows()
     import os

@@ -23,11 +23,11 @@ __all__ = [
     "LcpEnd",
     "Sizes",
     "checked",
+    "default_pivot_limit",
     "entry_sizes",
     "is_ray",
     "is_symmetric",
     "lcp_residual",
-    "most_pivots",
     "relative_residual",
     "terms",
     "without_rounding",
@@ -148,7 +148,7 @@ def checked(end: LcpEnd, b: Floats, tolerance: float) -> LcpEnd:
     return end if status is end.status and ray is end.ray else end._replace(status=status, ray=ray)
 
 
-def most_pivots(n: int) -> int:
+def default_pivot_limit(n: int) -> int:
     """Return the default limit of pivots for a problem of n unknowns."""
     return 1000 + 100 * n
 
@@ -168,8 +168,8 @@ def is_ray(A: Floats, sizes: Sizes, ray: Floats, normal: Ints | None = None) -> 
     """
     if not np.isfinite(ray).all():
         return False
-    at = np.arange(ray.size) if normal is None else normal
+    indices = np.arange(ray.size) if normal is None else normal
     noise = ROUNDING * float(sizes.column @ np.abs(ray))
-    z, response = without_rounding(sizes, ray)[at], (A @ ray)[at]
+    z, response = without_rounding(sizes, ray)[indices], (A @ ray)[indices]
     pushed = z > 0.0
-    return bool((z >= 0.0).all() and pushed.any() and (response <= noise * sizes.row[at])[pushed].all())
+    return bool((z >= 0.0).all() and pushed.any() and (response <= noise * sizes.row[indices])[pushed].all())

@@ -63,11 +63,11 @@ def dense_problem(problem: ContactProblem) -> DenseProblem:
     slack = np.zeros((m, dim))
     slack[:, 0] = problem.system.slack
     g = np.append((problem.free_velocity + slack).ravel(), problem.bilateral[1])
-    given = problem.slides_along_given
-    static = ~given & (problem.system.mu > 0.0)
+    is_sliding = problem.slides_along_given
+    static = ~is_sliding & (problem.system.mu > 0.0)
     sizes = _sizes(problem)
     columns = G.T.copy()  # row j: the column of force j
-    for c in np.flatnonzero(given):
+    for c in np.flatnonzero(is_sliding):
         column = columns[c * dim]
         for t in range(dim - 1):
             column -= problem.system.mu[c] * problem.direction[c, t] * G[:, c * dim + 1 + t]

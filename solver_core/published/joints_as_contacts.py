@@ -80,13 +80,13 @@ class JointsAsContacts:
         """Return a result of `problem` as a result of the whole problem."""
         if not self.whole.joints:
             return result
-        given = len(self.whole.bilateral[1])
-        impulse, own = self.impulse(result.impulse, result.bilateral), result.bilateral[:given]
+        constraints = len(self.whole.bilateral[1])
+        impulse, bilateral = self.impulse(result.impulse, result.bilateral), result.bilateral[:constraints]
         impulse[self.whole.system.mu.size :] += self.mean
-        v = self.whole.velocity_after(impulse, own)
-        ray = None if result.ray is None else self.impulse(result.ray, np.zeros(given + len(self.held)))
+        v = self.whole.velocity_after(impulse, bilateral)
+        ray = None if result.ray is None else self.impulse(result.ray, np.zeros(constraints + len(self.held)))
         velocity = relative_velocities(self.whole.system, v)
-        return replace(result, impulse=impulse, velocity=velocity, body_velocity=v, bilateral=own, ray=ray)
+        return replace(result, impulse=impulse, velocity=velocity, body_velocity=v, bilateral=bilateral, ray=ray)
 
 
 def joints_as_contacts(problem: ContactProblem) -> JointsAsContacts:

@@ -30,12 +30,12 @@ def differences(before: tuple[SceneSpec, SolverSettings], now: tuple[SceneSpec, 
     found += [told(name, value) for name, value in scene if name not in ("bodies", "joints", "frame_end")]
     owners: dict[str, list[str]] = {}
     for body, other in zip(before[0].bodies, now[0].bodies, strict=True):
-        for what in of_body(body, other):
-            owners.setdefault(what, []).append(body.name)
+        for field in of_body(body, other):
+            owners.setdefault(field, []).append(body.name)
     for joint, other_joint in zip(before[0].joints, now[0].joints, strict=True):
         if any(changed_fields(joint, other_joint)):
             owners.setdefault("joint", []).append(joint.name)
-    return (*found, *(f"{what} of {some(names)}" for what, names in owners.items()))
+    return (*found, *(f"{field} of {some(names)}" for field, names in owners.items()))
 
 
 def of_body(body: BodySpec, other: BodySpec) -> Iterator[str]:

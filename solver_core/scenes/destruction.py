@@ -83,8 +83,8 @@ def brick_wall(columns: int = 10, rows: int = 8, shot: float = 12.0, tension: fl
         for row in range(rows)
         for i in range(columns - row % 2)
     ]
-    at, velocity = np.array([0.1, -0.9, 0.56 * rows * size[2]]), np.array([0.0, shot, 0.0])
-    ball = replace(ball_of("Ball", 0.2, at, 40.0), velocity=velocity)
+    start, velocity = np.array([0.1, -0.9, 0.56 * rows * size[2]]), np.array([0.0, shot, 0.0])
+    ball = replace(ball_of("Ball", 0.2, start, 40.0), velocity=velocity)
     spec = SceneSpec((parts.ground(DRY_STONE), *bricks, ball), frame_end=73)
     return BondedScene(spec, names(bricks), bearing(tension * MPA, 2.0 * tension * MPA))
 
@@ -117,8 +117,8 @@ def window(pieces: int = 60, shot: float = 18.0, tension: float = 45.0, seed: in
         fixed("Left Jamb", (bar, 2.0 * bar, height + room), (inner[0] - 0.5 * bar, 0.0, sill + 0.5 * (height + room))),
         fixed("Right Jamb", (bar, 2.0 * bar, height + room), (inner[2] + 0.5 * bar, 0.0, sill + 0.5 * (height + room))),
     ]
-    at = np.array([middle[0], -1.0, middle[1]])
-    ball = replace(ball_of("Ball", 0.1, at, 6.0), velocity=np.array([0.0, shot, 0.0]))
+    start = np.array([middle[0], -1.0, middle[1]])
+    ball = replace(ball_of("Ball", 0.1, start, 6.0), velocity=np.array([0.0, shot, 0.0]))
     spec = SceneSpec((parts.ground(DRY_STONE), *frame, *pane, ball), frame_end=49)
     return BondedScene(spec, names([*frame, *pane]), bearing(tension * MPA, tension * MPA))
 
@@ -213,8 +213,8 @@ def bonded_bridge(stones: int = 12, loads: int = 10, tension: float = 1.0) -> Bo
     weights = []
     for i in range(loads):
         # In two stacks next to each other, each block 0.5 mm above its support.
-        at = np.array([(-0.5 if i % 2 else 0.5) * 1.02 * load, 0.0, high + deep + (i // 2 + 0.5) * load + 5e-4])
-        block = parts.box(f"Load {i}", (load, load, load), at, DRY_STONE, mass=IRON_DENSITY * load**3)
+        position = np.array([(-0.5 if i % 2 else 0.5) * 1.02 * load, 0.0, high + deep + (i // 2 + 0.5) * load + 5e-4])
+        block = parts.box(f"Load {i}", (load, load, load), position, DRY_STONE, mass=IRON_DENSITY * load**3)
         weights.append(parts.let_go(block, 6 + 8 * i))
     spec = SceneSpec((parts.ground(DRY_STONE), *abutments, *row, *weights), frame_end=6 + 8 * loads + 36)
     return BondedScene(spec, names([*abutments, *row]), bearing(tension * MPA, tension * MPA))
@@ -316,15 +316,15 @@ def plates(name: str, polygons: Sequence[Array], thickness: float, axes: Array, 
     axes : (3, 3), the rows are the two axes of the polygons and their normal
     density : kg/m^3
     """
-    made = []
+    bodies = []
     for i, polygon in enumerate(polygons):
         outline = np.concatenate([polygon, polygon])
         heights = np.repeat([-0.5 * thickness, 0.5 * thickness], len(polygon))
         corners = np.column_stack([outline, heights]) @ axes
         middle = corners.mean(axis=0)
         shape = ShapeSpec(ShapeKind.HULL, corners - middle, prism_triangles(len(polygon)))
-        made.append(BodySpec(f"{name} {i}", BodyKind.ACTIVE, shape, middle, density=density, material=DRY_STONE))
-    return made
+        bodies.append(BodySpec(f"{name} {i}", BodyKind.ACTIVE, shape, middle, density=density, material=DRY_STONE))
+    return bodies
 
 
 def prism_triangles(sides: int) -> NDArray[np.int32]:

@@ -104,14 +104,14 @@ def solid(
     name: str, shape: ShapeSpec, position, density: float, material: MaterialSpec, orientation=(1.0, 0.0, 0.0, 0.0)
 ) -> BodySpec:
     """Return an active body with a density [kg/m^3]."""
-    at, turn = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
-    return BodySpec(name, BodyKind.ACTIVE, shape, at, turn, density=density, material=material)
+    center, turn = np.asarray(position, dtype=np.float64), np.asarray(orientation, dtype=np.float64)
+    return BodySpec(name, BodyKind.ACTIVE, shape, center, turn, density=density, material=material)
 
 
 def still(name: str, size, position, material: MaterialSpec) -> BodySpec:
     """Return a passive box."""
-    at = np.asarray(position, dtype=np.float64)
-    return BodySpec(name, BodyKind.PASSIVE, box_shape(size), at, material=material)
+    center = np.asarray(position, dtype=np.float64)
+    return BodySpec(name, BodyKind.PASSIVE, box_shape(size), center, material=material)
 
 
 def turned(random: np.random.Generator) -> np.ndarray:
@@ -162,8 +162,8 @@ def bin_of_mugs(mugs: int = 24, seed: int = 1, frames: int = 121) -> SceneSpec:
     shape = mug_shape()
     for i in range(mugs):
         layer, place = divmod(i, 6)
-        at = 0.15 * (place % 3 - 1), 0.15 * (place // 3 - 0.5), 0.15 + 0.16 * layer
-        bodies.append(solid(f"Mug {i + 1}", shape, at, PORCELAIN, material, turned(random)))
+        center = 0.15 * (place % 3 - 1), 0.15 * (place // 3 - 0.5), 0.15 + 0.16 * layer
+        bodies.append(solid(f"Mug {i + 1}", shape, center, PORCELAIN, material, turned(random)))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
@@ -195,9 +195,9 @@ def row_of_books(
         if x + size[0] > 0.5 * wide - 0.01:
             return books
         # The lower corner of a tilted book is above the board, too.
-        at = x + 0.5 * size[0], -0.5 * (deep - size[1]) + 0.02, level + 0.5 * size[2] + 0.006
+        center = x + 0.5 * size[0], -0.5 * (deep - size[1]) + 0.02, level + 0.5 * size[2] + 0.006
         turn = axis_angle((0.0, 1.0, 0.0), -0.06 if tilts else 0.0)
-        books.append(solid(f"Book {row}.{len(books) + 1}", box_shape(size), at, PAPER, material, turn))
+        books.append(solid(f"Book {row}.{len(books) + 1}", box_shape(size), center, PAPER, material, turn))
         x += size[0]
 
 
@@ -226,8 +226,8 @@ def conveyor(parcels: int = 8, speed: float = 0.8, mu: float = 0.6, seed: int = 
     for i in range(parcels):
         size = random.uniform((0.2, 0.2, 0.14), (0.36, 0.34, 0.3))
         turn = axis_angle((0.0, 0.0, 1.0), random.uniform(-0.4, 0.4))
-        at = -0.25 - 0.38 * i, random.uniform(-0.08, 0.08), 1.0 + 0.5 * (thick + size[2])
-        bodies.append(solid(f"Parcel {i + 1}", box_shape(size), at, CARDBOARD, material, turn))
+        center = -0.25 - 0.38 * i, random.uniform(-0.08, 0.08), 1.0 + 0.5 * (thick + size[2])
+        bodies.append(solid(f"Parcel {i + 1}", box_shape(size), center, CARDBOARD, material, turn))
     return SceneSpec(tuple(bodies), frame_end=frames)
 
 
@@ -251,7 +251,7 @@ def roly_polies(count: int = 5, depth: float = 0.5, tilt: float = 1.2, mu: float
     bodies = [ground(material)]
     for i in range(count):
         lean = axis_angle((math.cos(2.4 * i), math.sin(2.4 * i), 0.0), tilt)
-        at = 0.5 * (i - 0.5 * (count - 1)), 0.12 * (-1.0) ** i, 1.01 * radius
-        toy = solid(f"Roly-Poly {i + 1}", shape, at, 400.0, material, lean)
+        center = 0.5 * (i - 0.5 * (count - 1)), 0.12 * (-1.0) ** i, 1.01 * radius
+        toy = solid(f"Roly-Poly {i + 1}", shape, center, 400.0, material, lean)
         bodies.append(replace(toy, center_of_mass=np.array([0.0, 0.0, -depth * radius])))
     return SceneSpec(tuple(bodies), frame_end=frames)

@@ -96,9 +96,9 @@ def soft_heap(
         bodies.append(replace(body, deformable=replace(spec, damping_ratio=0.1, resolution=12)))
     for i in range(crates):
         layer, place = divmod(i, 4)
-        at = (place % 2 - 0.5) * 0.5, (place // 2 - 0.5) * 0.34, 0.6 + 0.3 * layer
+        center = (place % 2 - 0.5) * 0.5, (place // 2 - 0.5) * 0.34, 0.6 + 0.3 * layer
         turn = random.normal(size=4)
-        bodies.append(box(f"Crate {i + 1}", (crate,) * 3, at, material, 300.0 * crate**3, turn / length(turn)))
+        bodies.append(box(f"Crate {i + 1}", (crate,) * 3, center, material, 300.0 * crate**3, turn / length(turn)))
     return SceneSpec((ground(material), *bodies), frame_end=frames)
 
 
@@ -140,5 +140,5 @@ def sheet(size: tuple[float, float, float], cells: tuple[int, int, int]) -> Shap
 
 def still(name: str, size: tuple[float, float, float], place: tuple[float, float, float], material: MaterialSpec) -> BodySpec:
     """Return a passive box."""
-    made = box(name, size, place, material, 1.0)
-    return BodySpec(name, BodyKind.PASSIVE, made.shape, made.position, material=material)
+    body = box(name, size, place, material, 1.0)
+    return BodySpec(name, BodyKind.PASSIVE, body.shape, body.position, material=material)

@@ -49,8 +49,10 @@ def hanging_chain(links: int = 24, span: float = 2.0, slack: float = 1.3, load: 
     length = 2.0 * radius * math.sin(half / links)
     size = 0.9 * length, 0.3 * length, 0.3 * length
     bodies = [ground(STONE)]
-    for side, at in (("Left", places[0]), ("Right", places[-1])):
-        post = box(f"{side} Post", (0.1, 0.1, at[2]), (at[0] + math.copysign(0.05, at[0]), 0.0, 0.5 * at[2]), STONE)
+    for side, anchor in (("Left", places[0]), ("Right", places[-1])):
+        post = box(
+            f"{side} Post", (0.1, 0.1, anchor[2]), (anchor[0] + math.copysign(0.05, anchor[0]), 0.0, 0.5 * anchor[2]), STONE
+        )
         bodies.append(still(post))
     for i, (begin, end) in enumerate(pairwise(places)):
         lean = 0.5 * math.atan2(end[2] - begin[2], end[0] - begin[0])
@@ -81,17 +83,17 @@ def chain_of_rings(
 
     bodies, shape = [ground(STONE)], torus_shape(ring, wire)
     for side, sign in (("Left", -1.0), ("Right", 1.0)):
-        at = place(sign * 0.5 * length)[0]
+        point = place(sign * 0.5 * length)[0]
         bodies.append(
-            still(box(f"{side} Post", (0.1, 0.1, at[2] + 0.1), (at[0] + sign * 0.08, 0.0, 0.5 * at[2] + 0.05), STONE))
+            still(box(f"{side} Post", (0.1, 0.1, point[2] + 0.1), (point[0] + sign * 0.08, 0.0, 0.5 * point[2] + 0.05), STONE))
         )
     for i in range(links):
-        at, slope = place((i - 0.5 * (links - 1)) * pitch)
+        point, slope = place((i - 0.5 * (links - 1)) * pitch)
         turn = axis_angle((0.0, 1.0, 0.0), -slope)
         if i % 2 == 0:
             # a quarter turn about the chain
             turn = math.sqrt(0.5) * np.array([turn[0], turn[0], turn[2], -turn[2]])
-        body = box(f"Ring {i + 1}", (ring, ring, ring), at, MaterialSpec(0.5, 0.5), 0.5, turn)
+        body = box(f"Ring {i + 1}", (ring, ring, ring), point, MaterialSpec(0.5, 0.5), 0.5, turn)
         bodies.append(replace(body, shape=shape))
     ends = ("Left", "Left Post", "Ring 1", -0.5 * length), ("Right", f"Ring {links}", "Right Post", 0.5 * length)
     joints = tuple(JointSpec(f"{side} Shackle", a, b, place(along)[0], angular=BALL) for side, a, b, along in ends)
@@ -130,8 +132,8 @@ def rope_bridge(planks: int = 50, load: float = 1000.0, mass: float = 1.0, rise:
         )
         for i in range(planks)
     ]
-    for side, at, outward in (("Left", nodes[0], -1.0), ("Right", nodes[-1], 1.0)):
-        bank = box(f"{side} Bank", (1.0, 2.0 * width, at[2]), (at[0] + 0.55 * outward, 0.0, 0.5 * at[2]), STONE)
+    for side, end, outward in (("Left", nodes[0], -1.0), ("Right", nodes[-1], 1.0)):
+        bank = box(f"{side} Bank", (1.0, 2.0 * width, end[2]), (end[0] + 0.55 * outward, 0.0, 0.5 * end[2]), STONE)
         bodies.append(still(bank))
     names = ["Left Bank", *(f"Plank {i + 1}" for i in range(planks)), "Right Bank"]
     joints = [
@@ -157,16 +159,16 @@ def drawbridge(length: float = 2.0, speed: float = 0.35, torque: float = 4000.0,
         box(f"Crate {name}", (0.3, 0.3, 0.3), (x * length, y, height + 0.15), TIMBER, 20.0)
         for name, x, y in (("A", 0.35, -0.2), ("B", 0.6, 0.25))
     ]
-    at = np.array([0.0, 0.0, height])
+    hinge_position = np.array([0.0, 0.0, height])
     # About Y, which points backward, so a rising bridge rotates in the negative direction.
     hinge = AxisSpec(math.radians(-70.0), 0.0)
     joints = (
-        JointSpec("Hinge", "Bank", "Bridge", at, Z_TO_Y, angular=(LOCKED, LOCKED, hinge)),
+        JointSpec("Hinge", "Bank", "Bridge", hinge_position, Z_TO_Y, angular=(LOCKED, LOCKED, hinge)),
         JointSpec(
             "Motor",
             "Bank",
             "Bridge",
-            at,
+            hinge_position,
             X_TO_Y,
             BALL,
             (AxisSpec(motor_velocity=-speed, motor_force=torque), FREE_AXIS, FREE_AXIS),
@@ -187,8 +189,8 @@ def breakable_wall(columns: int = 10, rows: int = 6, strength: float = 3.0, shot
         for column in range(columns):
             names[row, column] = f"Brick {row} {column}"
             # There are gaps for the mortar between the bricks, which do not touch.
-            at = (size[0] * (column - 0.5 * (columns - 1)), 0.0, size[2] * (row + 0.495))
-            bodies.append(box(names[row, column], [0.99 * edge for edge in size], at, STONE, 4.0))
+            center = (size[0] * (column - 0.5 * (columns - 1)), 0.0, size[2] * (row + 0.495))
+            bodies.append(box(names[row, column], [0.99 * edge for edge in size], center, STONE, 4.0))
     spring = AxisSpec(stiffness=2e5, damping=2e3)
     hold = AxisSpec(stiffness=2e4, damping=2e2)
     for (row, column), name in names.items():

@@ -234,8 +234,8 @@ def log_house(
     slippery = MaterialSpec(mu_ground / material.mu_static, mu_ground / material.mu_static)
     # Logs rest only in the notches of others, because their height is less than the distance between courses.
     lower = 0.98 * log
-    at = 0.5 * length - log
-    notched = _notched_log((length, log, lower), at, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
+    notch_offset = 0.5 * length - log
+    notched = _notched_log((length, log, lower), notch_offset, 1.02 * log, 0.25 * log - 0.5 * (log - lower))
     mass = OF_WOOD * log * lower * length
     across = axis_angle((0.0, 0.0, 1.0), 0.5 * math.pi)
     first = -0.5 * length - 0.5
@@ -252,13 +252,13 @@ def log_house(
         replace(curb, kind=BodyKind.PASSIVE, mass=None),
     ]
     for i in range(courses):
-        for side, y in (("Left", at), ("Right", -at)):
+        for side, y in (("Left", notch_offset), ("Right", -notch_offset)):
             bodies.append(laid(f"{side} {i + 1}", (0.0, y, (i + 0.5) * log - 0.5 * (log - lower))))
-        for side, x in (("Front", at), ("Back", -at)):
+        for side, x in (("Front", notch_offset), ("Back", -notch_offset)):
             bodies.append(laid(f"{side} {i + 1}", (x, 0.0, (i + 1.0) * log - 0.5 * (log - lower)), across))
     top = (courses + 0.5) * log
     for i in range(roof):
-        x = (i - 0.5 * (roof - 1)) * 2.0 * (at - log) / max(roof - 1, 1)
+        x = (i - 0.5 * (roof - 1)) * 2.0 * (notch_offset - log) / max(roof - 1, 1)
         plank = box(f"Roof {i + 1}", (0.5 * log, length, 0.3 * log), (first + x, 0.0, top), material, 0.15 * mass)
         bodies.append(replace(plank, velocity=np.array([speed, 0.0, 0.0])))
     return SceneSpec(tuple(bodies), frame_end=frames)
@@ -381,13 +381,13 @@ def cells_shape(x, y, z, filled) -> ShapeSpec:
     return ShapeSpec(ShapeKind.MESH, vertices, np.array(triangles, dtype=np.int32))
 
 
-def _notched_log(size, at: float, notch: float, depth: float) -> ShapeSpec:
+def _notched_log(size, offset: float, notch: float, depth: float) -> ShapeSpec:
     """Return a log along x with notches on top and below, at both ends.
 
-    size: (3,) m. at: m, from the center to a notch. notch, depth: m, width and depth of a notch.
+    size: (3,) m. offset: m, from the center to a notch. notch, depth: m, width and depth of a notch.
     """
     length, width, height = size
-    x = [-0.5 * length, *(s * at + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
+    x = [-0.5 * length, *(s * offset + t * 0.5 * notch for s in (-1.0, 1.0) for t in (-1.0, 1.0)), 0.5 * length]
     z = [-0.5 * height, depth - 0.5 * height, 0.5 * height - depth, 0.5 * height]
     filled = np.ones((5, 1, 3), dtype=bool)
     filled[1::2, :, ::2] = False

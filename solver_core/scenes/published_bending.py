@@ -58,8 +58,8 @@ def composites(
             middle = side * np.array([1.8 * (column - 0.5 * (len(mu) - 1)), 0.0, 0.8 + 1.8 * (len(young) - 1 - row)])
             material, square = pair_material(coefficient), f"{row + 1}.{column + 1}"
             for i in range(STRANDS):
-                at = (i - half) * pitch
-                for name, turns, place in (("Weft", wefts, (0.0, 0.0, at)), ("Warp", warps, (at, 0.0, 0.0))):
+                offset = (i - half) * pitch
+                for name, turns, place in (("Weft", wefts, (0.0, 0.0, offset)), ("Warp", warps, (offset, 0.0, 0.0))):
                     strand = BodySpec(f"{name} {square}.{i + 1}", BodyKind.ACTIVE, shape, middle + place, turns[i % 2])
                     bodies.append(replace(strand, density=OF_RUBBER, material=material, deformable=spec))
             under = (half - 0.25) * pitch - peg - 1e-5
@@ -156,9 +156,9 @@ def bunny_drop(count: int = 64, mu: float = 0.5, cells: int = 10, seed: int = 1,
     for i in range(count):
         layer, place = divmod(i, across * across)
         row, column = divmod(place, across)
-        at = pitch * np.array([column - 0.5 * (across - 1), row - 0.5 * (across - 1), layer + 0.8])
+        center = pitch * np.array([column - 0.5 * (across - 1), row - 0.5 * (across - 1), layer + 0.8])
         turn = random.normal(size=4)
-        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, at, turn / length(turn), density=OF_RUBBER)
+        body = BodySpec(f"Bunny {i + 1}", BodyKind.ACTIVE, shape, center, turn / length(turn), density=OF_RUBBER)
         bodies.append(replace(body, material=material))
     return SceneSpec(tuple(bodies), frame_end=frames)
 

@@ -191,9 +191,9 @@ def _assemble(lower, upper, operator, derivative, weighed_a, weighed_b):
     lower[:] = 0.0
     upper[:] = 0.0
     for j in range(structure.order.size):
-        at, block = structure.diagonal[j], system.block_start[structure.order[j]]
+        entry, block = structure.diagonal[j], system.block_start[structure.order[j]]
         for i in range(structure.size[j] * structure.size[j]):
-            lower[at + i] = system.mass[block + i]
+            lower[entry + i] = system.mass[block + i]
     for k in range(system.body_a.size):
         d = derivative[k]
         if d[0, 0] != 0.0 or d[1, 1] != 0.0 or d[2, 2] != 0.0:

@@ -71,9 +71,9 @@ def allow(effort, max_iterations, products, contacts):
     max_iterations: maximum number of iterations. products: block products per factorization. contacts: number of contacts.
     """
     cost = OF_A_PRODUCT * products + OF_A_CONTACT * contacts + 1
-    left = (MULTIPLICATIONS - effort[WORK]) // cost + 1
+    units_left = (MULTIPLICATIONS - effort[WORK]) // cost + 1
     effort[DONE], effort[COST] = 0, cost
-    effort[MOST] = min(FACTORISATIONS_PER_ITERATION * max_iterations, max(LEAST, left))
+    effort[MOST] = min(FACTORISATIONS_PER_ITERATION * max_iterations, max(LEAST, units_left))
 
 
 @leaf_kernel

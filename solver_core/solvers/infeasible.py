@@ -98,11 +98,11 @@ def contradiction(problem: ContactProblem, tolerance: float = 1e-6) -> Floats | 
     rows = _rows(problem)
     if not 0 < rows.which.size <= MAX_DENSE_ROWS or not np.isfinite(rows.g).all():
         return None
-    asked = rows.g / rows.size
-    hardest = np.abs(asked).max()
+    demands = rows.g / rows.size
+    hardest = np.abs(demands).max()
     if hardest == 0.0:
         return None
-    unit = np.vstack([(rows.factor / rows.size[:, None]).T, asked / hardest])
+    unit = np.vstack([(rows.factor / rows.size[:, None]).T, demands / hardest])
     right = np.zeros(len(unit))
     right[-1] = -1.0
     # A locked row is two inequalities, one from each side.
@@ -137,8 +137,8 @@ def proves_contradiction(problem: ContactProblem, ray: Floats, tolerance: float 
         return False
     speed = max(np.linalg.norm(problem.free_velocity, axis=1).max(), rows.broken.max(), problem.system.least_scale)
     gamma = -float(lam @ rows.g) - tolerance * speed * float(np.abs(lam).sum())
-    asked = float((rows.broken / rows.size)[rows.factor.any(axis=1)].max(initial=0.0))
-    return gamma > 0.0 and gamma > BEYOND_ALL_MOTION * asked * float(np.linalg.norm(lam @ rows.factor))
+    demand = float((rows.broken / rows.size)[rows.factor.any(axis=1)].max(initial=0.0))
+    return gamma > 0.0 and gamma > BEYOND_ALL_MOTION * demand * float(np.linalg.norm(lam @ rows.factor))
 
 
 def proved_infeasible(problem: ContactProblem, result: Result, tolerance: float) -> Result:

@@ -68,7 +68,9 @@ def sides_of(spec: SceneSpec, voices: Voices) -> list[ContactSide]:
 
 
 def hertz_duration(a: ContactSide, b: ContactSide, speed: float) -> float:
-    """Return for how many s two bodies touch that meet at a speed in m/s; 0 if both are rigid, or none has a mass or radius."""
+    """Return how long two bodies touch after they meet at a speed [m/s], by Hertz; 0 if both are rigid, or none has a mass or
+    radius [s].
+    """
     mass, curvature = a.inverse_mass + b.inverse_mass, a.curvature + b.curvature
     compliance = a.compliance + b.compliance
     if not (mass > 0.0 and curvature > 0.0 and speed > 0.0):
@@ -86,28 +88,42 @@ def with_durations(events: DebrisEvents, sides: list[ContactSide]) -> DebrisEven
 
 
 def power_of(events: DebrisEvents) -> Array:
-    """Return (n,) W, what friction takes while bodies slide; 0 for hits."""
+    """Return the power (n,) that friction dissipates while bodies slide; 0 for hits [W]."""
     lasts = (events.kind == DebrisKind.SCRAPE) & (events.duration > 0.0)
     return np.where(lasts, events.energy / np.where(lasts, events.duration, 1.0), 0.0)
 
 
 def contact_table(events: DebrisEvents, spec: SceneSpec, materials: dict[int, SoundMaterial]) -> bytes:
-    """Return the events as comma separated values. time is that of the shot, in s since its first frame.
+    """Return the events as comma separated values, one row per event, in the order of time.
 
     materials: the sound materials of bodies that have one, by index.
+
+    The columns:
+        time: in the shot, since its first frame [s]. frame: of the scene, with its fraction.
+        kind: "hit" or "scrape".
+        duration: of the contact [s].
+        impulse: of the normal force of a hit, of the friction force of a scrape [N s].
+        speed: closing speed of a hit, sliding speed of a scrape [m/s].
+        power: work of friction in a scrape, divided by its duration; 0 for a hit [W].
+        energy: dissipated [J].
+        point_x ... point_z: position in the world [m].
+        normal_x ... normal_z: unit vector in the world, from body_a to body_b.
+        slip_x ... slip_z: velocity of body_b relative to body_a along the surface [m/s].
+        body_a, body_b: names, empty for the world.
+        material_a, material_b: names of the sound materials, empty for bodies without one.
     """
-    place = [f"{name}_{axis}" for name in ("point", "normal", "slip") for axis in "xyz"]
-    header = ["time", "frame", "kind", "duration", "impulse", "speed", "power", "energy", *place]
+    vectors = [f"{name}_{axis}" for name in ("point", "normal", "slip") for axis in "xyz"]
+    header = ["time", "frame", "kind", "duration", "impulse", "speed", "power", "energy", *vectors]
     header += ["body_a", "body_b", "material_a", "material_b"]
     frames, power = Timing(spec).frames_at(events.time), power_of(events)
     rows = []
     for k in range(len(events)):
-        when = [f"{value:.7g}" for value in (frames[k] / spec.fps, spec.frame_start + frames[k])]
+        moment = [f"{value:.7g}" for value in (frames[k] / spec.fps, spec.frame_start + frames[k])]
         numbers = (events.duration[k], events.impulse[k], events.speed[k], power[k], events.energy[k])
-        places = (*events.position[k], *events.normal[k], *events.slip[k])
-        bodies = [index for index in (int(events.body_a[k]), int(events.body_b[k]))]
-        words = [spec.bodies[index].name if index >= 0 else "" for index in bodies]
-        words += [materials[index].name if index in materials else "" for index in bodies]
+        coordinates = (*events.position[k], *events.normal[k], *events.slip[k])
+        bodies = (int(events.body_a[k]), int(events.body_b[k]))
+        names = [spec.bodies[index].name if index >= 0 else "" for index in bodies]
+        names += [materials[index].name if index in materials else "" for index in bodies]
         kind = DebrisKind(int(events.kind[k])).name.lower()
-        rows.append([*when, kind, *(f"{value:.7g}" for value in (*numbers, *places)), *words])
+        rows.append([*moment, kind, *(f"{value:.7g}" for value in (*numbers, *coordinates)), *names])
     return tables.table(header, rows)

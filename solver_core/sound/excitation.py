@@ -110,11 +110,11 @@ def scrape_forces(events: DebrisEvents, rows: Indices, span: tuple[Array, Array]
     samples, newtons, owners = [], [], []
     for run in runs:
         first, last = begin[run[0]] - FADE_OF_A_SCRAPE, end[run[-1]] + FADE_OF_A_SCRAPE
-        own = power[run]
+        powers_of_run = power[run]
         knots = np.concatenate([[first, begin[run[0]]], middle[run], [end[run[-1]], last]])
         sample = np.arange(math.ceil(first * SAMPLE_RATE), math.floor(last * SAMPLE_RATE) + 1)
         now = sample / SAMPLE_RATE
-        powers = np.interp(now, knots, np.concatenate([[0.0], own[:1], own, own[-1:], [0.0]]))
+        powers = np.interp(now, knots, np.concatenate([[0.0], powers_of_run[:1], powers_of_run, powers_of_run[-1:], [0.0]]))
         speeds = np.interp(now, middle[run], speed[run])
         paths = path + np.cumsum(speeds) / SAMPLE_RATE
         path = float(paths[-1])

@@ -75,9 +75,9 @@ def material_of(body: BodySpec, volume: float, chosen: str, materials: Mapping[s
     if body.kind is not BodyKind.ACTIVE:
         return None
     density = (body.mass or 0.0) / volume if body.density is None and volume > 0.0 else body.density or 0.0
-    own = body.deformable
-    if own is not None and density > 0.0:
-        return SoundMaterial(body.name, own.young, own.poisson, density, 2.0 * own.damping_ratio)
+    deformable = body.deformable
+    if deformable is not None and density > 0.0:
+        return SoundMaterial(body.name, deformable.young, deformable.poisson, density, 2.0 * deformable.damping_ratio)
     if body.material.name in materials:
         return materials[body.material.name]
     if density > 0.0:

@@ -188,9 +188,9 @@ def scrapes_by_pair(
     found = {}
     pairs, which = np.unique(np.column_stack([events.body_a[rows], events.body_b[rows]]), axis=0, return_inverse=True)
     for k, (a, b) in enumerate(pairs.tolist()):
-        own = rows[which.ravel() == k]
+        of_pair = rows[which.ravel() == k]
         names = [spec.bodies[index].name if index >= 0 else "" for index in (a, b)]
-        found[a, b] = scrape_forces(events, own, (span[0][own], span[1][own]), names, seed)
+        found[a, b] = scrape_forces(events, of_pair, (span[0][of_pair], span[1][of_pair]), names, seed)
     return found
 
 
@@ -207,10 +207,10 @@ def pressure_of_body(voice: Voice, omega: Array, support_loss: float, driven: tu
     """
     forces, gains = driven
     pressure = np.zeros(count)
-    heard = (forces.sample >= 0) & (forces.sample < count)
-    if not heard.any():
+    in_range = (forces.sample >= 0) & (forces.sample < count)
+    if not in_range.any():
         return pressure
-    sample, newtons, event = forces.sample[heard], forces.newtons[heard], forces.event[heard]
+    sample, newtons, event = forces.sample[in_range], forces.newtons[in_range], forces.event[in_range]
     first = int(sample.min())
     sample -= first
     acceleration = np.bincount(sample, newtons, count - first)

@@ -134,8 +134,8 @@ def voices_of(spec: SceneSpec, bodies: set[int], chosen: Mapping[str, str], pres
             continue
         found.materials[index] = material
         if surface is not None:
-            own = body.mass if body.mass is not None else (body.density or 0.0) * volume
-            mass = own if body.kind is BodyKind.ACTIVE and own > 0.0 else material.density * volume
+            body_mass = body.mass if body.mass is not None else (body.density or 0.0) * volume
+            mass = body_mass if body.kind is BodyKind.ACTIVE and body_mass > 0.0 else material.density * volume
             found.of_bodies[index] = Voice(material, mass, surface)
     return found
 
@@ -158,7 +158,7 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
     """Return the audible modes of a solid, at most MODES_OF_A_VOICE of the lowest; none where bricks cannot compute them."""
     mass = material.density * surface.volume
     try:
-        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, most=MOST_BRICKS_OF_A_VOICE)
+        grid = brick_grid(surface, bricks=BRICKS_OF_A_VOICE, max_bricks=MOST_BRICKS_OF_A_VOICE)
         stiffness = stiffness_matrix(grid, material.young, material.poisson)
         statics = Statics(stiffness, mass_matrix(grid, mass), grid.points, np.zeros(0, dtype=np.int64))
         room = len(statics.free) - statics.rigid.shape[1]
@@ -166,9 +166,9 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
     except ValueError as error:
         return ShapeModes(np.zeros(0), None, np.zeros((0, 3, 0)), str(error))
     hertz = omega / (2.0 * math.pi)
-    heard = (hertz >= LOWEST_HEARD) & (hertz <= HIGHEST_HEARD)
-    shapes = math.sqrt(mass) * np.einsum("vkr,ka->var", shapes[:, :, heard], grid.axes)
-    return ShapeModes(omega[heard], grid, np.ascontiguousarray(shapes))
+    audible = (hertz >= LOWEST_HEARD) & (hertz <= HIGHEST_HEARD)
+    shapes = math.sqrt(mass) * np.einsum("vkr,ka->var", shapes[:, :, audible], grid.axes)
+    return ShapeModes(omega[audible], grid, np.ascontiguousarray(shapes))
 
 
 def solid_surface(shape: ShapeSpec) -> Surface:

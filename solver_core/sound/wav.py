@@ -27,8 +27,8 @@ def wav_bytes(sound: NDArray[np.float64]) -> bytes:
     scaled = sound * (PEAK * FULL_SCALE / largest if largest > 0.0 else 0.0)
     samples = np.round(scaled).astype("<i2").tobytes()
     form = chunk(b"fmt ", struct.pack("<HHIIHH", 1, 1, SAMPLE_RATE, 2 * SAMPLE_RATE, 2, 16))
-    told = chunk(b"LIST", b"INFO" + chunk(b"ISFT", WRITER + b"\0\0"))
-    return chunk(b"RIFF", b"WAVE" + form + told + chunk(b"data", samples))
+    information = chunk(b"LIST", b"INFO" + chunk(b"ISFT", WRITER + b"\0\0"))
+    return chunk(b"RIFF", b"WAVE" + form + information + chunk(b"data", samples))
 
 
 def chunk(name: bytes, content: bytes) -> bytes:

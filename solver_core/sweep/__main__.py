@@ -124,7 +124,7 @@ def main(argv: Sequence[str]) -> int:
         return voice.failed(ExitStatus.FAILED, f"stopped ({reason}); the same command goes on after the frames so far")
     except SystemExit:
         # argparse exits after --help.
-        return ExitStatus.BAKED
+        return ExitStatus.DONE
 
 
 def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus:
@@ -153,13 +153,13 @@ def sweep(arguments: argparse.Namespace, stop: Stop, voice: Voice) -> ExitStatus
         hear_signals(stop)
         scene = file_digest(folder / SCENE_FILE)
         processes = min(arguments.workers or os.cpu_count() or 1, len(wanted))
-        heard: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
+        records: SimpleQueue[Mapping[str, Any]] = SimpleQueue()
         cluster = arguments.scheduler
-        workers = cluster_pool(cluster, str(folder), scene, heard.put) if cluster else local_pool(processes, heard.put)
+        workers = cluster_pool(cluster, str(folder), scene, records.put) if cluster else local_pool(processes, records.put)
         with workers as pool:
             progress = Progress(len(wanted), spec.frame_end - spec.frame_start + 1)
             work = Sweep(folder, scene, wanted, arguments.nudge, arguments.threads)
-            outcomes = bake_all(pool, work, progress, heard, stop, voice.progress)
+            outcomes = bake_all(pool, work, progress, records, stop, voice.progress)
         results = Results(spec, axes, wanted, outcomes, bound)
         try:
             write_sheet(folder, results)
@@ -179,14 +179,14 @@ def told(results: Results, folder: Path, voice: Voice) -> ExitStatus:
     before = sum(outcome.state is not State.FAILED and not outcome.baked for outcome in outcomes)
     notes = [f"{before} of them by an earlier run"] if before else []
     notes += [f"{missed} with unconverged steps"] if missed else []
-    said = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
-    voice.say(f"{', '.join([said, *notes])}; {folder / SHEET_PAGE}")
+    summary = f"{len(outcomes) - len(bad)} of {len(outcomes)} variations are baked"
+    voice.say(f"{', '.join([summary, *notes])}; {folder / SHEET_PAGE}")
     if bad:
         more = f"\nand {len(bad) - 1} more, see the sheet" if len(bad) > 1 else ""
         return voice.failed(
             ExitStatus.FAILED, f"{len(bad)} variations failed; the same command tries them again:\n{bad[0].said}{more}"
         )
-    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.BAKED
+    return ExitStatus.MISSED_TOLERANCE if missed else ExitStatus.DONE
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ def refuse_axes(spec: SceneSpec, axes: tuple[Axis, ...]) -> None:
         named = [bodies[axis.body]] if axis.body else list(spec.bodies)
         moved = [body for body in named if body.kind is BodyKind.ACTIVE]
         if (axis.field in MOTION or axis.field == "seed") and not moved:
-            who = f"{axis.body} is not active" if axis.body else "no body is active"
-            raise UsageError(f"{label}: {who}, and only active bodies have {in_words(axis.field)}")
+            subject = f"{axis.body} is not active" if axis.body else "no body is active"
+            raise UsageError(f"{label}: {subject}, and only active bodies have {in_words(axis.field)}")
         for body in moved if axis.field in ("mass", "density") else ():
             if body.inertia is not None and getattr(body, axis.field) is None:
                 raise UsageError(f"{label}: the inertia of {body.name} goes with its other measure; vary that")

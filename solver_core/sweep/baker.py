@@ -63,9 +63,11 @@ class Baker:
         """The end of its error output."""
         return "\n".join(self._trouble)
 
-    def bake(self, arguments: Sequence[str], heard: Callable[[Mapping[str, Any]], None]) -> int:
-        """Bake as the arguments of `worker` say, and call `heard` with each event; returns the exit status, a negative one for
-        the signal that ended the process."""
+    def bake(self, arguments: Sequence[str], on_record: Callable[[Mapping[str, Any]], None]) -> int:
+        """Bake with arguments of `worker`, and call `on_record` with each event.
+
+        Returns the exit status, or the negative number of the signal that ended the process.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
         # A process that has just ended, or was stopped by another thread, reports it by its status.
         with suppress(OSError, ValueError):
@@ -79,7 +81,7 @@ class Baker:
                 continue
             if record["event"] == "ended":
                 return int(record["status"])
-            heard(record)
+            on_record(record)
         return await_end(self._process, SECONDS_TO_CLOSE)
 
     def ask_to_end(self) -> None:
@@ -127,7 +129,7 @@ class Bakers:
         for baker in bakers:
             baker.wait(until)
 
-    def bake(self, arguments: Sequence[str], heard: Callable[[Mapping[str, Any]], None]) -> tuple[int, str]:
+    def bake(self, arguments: Sequence[str], on_record: Callable[[Mapping[str, Any]], None]) -> tuple[int, str]:
         """Bake in a process that is idle, or in a new one; returns its status and the end of its error output."""
         with self._lock:
             if self._is_over:
@@ -135,7 +137,7 @@ class Bakers:
             baker = next((one for one in self._idle if one.is_alive), None) or Baker()
             self._idle = [one for one in self._idle if one is not baker and one.is_alive]
             self._all = [*(one for one in self._all if one.is_alive and one is not baker), baker]
-        status = baker.bake(arguments, heard)
+        status = baker.bake(arguments, on_record)
         with self._lock:
             if baker.is_alive:
                 self._idle.append(baker)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..process.command_line import UsageError
 from .pool import Baked, Heard, Order, PoolLost
-from .task import made_of, scene_digest
+from .task import scene_digest, software_versions
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -34,13 +34,13 @@ def refuse_missing_library() -> None:
 
 
 @contextmanager
-def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterator[ClusterPool]:
+def cluster_pool(address: str, folder: str, scene: str, on_record: Heard) -> Iterator[ClusterPool]:
     """Context with the workers of an existing scheduler.
 
     address: address of the scheduler.
     folder: folder of the sweep, which all workers must reach.
     scene: digest of the scene in the folder.
-    heard: receives the events of the bakes.
+    on_record: receives the events of the bakes.
 
     Raises PoolLost if the scheduler does not answer, or has no workers or workers of another version. Raises UsageError for an
     invalid address.
@@ -50,7 +50,7 @@ def cluster_pool(address: str, folder: str, scene: str, heard: Heard) -> Iterato
         from .cluster_worker import PLUGIN, ClusterBakers
 
         topic = f"stiction-{secrets.token_hex(8)}"
-        client.subscribe_topic(topic, lambda event: heard(event[1]))
+        client.subscribe_topic(topic, lambda event: on_record(event[1]))
         client.register_plugin(ClusterBakers())
         try:
             yield ClusterPool(client, topic)
@@ -123,9 +123,9 @@ def scheduler_at(address: str) -> Iterator[Client]:
 def refuse_workers(client: Client, folder: str, scene: str) -> None:
     """Raise PoolLost that names the workers on which bakes would come out otherwise, or which do not have the sweep's
     folder with the scene of this digest."""
-    wanted = made_of()
+    wanted = software_versions()
     wrong = []
-    answers: Any = client.run(made_of, on_error="return")
+    answers: Any = client.run(software_versions, on_error="return")
     for address, found in sorted(answers.items()):
         if isinstance(found, BaseException):
             wrong.append(f"{address} has no solver_core that knows sweeps ({type(found).__name__}: {found})")

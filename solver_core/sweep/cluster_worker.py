@@ -36,4 +36,4 @@ def bake_on_cluster(order: Order, topic: str) -> Outcome:
     """Bake a variation in a worker of the cluster, which says how far it is under the topic."""
     worker = get_worker()
     plugin: ClusterBakers = worker.plugins[PLUGIN]  # type: ignore[assignment]
-    return bake_variation(order, plugin.bakers, lambda said: worker.log_event(topic, said), f"{worker.address}: ")
+    return bake_variation(order, plugin.bakers, lambda record: worker.log_event(topic, record), f"{worker.address}: ")

@@ -158,18 +158,18 @@ def picture(
     """
     drawn = []
     for number, body in enumerate(spec.bodies):
-        own, pose = solids[number], poses[number]
-        if own is None:
+        parts, pose = solids[number], poses[number]
+        if parts is None:
             drawn.append((0, 0.0, plane(view, pose)))
             continue
-        if not own:
+        if not parts:
             continue
         is_active = body.kind is BodyKind.ACTIVE
         colour = COLOURS[("stands" if stands[number] else "fell") if is_active else "fixed"]
-        depth = float(np.mean([placed(solid, pose).mean(axis=0) for solid in own], axis=0) @ TOWARDS_VIEWER)
+        depth = float(np.mean([placed(solid, pose).mean(axis=0) for solid in parts], axis=0) @ TOWARDS_VIEWER)
         with_faces = len(spec.bodies) <= MOST_WITH_FACES
         drawn.append(
-            (2 if is_active else 1, depth, "".join(drawing_of(solid, view, pose, colour, with_faces) for solid in own))
+            (2 if is_active else 1, depth, "".join(drawing_of(solid, view, pose, colour, with_faces) for solid in parts))
         )
     inner = "".join(path for _, _, path in sorted(drawn, key=lambda one: one[:2]))
     box = f"width='{PICTURE_WIDTH}' height='{PICTURE_HEIGHT}' viewBox='0 0 {PICTURE_WIDTH} {PICTURE_HEIGHT}'"

@@ -16,11 +16,11 @@ __all__ = ["LocalPool", "local_pool"]
 
 
 @contextmanager
-def local_pool(workers: int, heard: Heard) -> Iterator[LocalPool]:
+def local_pool(workers: int, on_record: Heard) -> Iterator[LocalPool]:
     """Context with this number of local processes, which end with the block, and with this process."""
     bakers = Bakers()
     with ThreadPoolExecutor(workers, thread_name_prefix="bake") as threads:
-        pool = LocalPool(threads, bakers, heard)
+        pool = LocalPool(threads, bakers, on_record)
         try:
             yield pool
         finally:
@@ -30,8 +30,8 @@ def local_pool(workers: int, heard: Heard) -> Iterator[LocalPool]:
 class LocalPool:
     """A `Pool` of threads that wait for `Bakers`."""
 
-    def __init__(self, threads: ThreadPoolExecutor, bakers: Bakers, heard: Heard):
-        self._threads, self._bakers, self._heard = threads, bakers, heard
+    def __init__(self, threads: ThreadPoolExecutor, bakers: Bakers, on_record: Heard):
+        self._threads, self._bakers, self._heard = threads, bakers, on_record
 
     def submit(self, order: Order) -> Future[Outcome]:
         """Bake a variation as soon as a thread is free."""

@@ -46,13 +46,13 @@ def add_sweep_options(parser: Parser) -> None:
 
 def as_arguments(arguments: argparse.Namespace) -> list[str]:
     """Return the options as command-line arguments for another process."""
-    given = [f"--vary={axis}" for axis in arguments.vary]
+    options = [f"--vary={axis}" for axis in arguments.vary]
     for name in ("workers", "scheduler", "threads", "nudge"):
         value = getattr(arguments, name)
-        given += [] if value is None else [f"--{name}={value}"]
+        options += [] if value is None else [f"--{name}={value}"]
     if arguments.stands_within is not None:
-        given += ["--stands-within", *map(str, arguments.stands_within)]
-    return given
+        options += ["--stands-within", *map(str, arguments.stands_within)]
+    return options
 
 
 def refuse_options(arguments: argparse.Namespace) -> None:

@@ -37,16 +37,20 @@ def plot(title: str, axis: Axis, values: Sequence[Value], heights: Sequence[floa
     def y(height: float) -> float:
         return PLOT_HEIGHT - PLOT_BOTTOM - (PLOT_HEIGHT - PLOT_TOP - PLOT_BOTTOM) * height / top
 
-    at = defaultdict[Value, list[float]](list)
+    heights_at = defaultdict[Value, list[float]](list)
     for value, height in zip(values, heights, strict=True):
         if height is not None:
-            at[value].append(height)
+            heights_at[value].append(height)
     parts = [text(PLOT_WIDTH / 2, 13, title, "middle", "title")]
     bottom = PLOT_HEIGHT - PLOT_BOTTOM
     parts.append(f"<path class='frame' d='M{PLOT_LEFT} {PLOT_TOP}V{bottom}H{PLOT_WIDTH - PLOT_RIGHT}'/>")
     parts += [text(PLOT_LEFT - 5, y(height) + 4, figure(height), "end") for height in (0.0, top)]
-    parts += [f"<circle class='dot' cx='{x(value):.1f}' cy='{y(height):.1f}' r='3'/>" for value in at for height in at[value]]
-    means = [(x(value), y(sum(at[value]) / len(at[value]))) for value in axis.values if value in at]
+    parts += [
+        f"<circle class='dot' cx='{x(value):.1f}' cy='{y(height):.1f}' r='3'/>"
+        for value in heights_at
+        for height in heights_at[value]
+    ]
+    means = [(x(value), y(sum(heights_at[value]) / len(heights_at[value]))) for value in axis.values if value in heights_at]
     if is_numeric(axis):
         means.sort()
         line = "L".join(f"{across:.1f} {up:.1f}" for across, up in means)

@@ -43,14 +43,14 @@ class Progress:
     baked: dict[int, int] = field(default_factory=dict)
     pace_from: tuple[float, int] | None = None
 
-    def heard(self, said: Mapping[str, Any]) -> None:
+    def heard(self, record: Mapping[str, Any]) -> None:
         """Process an event of the worker of a variation."""
-        if "kernels" in said:
-            self.kernels = max(self.kernels, said["kernels"])
+        if "kernels" in record:
+            self.kernels = max(self.kernels, record["kernels"])
             return
-        self.done[said["key"]], self.baked[said["key"]] = said["frames"], said["baked"]
+        self.done[record["key"]], self.baked[record["key"]] = record["frames"], record["baked"]
         # The first frame needs no step; before the second, kernels are loaded or compiled.
-        if self.pace_from is None and said["baked"] > 1:
+        if self.pace_from is None and record["baked"] > 1:
             self.pace_from = time.monotonic(), sum(self.baked.values())
 
     def ended(self, key: int, outcome: Outcome) -> None:
@@ -69,14 +69,14 @@ class Progress:
     def line(self, now: float) -> str:
         """Return a line about the progress. The remaining time assumes the pace of this run."""
         rest = self.variations * self.frames - sum(self.done.values())
-        left = ""
+        time_left = ""
         if self.pace_from is not None and rest:
             since, before = self.pace_from
             frames = sum(self.baked.values()) - before
-            left = f", about {duration(rest * (now - since) / frames)} left" if frames > 0 else ""
+            time_left = f", about {duration(rest * (now - since) / frames)} left" if frames > 0 else ""
         compiling = f", compiling once, {self.kernels} kernels so far" if self.kernels and self.pace_from is None else ""
         so_far = duration(now - self.begin)
-        return f"{self.percent():3} %  {self.finished} of {self.variations} variations, {so_far}{left}{compiling}"
+        return f"{self.percent():3} %  {self.finished} of {self.variations} variations, {so_far}{time_left}{compiling}"
 
 
 @dataclass(frozen=True)
@@ -95,25 +95,25 @@ def bake_all(
     pool: Pool,
     sweep: Sweep,
     progress: Progress,
-    heard: SimpleQueue[Mapping[str, Any]],
+    records: SimpleQueue[Mapping[str, Any]],
     ending: Ending,
     say: Callable[[str, float], None],
 ) -> list[Outcome]:
     """Bake all variations.
 
-    Parameters: `pool` bakes. `heard` gets what the bakes say, for `progress`, of which `say` takes a line and the share of all
-    frames.
+    pool: the workers. records: events of the bakes, which the pool puts into it.
+    progress: updated with the events. say: called with a line about the progress and the finished fraction of all frames.
 
-    Returns what came out of each variation, in their order.
+    Returns the outcome of each variation, in their order.
 
-    Raises StopAsked once `ending` asks for it, and PoolLost where the workers are lost; the caches then hold what was baked.
+    Raises StopAsked if `ending` requests it, and PoolLost if the workers are lost. The caches then contain the frames so far.
     """
     futures = [
         pool.submit(Order(str(sweep.folder), sweep.scene, variation, key, sweep.nudge, sweep.threads))
         for key, variation in enumerate(sweep.variations)
     ]
     outcomes: dict[int, Outcome] = {}
-    said, said_at = (0, 0), -SECONDS_BETWEEN_SAME
+    reported, reported_at = (0, 0), -SECONDS_BETWEEN_SAME
     while len(outcomes) < len(futures):
         try:
             ending.check()
@@ -121,15 +121,15 @@ def bake_all(
             pool.cancel()
             raise
         pool.refuse_lost()
-        while not heard.empty():
-            progress.heard(heard.get())
+        while not records.empty():
+            progress.heard(records.get())
         for key, future in enumerate(futures):
             if key not in outcomes and future.done():
                 outcomes[key] = end_of(future, pool)
                 progress.ended(key, outcomes[key])
         now, stands_at = time.monotonic(), (progress.percent(), progress.finished)
-        if now - said_at >= (SECONDS_BETWEEN_LINES if stands_at != said else SECONDS_BETWEEN_SAME):
-            said, said_at = stands_at, now
+        if now - reported_at >= (SECONDS_BETWEEN_LINES if stands_at != reported else SECONDS_BETWEEN_SAME):
+            reported, reported_at = stands_at, now
             say(progress.line(now), progress.share())
         time.sleep(SECONDS_BETWEEN_ROUNDS)
     return [outcomes[key] for key in sorted(outcomes)]

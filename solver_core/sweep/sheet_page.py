@@ -75,10 +75,10 @@ def verdict(results: Results) -> str:
     bad, missed, number = results.count(State.FAILED), results.count(State.MISSED), len(results.outcomes)
     if not bad and not missed:
         return f"<p class='verdict good'>All {number} variations are baked, every step within its tolerance.</p>"
-    said = [f"{number - bad} of {number} variations are baked"]
-    said += [f"{missed} have unconverged steps"] if missed else []
-    said += [f"{bad} failed, and the same command tries them again"] if bad else []
-    return f"<p class='verdict bad'>{'; '.join(said)}.</p>"
+    texts = [f"{number - bad} of {number} variations are baked"]
+    texts += [f"{missed} have unconverged steps"] if missed else []
+    texts += [f"{bad} failed, and the same command tries them again"] if bad else []
+    return f"<p class='verdict bad'>{'; '.join(texts)}.</p>"
 
 
 def plots(results: Results) -> Iterable[str]:

@@ -30,7 +30,7 @@ from .folder import SCENE_FILE, VariationFiles, files_of
 from .outcome import Outcome, State, figures_of
 from .pool import Heard, Order
 
-__all__ = ["bake_variation", "made_of", "scene_digest"]
+__all__ = ["bake_variation", "scene_digest", "software_versions"]
 
 LIBRARIES = ("numpy", "scipy", "numba")
 # Number of restarts of a bake whose process was killed by the system.
@@ -41,7 +41,7 @@ SECONDS_BETWEEN_WORDS = 1.0
 
 
 @cache
-def made_of() -> dict[str, str]:
+def software_versions() -> dict[str, str]:
     """Return everything that must be equal on all workers of a sweep: versions, and a digest of the solver's sources."""
     content = hashlib.blake2b(digest_size=16)
     package = Path(__file__).resolve().parents[1]
@@ -60,13 +60,13 @@ def scene_digest(folder: str) -> str:
         return ""
 
 
-def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") -> Outcome:
-    """Bake a variation, or what its cache lacks of it. A whole cache is read, and nothing baked.
+def bake_variation(order: Order, bakers: Bakers, on_record: Heard, where: str = "") -> Outcome:
+    """Bake a variation, or the frames that its cache lacks. If the cache is complete, it is only read.
 
-    Parameters: `order` says what to bake, `bakers` have the processes, `heard` takes in how far the bake is, and `where` begins
-    the sentence about a folder that is not there.
+    order: the variation. bakers: the processes. on_record: called with each event of the bake.
+    where: beginning of the message if the folder of the sweep is missing.
 
-    Returns what came out.
+    Returns the outcome.
     """
     folder = Path(order.folder)
     if scene_digest(order.folder) != order.scene:
@@ -80,7 +80,7 @@ def bake_variation(order: Order, bakers: Bakers, heard: Heard, where: str = "") 
             return with_figures(files, spec, name, 0)
         write_snapshot(files.snapshot, spec, settings)
         wait_for_the_lost(files.cache, bakers)
-        return baked(order, files, spec, bakers, Telling(order.key, spec, heard))
+        return baked(order, files, spec, bakers, Telling(order.key, spec, on_record))
     except (OSError, CacheError, ContainerError) as error:
         return Outcome(State.FAILED, name, 0, str(error))
 
@@ -96,12 +96,12 @@ def baked(order: Order, files: VariationFiles, spec: SceneSpec, bakers: Bakers, 
     for _ in range(ATTEMPTS):
         resume = ["--resume"] if may_be_resumed(files, spec) else []
         status, trouble = bakers.bake([*arguments, *resume], telling.heard)
-        if status in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE):
+        if status in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE):
             return with_figures(files, spec, name, telling.baked)
         if status >= 0:
             break
-    said = telling.why or trouble or f"the bake ended with status {status}"
-    return Outcome(State.FAILED, name, telling.baked, said)
+    message = telling.why or trouble or f"the bake ended with status {status}"
+    return Outcome(State.FAILED, name, telling.baked, message)
 
 
 def with_figures(files: VariationFiles, spec: SceneSpec, name: str, baked: int) -> Outcome:
@@ -165,8 +165,8 @@ class Telling:
             case "stopped":
                 self.why = f"the bake was stopped: {record['reason']}"
 
-    def _tell(self, said: dict[str, int]) -> None:
+    def _tell(self, record: dict[str, int]) -> None:
         now = time.monotonic()
         if now - self._told_at >= SECONDS_BETWEEN_WORDS:
             self._told_at = now
-            self._hears(said)
+            self._hears(record)

@@ -73,16 +73,16 @@ def motion_findings(body: BodySpec) -> Findings:
 def material_findings(body: BodySpec) -> Findings:
     """Yield the errors in the material of a body."""
     material = body.material
-    for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
+    for field, kind in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
         value = getattr(material, field)
         if not is_not_negative(value):
-            yield field, f"is {value}; the coefficient of {what} friction must be 0 or more and finite"
+            yield field, f"is {value}; the coefficient of {kind} friction must be 0 or more and finite"
     if not 0.0 <= material.restitution <= 1.0:
         yield "restitution", f"is {material.restitution}; bounciness goes from 0 (no bounce) to 1 (as high as before)"
-    for field, what in (("rolling", "rolling"), ("torsion", "torsional")):
+    for field, kind in (("rolling", "rolling"), ("torsion", "torsional")):
         value = getattr(material, field)
         if not is_not_negative(value):
-            yield field, f"is {value}; the length of {what} friction must be 0 m or more and finite"
+            yield field, f"is {value}; the length of {kind} friction must be 0 m or more and finite"
     if material.grain is not None:
         yield from grain_findings(material.grain)
 
@@ -93,10 +93,10 @@ def grain_findings(grain: Grain) -> Findings:
         yield "grain.direction", f"is {describe(grain.direction)}; it must be 3 finite numbers, in the body's own axes"
     elif not any(grain.direction):
         yield "grain.direction", "has length 0; give the axis of the body along which the grain runs"
-    for field, what in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
+    for field, kind in (("mu_static", "static"), ("mu_dynamic", "dynamic")):
         value = getattr(grain, field)
         if not is_not_negative(value):
-            yield f"grain.{field}", f"is {value}; {what} friction across the grain must be 0 or more and finite"
+            yield f"grain.{field}", f"is {value}; {kind} friction across the grain must be 0 or more and finite"
 
 
 def surface_motion_findings(body: BodySpec, spec: SceneSpec) -> Findings:
@@ -178,11 +178,11 @@ def mass_findings(body: BodySpec, has_sound_shape: bool) -> Findings:
         if value is not None and not is_positive(value):
             yield field, f"is {value:g} {unit}; it must be above 0 and finite"
             return
-    given = [] if body.inertia is None else [*inertia_findings(body.inertia)]
-    yield from given
+    findings = [] if body.inertia is None else [*inertia_findings(body.inertia)]
+    yield from findings
     if body.shape.kind is ShapeKind.NONE:
         yield from link_findings(body)
-    elif has_sound_shape and not given and (body.center_of_mass is None or is_finite(body.center_of_mass, (3,))):
+    elif has_sound_shape and not findings and (body.center_of_mass is None or is_finite(body.center_of_mass, (3,))):
         yield from solid_findings(body)
 
 
@@ -196,14 +196,14 @@ def link_findings(body: BodySpec) -> Findings:
 
 def solid_findings(body: BodySpec) -> Findings:
     """Yield the errors in the mass properties that follow from a valid shape."""
-    given = "mass" if body.density is None else "density"
+    field = "mass" if body.density is None else "density"
     try:
         solid = body_mass_properties(body)
     except ValueError as error:
-        yield given, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
+        yield field, f"no inertia can be found: {error}; give the mesh some thickness, or a collision margin"
         return
     if not (math.isfinite(solid.mass) and solid.mass > 0.0 and np.isfinite(solid.inertia).all()):
-        yield given, f"gives a mass of {solid.mass:g} kg, which cannot be simulated; check the size of the mesh"
+        yield field, f"gives a mass of {solid.mass:g} kg, which cannot be simulated; check the size of the mesh"
         return
     if body.inertia is not None:
         return

@@ -125,5 +125,8 @@ def _grid_findings(body: BodySpec, spec: DeformableSpec) -> Findings:
     held = len(pinned_nodes(grid, body.shape, spec))
     room = 3 * (len(grid.points) - held) - (0 if held else 6)
     if spec.modes > room:
-        what = f"{len(grid.cells)} bricks{' with pinned vertices' if held else ''} have only {max(room, 0)}"
-        yield "modes", f"are {spec.modes}, but {what}; choose fewer modes or more bricks{', or pin less' if held else ''}"
+        description = f"{len(grid.cells)} bricks{' with pinned vertices' if held else ''} have only {max(room, 0)}"
+        yield (
+            "modes",
+            f"are {spec.modes}, but {description}; choose fewer modes or more bricks{', or pin less' if held else ''}",
+        )

@@ -102,8 +102,8 @@ def state_findings(joint: JointSpec | JointChange) -> Findings:
             yield field, f"has {len(axes)} axes; a joint has three, X, Y and Z"
             continue
         for name, axis in zip(NAMES, axes, strict=True):
-            for own, message in axis_findings(axis, f"{way} {name.upper()}"):
-                yield f"{field}.{name}.{own}", message
+            for axis_field, message in axis_findings(axis, f"{way} {name.upper()}"):
+                yield f"{field}.{name}.{axis_field}", message
 
 
 def axis_findings(axis: AxisSpec, where: str) -> Findings:
@@ -112,18 +112,18 @@ def axis_findings(axis: AxisSpec, where: str) -> Findings:
         yield "lower", f"the limits {where} are {axis.lower} and {axis.upper}; give numbers, or infinite ones for no limit"
     elif axis.lower > axis.upper or math.inf in (axis.lower, -axis.upper):
         yield "lower", f"the lower limit {where} lies above the upper one ({axis.lower:g} and {axis.upper:g}); swap them"
-    for field, what in (
+    for field, name in (
         ("stiffness", "stiffness of the spring"),
         ("damping", "damping of the spring"),
         ("motor_force", "force of the motor"),
     ):
         value = getattr(axis, field)
         if not is_not_negative(value):
-            yield field, f"the {what} {where} is {value}; it must be 0 or more and finite"
-    for field, what in (("rest", "rest of the spring"), ("motor_velocity", "velocity of the motor")):
+            yield field, f"the {name} {where} is {value}; it must be 0 or more and finite"
+    for field, name in (("rest", "rest of the spring"), ("motor_velocity", "velocity of the motor")):
         value = getattr(axis, field)
         if not math.isfinite(value):
-            yield field, f"the {what} {where} is {value}; it must be finite"
+            yield field, f"the {name} {where} is {value}; it must be finite"
 
 
 def joint_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
@@ -132,8 +132,8 @@ def joint_warnings(spec: SceneSpec) -> Iterator[SceneWarning]:
     for joint in spec.joints:
         if joint.body_a not in active and joint.body_b not in active:
             ends = " and ".join(name or "the world" for name in (joint.body_a, joint.body_b))
-            what = "its motor has nothing to move" if has_motor(joint) else "it has nothing to hold"
-            message = f"neither of its ends is active ({ends}), so {what}"
+            reason = "its motor has nothing to move" if has_motor(joint) else "it has nothing to hold"
+            message = f"neither of its ends is active ({ends}), so {reason}"
             yield SceneWarning((joint.name,), "body_a", message)
         for way, axes in (("along", joint.linear), ("about", joint.angular)):
             for name, axis in zip(NAMES, axes, strict=True):

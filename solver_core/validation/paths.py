@@ -49,20 +49,20 @@ def path_findings(body: BodySpec, spec: SceneSpec) -> Findings:
 
 def span_findings(body: BodySpec, frames: int) -> Findings:
     """Yield the errors in the spans and the teleports of a body."""
-    given = 0 if body.path is None else len(np.atleast_1d(body.path))
+    frame_count = 0 if body.path is None else len(np.atleast_1d(body.path))
     spans, jumps = body.spans or (), body.teleports or ()
     if body.spans is not None and (body.kind is not BodyKind.ACTIVE or body.path is None):
         yield "spans", "only an active body with a path can follow it at some frames; leave them out"
-    elif not all(len(span) == 2 and 0 <= span[0] <= span[1] < given for span in spans):
-        yield "spans", f"{spans}: a span needs a first and a last frame of its path, 0 to {given - 1}"
+    elif not all(len(span) == 2 and 0 <= span[0] <= span[1] < frame_count for span in spans):
+        yield "spans", f"{spans}: a span needs a first and a last frame of its path, 0 to {frame_count - 1}"
     elif any(after[0] < before[1] + 2 for before, after in pairwise(spans)):
         yield "spans", f"{spans}: a released body is simulated for at least one frame; order the spans and leave gaps"
     elif spans and spans[0][0] == 0 and spans[0][1] == 0:
         yield "spans", "the first span has no motion; let it end at frame 1 or later, or leave it out"
     if not 0 <= body.blend_frames <= frames:
         yield "blend_frames", f"is {body.blend_frames}; choose 0 to {frames} frames"
-    if any(not 0 < jump < given for jump in jumps) or list(jumps) != sorted(set(jumps)):
-        yield "teleports", f"{jumps}: give frames of its path after the first, 1 to {given - 1}, each once and in order"
+    if any(not 0 < jump < frame_count for jump in jumps) or list(jumps) != sorted(set(jumps)):
+        yield "teleports", f"{jumps}: give frames of its path after the first, 1 to {frame_count - 1}, each once and in order"
 
 
 def lost_motion(spec: SceneSpec) -> tuple[int, tuple[SceneProblem, ...]] | None:

@@ -190,12 +190,12 @@ def excluded_problems(spec: SceneSpec) -> Iterator[SceneProblem]:
 def pair_problems(pairs: tuple[PairSpec, ...]) -> Iterator[SceneProblem]:
     """Yield the problems of the pairs of materials."""
     for pair in pairs:
-        of = f"of {pair.a!r} and {pair.b!r}"
+        of_pair = f"of {pair.a!r} and {pair.b!r}"
         if not pair.a or not pair.b:
-            yield SceneProblem(SCENE, "pairs", f"the pair {of} has an empty name; name two materials")
-        for value, what in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
+            yield SceneProblem(SCENE, "pairs", f"the pair {of_pair} has an empty name; name two materials")
+        for value, kind in ((pair.mu_static, "static"), (pair.mu_dynamic, "dynamic")):
             if not is_not_negative(value):
-                message = f"the {what} friction {of} is {value}; it must be 0 or more and finite"
+                message = f"the {kind} friction {of_pair} is {value}; it must be 0 or more and finite"
                 yield SceneProblem(SCENE, "pairs", message)
     for names, count in Counter(tuple(sorted((pair.a, pair.b))) for pair in pairs).items():
         if count > 1:

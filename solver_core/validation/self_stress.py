@@ -61,8 +61,8 @@ def _ends(spec: SceneSpec) -> Ints:
     ends = np.array([(node[joint.body_a], node[joint.body_b]) for joint in spec.joints], dtype=np.int64).reshape(-1, 2)
     # On a flexible body, each end of a joint is a separate node.
     bends = np.array([False, *(body.deformable is not None for body in spec.bodies)])
-    own = len(spec.bodies) + 1 + np.arange(ends.size).reshape(ends.shape)
-    return np.where(bends[ends], own, ends)
+    own_node = len(spec.bodies) + 1 + np.arange(ends.size).reshape(ends.shape)
+    return np.where(bends[ends], own_node, ends)
 
 
 def _are_held(spec: SceneSpec) -> Flags:
@@ -75,15 +75,15 @@ def _are_held(spec: SceneSpec) -> Flags:
 def _in_loops(ends: Ints, is_held: Flags, enabled: Flags) -> Ints:
     """Return the joints that may carry self-stress. Joints of bodies without another joint are removed repeatedly, because
     equilibrium of their bodies determines their reactions."""
-    left = np.flatnonzero(enabled & (ends[:, 0] != ends[:, 1]))
-    while len(left):
-        number = np.bincount(ends[left].ravel(), minlength=len(is_held))
+    remaining = np.flatnonzero(enabled & (ends[:, 0] != ends[:, 1]))
+    while len(remaining):
+        number = np.bincount(ends[remaining].ravel(), minlength=len(is_held))
         is_end = (number == 1) & ~is_held
-        kept = ~is_end[ends[left]].any(axis=1)
+        kept = ~is_end[ends[remaining]].any(axis=1)
         if kept.all():
             break
-        left = left[kept]
-    return left
+        remaining = remaining[kept]
+    return remaining
 
 
 def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats]:
@@ -98,16 +98,16 @@ def _rows(spec: SceneSpec, joints: Ints, ends: Ints) -> tuple[Ints, Ints, Floats
     about, length = np.zeros((len(spec.bodies) + 1, 3)), np.ones(len(spec.bodies) + 1)
     factor = np.zeros((len(spec.bodies) + 1, RIGID))
     for node in bodies[bodies != FIXED]:
-        body, own = spec.bodies[node - 1], place[(ends[joints] == node).any(axis=1)]
+        body, points = spec.bodies[node - 1], place[(ends[joints] == node).any(axis=1)]
         factor[node] = np.concatenate([body.linear_factor, body.angular_factor]) != 0.0
-        about[node] = own.mean(axis=0) if factor[node].all() else _centre_of_mass(body)
-        length[node] = np.linalg.norm(own - about[node], axis=1).max() or 1.0
+        about[node] = points.mean(axis=0) if factor[node].all() else _centre_of_mass(body)
+        length[node] = np.linalg.norm(points - about[node], axis=1).max() or 1.0
     rows, body, block = [], [], []
-    for joint, at in zip(joints, place, strict=True):
+    for joint, point in zip(joints, place, strict=True):
         for is_linear, axis in _locked(spec.joints[joint]):
             both = np.zeros((2, RIGID))
             for end, node in enumerate(ends[joint]):
-                moving, turning = (axis, np.cross(at - about[node], axis)) if is_linear else (0.0 * axis, axis)
+                moving, turning = (axis, np.cross(point - about[node], axis)) if is_linear else (0.0 * axis, axis)
                 both[end] = (2 * end - 1) * factor[node] * np.concatenate([moving, turning / length[node]])
             size = np.linalg.norm(both)
             if size > 0.0:
@@ -127,7 +127,7 @@ def _locked(joint: JointSpec) -> list[tuple[bool, Floats]]:
     """Return for each locked coordinate whether it is linear, and its unit axis in the world (3,)."""
     axes = rotation_matrix(joint.orientation).T
     both = (True, joint.linear), (False, joint.angular)
-    return [(linear, axes[k]) for linear, own in both for k, axis in enumerate(own) if axis.lower == axis.upper]
+    return [(linear, axes[k]) for linear, components in both for k, axis in enumerate(components) if axis.lower == axis.upper]
 
 
 def _part_in_null_space(body: Ints, block: Floats) -> Floats:

@@ -107,19 +107,19 @@ def why_no_inside(vertices: Array, triangles: Array, *, bends: bool = False) -> 
 
 def round_findings(shape: ShapeSpec) -> Findings:
     """Yield the errors in a cylinder or cone with finite vertices."""
-    what = "cylinder" if shape.kind is ShapeKind.CYLINDER else "cone"
+    name = "cylinder" if shape.kind is ShapeKind.CYLINDER else "cone"
     if not is_positive(shape.radius):
         yield (
             "radius",
-            f"is {shape.radius}; the radius of a {what} must be above 0 and finite; give the mesh a width across its axis, and "
+            f"is {shape.radius}; the radius of a {name} must be above 0 and finite; give the mesh a width across its axis, and "
             "check the object's scale",
         )
     if len(shape.vertices) != 2:
-        yield "vertices", f"are {len(shape.vertices)}; a {what} has two, the ends of its axis"
+        yield "vertices", f"are {len(shape.vertices)}; a {name} has two, the ends of its axis"
     elif not is_positive(float(np.linalg.norm(np.subtract(*shape.vertices)))):
         yield (
             "height",
-            f"is not above 0 m: the ends of the {what}'s axis coincide; give the mesh a height and check the object's scale",
+            f"is not above 0 m: the ends of the {name}'s axis coincide; give the mesh a height and check the object's scale",
         )
 
 

@@ -160,6 +160,7 @@ SCENES |= {
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
+    "crowd on 100,352 triangles": Scene("meshes", meshes.crowd, 6),
     "woven square": Scene("bends", partial(published_bending.composites, (0.5,), (6e7,)), 16),
     "chair": Scene("bends", partial(published.chairs, 1), 48),
     "foam": Scene("bends", foam, 24),
@@ -243,6 +244,9 @@ def measured(name: str, limit: float, arguments: argparse.Namespace) -> dict[str
         running.advance()
         once = partial(run_once, name, start)
     found = once(limit)
+    if found["over"]:
+        # It may have compiled kernels that the first frame does not need, for longer than the limit.
+        found = once(limit)
     for _ in range(arguments.repeats - 1):
         if not found["over"]:
             found["seconds"] += once(math.inf)["seconds"]

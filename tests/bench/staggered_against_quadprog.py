@@ -9,11 +9,13 @@ from the warm starts that the simulation had, by
     reference   Algorithm 1 with quadprog, polygon of 8 sides, no more than `cap` iterations
     published   our projections in the same algorithm: polygon of 8 sides, no proposals, the same cap
     polygon     our solver with its proposals (see solvers/kaufman_2008/staggered.py), polygon of 8 sides
-    disk        our solver as a simulation runs it
+    disk        our solver, the exact disk
 
-Times are those of the processor, on one thread, without setting up dense Jacobians. Where the reference does not converge
-within the cap its time is a lower bound, and so is the ratio. A goal that is missed is said. The status of this script is 1
-when a figure means nothing because a solver did not run or two solvers disagree.
+Our solver is called as in a step: what does not converge is tried again from kicked impulses (`dynamics/solve/kicked.py`), and
+times are those of all tries. A simulation would ask for less once its bodies move (`moving_tolerance`). Times are those of the
+processor, on one thread, without setting up dense Jacobians. Where the reference does not converge within the cap its time is a
+lower bound, and so is the ratio. A goal that is missed is said. The status of this script is 1 when a figure means nothing
+because a solver did not run or two solvers disagree, or when the disk does not converge.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_core.dynamics.solve.islands import Requests, solve_islands
+from solver_core.dynamics.solve.kicked import solve_with_kicks
 from solver_core.problem.result import Status
 from solver_core.solvers.block_operator import CONTACT, FRICTION, State, operator_of
 from solver_core.solvers.coulomb.cascade import VARIANTS, Request, solve_system
 from solver_core.solvers.criteria import StoppingCriteria
 from solver_core.solvers.effort import DONE, allow, effort_of_a_step
-from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, Sets, project
+from solver_core.solvers.kaufman_2008.projection import MULTIPLIER_STEPS, STALLED_STEPS, Sets, project
 
 from .quadprog_reference import DenseProblem, contact_projection, friction_projection, in_velocities, staggered_projections
 from .records import on_one_thread, write_rows
@@ -45,8 +49,11 @@ MAX_ITERATIONS = 200
 REPEATS = 5
 GOAL_RATIO = 50.0
 ACCURACY = 1e-9  # of single projections, over the largest relative velocity there is without impulses
+NEAR = 30.0  # times ACCURACY: where a projection ends whose progress is slow
 # Both find the minimum of a function that is quadratic in v, so what is bounded is the energy of the difference. By strong
-# convexity it is at most the complementarity gap, ACCURACY times the impulses
+# convexity it is at most the gap of complementarity (contact) or of dissipation (friction). Where the natural map is at most g,
+# the gap of contact k is at most g (|y_k| + |y*_k| + kappa_k |u_k|). With g = NEAR ACCURACY fastest that is 3e-8 to 6e-7 of the
+# energy of what the projection does, in the steps of this scene; 5e-9 and less is found, so that this is stricter.
 SAME_PROJECTION = 1e-7  # kinetic energy of the difference over that of what the projection does
 
 
@@ -62,18 +69,25 @@ class Run:
 
 
 def _ours(problem: StepProblem, tolerance: float, max_iterations: int, sides: int, staggering: str, repeats: int) -> Run:
-    history, v = np.zeros((max_iterations, 3)), np.empty_like(problem.system.velocity)
-    seconds, status, iterations, factorisations = np.inf, 0, 0, 0
+    """Our solver with all its tries, or one try of Algorithm 1 ("plain")."""
+    bodies = problem.system.offset.size - 1
+    each = np.full(bodies, tolerance), np.zeros(bodies, dtype=bool), np.ones(bodies)
+    requests = Requests(*each, max_iterations, sides, VARIANTS[staggering])
+    seconds, solved, iterations, factorisations = np.inf, False, 0, 0
+    v = np.empty_like(problem.system.velocity)
     for _ in range(repeats):
-        impulse = problem.warm_start.copy()
+        impulse, effort = problem.warm_start.copy(), effort_of_a_step()
         begin = process_time()
-        effort = effort_of_a_step()
-        request = Request(tolerance, False, max_iterations, sides)
-        answer = solve_system(problem.system, request, VARIANTS[staggering], effort, impulse, v, history)
-        status, iterations = answer.status, answer.iterations
-        factorisations = int(effort[DONE])
+        if staggering == "plain":
+            request, history = Request(tolerance, False, max_iterations, sides), np.zeros((max_iterations, 3))
+            answer = solve_system(problem.system, request, requests.variant, effort, impulse, v, history)
+            factorisations = int(effort[DONE])
+        else:
+            v, answer = solve_with_kicks(solve_islands, problem.system, impulse, requests, effort, 1, None)
+            factorisations = answer.factorisations
         seconds = min(seconds, process_time() - begin)
-    return Run(status == Status.SOLVED, iterations, factorisations, seconds, v)
+        solved, iterations = answer.status == Status.SOLVED, answer.iterations
+    return Run(solved, iterations, factorisations, seconds, v)
 
 
 def _distances(dense: DenseProblem, friction: float, v: NDArray, other: NDArray) -> tuple[float, float]:
@@ -103,8 +117,8 @@ def _single_projections(problem: StepProblem, dense: DenseProblem) -> dict[str, 
         begin = process_time()
         effort = effort_of_a_step()
         allow(effort, MAX_ITERATIONS, operator.blocks.structure.target.size, m)
-        sets, criteria = Sets(kind, SIDES, radius, system.box), StoppingCriteria(goal, 30.0 * goal, 30.0 * goal, fastest, 0, 0)
-        project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS)
+        sets, criteria = Sets(kind, SIDES, radius, system.box), StoppingCriteria(goal, NEAR * goal, NEAR * goal, fastest, 0, 0)
+        project(operator, sets, target, criteria, effort, State(impulse, v), MULTIPLIER_STEPS, STALLED_STEPS)
         factorisations = int(effort[DONE])
         out[f"{name}_seconds"] = process_time() - begin
         out[f"{name}_quadprog_seconds"] = reference_seconds
@@ -158,9 +172,9 @@ def _solve_by_all(problem: StepProblem, tolerance: float, cap: int) -> tuple[dic
         )
         if run.iterations == 0:
             wrong.append(f"step {problem.step}: {name} did not iterate")
-    for name, run in (("polygon", polygon), ("disk", disk)):
-        if not run.solved:
-            wrong.append(f"step {problem.step}: {name} missed its tolerance")
+    # The polygon has the time of a solve that did not converge, as the reference has; the disk is what bakes use.
+    if not disk.solved:
+        wrong.append(f"step {problem.step}: disk missed its tolerance")
     if reference.converged and published.solved and not row["published_energy_difference"] <= tolerance:
         wrong.append(f"step {problem.step}: reference and published converged to different velocities")
     single = _single_projections(problem, dense)
@@ -243,6 +257,9 @@ def main() -> int:
     path = write_rows("staggered_against_quadprog", rows)
     bounds = sum(not row["reference_converged"] for row in rows)
     print(f"\n{len(rows)} steps, {bounds} of them lower bounds; raw figures in {path}")
+    for row in rows:
+        if not row["polygon_converged"]:
+            print(f"MISSED: step {row['step']}: polygon does not converge to {arguments.tolerance:g}")
     for fault in wrong:
         print(f"FAULT  {fault}")
     ratio = mean("reference_seconds") / mean("disk_seconds")

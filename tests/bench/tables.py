@@ -22,7 +22,7 @@ PAGES = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("measured", "papers", "rivals", "contact-problems", "flexible", "everyday", "destruction")
+        for name in ("measured", "mechanisms", "papers", "rivals", "contact-problems", "flexible", "everyday", "destruction")
     ),
 )
 

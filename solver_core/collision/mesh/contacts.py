@@ -49,7 +49,7 @@ from .queries import closest_on_surface, is_inside, own_view, triangle_corners
 from .set_in import MARGIN_GROWTH, MAX_MARGIN_RATIO, inset_vertices
 from .still_near import cache_covers, filtered_pairs
 from .walks import Walk
-from .within_reach import clearance, corners_within, features_in_reach, heights_of, straddles
+from .within_reach import clearance, corners_within, heights_of, straddles
 
 __all__ = ["PlacedSurfaces", "plane_surface_contacts", "surface_contacts"]
 
@@ -98,21 +98,16 @@ def triangle_contacts(pair, f, g, out):
                 vertex_face(pair, TRUE, a.triangles[f, i], g, out)
             if of_g & (1 << i):
                 vertex_face(pair, FALSE, b.triangles[g, i], f, out)
-    of_f = a.owned[f] & features_in_reach(p, over_g, q, limit)
-    of_g = b.owned[g] & features_in_reach(q, over_f, p, limit)
-    if of_f != 0 and of_g != 0:
-        edge_and_vertex_contacts(pair, f, g, of_f, of_g, out)
+    edge_and_vertex_contacts(pair, f, g, out)
     is_segment = b.triangles[g, 1] == b.triangles[g, 2]
     return straddles(over_f) and (is_segment or straddles(over_g)), clear
 
 
 @inlined_kernel
-def edge_and_vertex_contacts(pair, f, g, of_f, of_g, out):
-    """Append the contacts between edges and vertices of two triangles.
-
-    of_f, of_g: bits of the features to test, as in `owned` of a `SurfaceTable`.
-    """
+def edge_and_vertex_contacts(pair, f, g, out):
+    """Append the contacts between the edges and vertices that two triangles own."""
     a, b = pair.first, pair.second
+    of_f, of_g = a.owned[f], b.owned[g]
     for i in range(3):
         for k in range(3):
             if of_f & (1 << i) and of_g & (8 << k):
@@ -252,7 +247,7 @@ def inset_contacts(table, query, near):
         limit = query.limit + MAX_TRANSLATION_IN_MARGINS * margin
         # Two vertices move toward each other by at most MAX_TRANSLATION_IN_MARGINS margins.
         rows = pairs_within(table, query, limit + MAX_TRANSLATION_IN_MARGINS * margin, near)
-        fits, own = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
+        fits, inset = inset_vertices(table, query.first, rows[:, 0], 0.5 * margin)
         other_fits, others = inset_vertices(table, query.second, rows[:, 1], 0.5 * margin)
         if not (fits and other_fits):
             break
@@ -260,7 +255,7 @@ def inset_contacts(table, query, near):
         apart = MeshQuery(
             query.first,
             query.second,
-            own,
+            inset,
             vertices,
             query.vertices_first,
             query.vertices_second,
@@ -305,9 +300,11 @@ def surface_contacts(table, placed, limit, noise, scale, swapped, walk):
     """
     first, second, turn, shift = placed.first, placed.second, placed.turn, placed.shift
     stack = np.empty(512, np.int64)
-    own = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
+    vertices_first = table.vertices[table.first_vertex[first] : table.first_vertex[first + 1]]
     vertices = transformed(table.vertices[table.first_vertex[second] : table.first_vertex[second + 1]], turn, shift)
-    query = MeshQuery(first, second, own, vertices, own, vertices, turn, shift, limit, noise, scale, swapped, stack)
+    query = MeshQuery(
+        first, second, vertices_first, vertices, vertices_first, vertices, turn, shift, limit, noise, scale, swapped, stack
+    )
     if cache_covers(table, query, walk):
         near, clear = filtered_pairs(table, query, walk, limit + noise), np.empty(0)
     else:

@@ -67,11 +67,11 @@ def search_of(table, query, by_edge, keys, is_torn):
     vertices = len(query.vertices_first) + len(query.vertices_second)
     cells = np.empty((triangles + EXTRA_CELLS, CELL_NUMBERS))
     queued, depth_bound = np.zeros(triangles, np.bool_), np.full(vertices, -1.0)
-    own = table.first_edge[s + 1] - table.first_edge[s]
-    pierced = np.full(own + table.first_edge[t + 1] - table.first_edge[t], is_torn)
+    edges_first = table.first_edge[s + 1] - table.first_edge[s]
+    pierced = np.full(edges_first + table.first_edge[t + 1] - table.first_edge[t], is_torn)
     for row in range(len(keys)):
         for end in range(2):
-            pierced[keys[row, end, 1] + (0 if keys[row, end, 0] == 1 else own)] = True
+            pierced[keys[row, end, 1] + (0 if keys[row, end, 0] == 1 else edges_first)] = True
     return Search(cells, np.empty(triangles, np.int64), queued, depth_bound, pierced, np.zeros(2, np.int64), by_edge)
 
 
@@ -86,16 +86,16 @@ def depth_inside(pair, other, point, ignore_depth, outside_range, side):
         [m].
     side: positive if the point is known to be inside, negative if it is known to be outside, else 0.
     """
-    at = point_to_surface(pair, other.is_first, point)
+    local_point = point_to_surface(pair, other.is_first, point)
     if outside_range <= 0.0:
         if side < 0.0:
             return -np.inf
-        squared, _, _ = closest_on_surface(other.surface, at, np.inf, ignore_depth, pair.query.stack)
+        squared, _, _ = closest_on_surface(other.surface, local_point, np.inf, ignore_depth, pair.query.stack)
         distance = np.sqrt(squared)
         is_deep = distance <= ignore_depth or side > 0.0 or surface_contains(pair, other, point)
         return distance if is_deep else -np.inf
     contains = side > 0.0 or (side == 0.0 and surface_contains(pair, other, point))
-    squared, f, _ = closest_on_surface(other.surface, at, np.inf if contains else outside_range, 0.0, pair.query.stack)
+    squared, f, _ = closest_on_surface(other.surface, local_point, np.inf if contains else outside_range, 0.0, pair.query.stack)
     if f < 0:
         return -np.inf
     return np.sqrt(squared) if contains else -np.sqrt(squared)
@@ -107,12 +107,12 @@ def deeper_below(pair, other, point, f, depth):
 
     f: a triangle of the solid near the point, used to reject points that are not deeper.
     """
-    surface, at = other.surface, point_to_surface(pair, other.is_first, point)
+    surface, local_point = other.surface, point_to_surface(pair, other.is_first, point)
     p, q, r = triangle_corners(surface.vertices, surface.triangles[f])
-    most, _ = closest_on_triangle(p, q, r, at)
-    if most <= depth * depth:
+    squared_bound, _ = closest_on_triangle(p, q, r, local_point)
+    if squared_bound <= depth * depth:
         return depth
-    squared, _, _ = closest_on_surface(surface, at, np.inf, depth, pair.query.stack)
+    squared, _, _ = closest_on_surface(surface, local_point, np.inf, depth, pair.query.stack)
     if squared <= depth * depth or not surface_contains(pair, other, point):
         return depth
     return np.sqrt(squared)
@@ -141,8 +141,8 @@ def deeper_at_vertex(pair, own, other, v, depth, search):
     if depth_bound[row] < 0.0:
         depth_bound[row] = np.inf if surface_contains(pair, other, vec(own.vertices, v)) else 0.0
     if depth_bound[row] > depth:
-        at = point_to_surface(pair, other.is_first, vec(own.vertices, v))
-        squared, _, _ = closest_on_surface(other.surface, at, np.inf, depth, pair.query.stack)
+        local_point = point_to_surface(pair, other.is_first, vec(own.vertices, v))
+        squared, _, _ = closest_on_surface(other.surface, local_point, np.inf, depth, pair.query.stack)
         depth_bound[row] = min(depth_bound[row], np.sqrt(squared))
     return max(depth, depth_bound[row]), depth_bound[row] > 0.0
 

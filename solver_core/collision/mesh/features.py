@@ -38,7 +38,6 @@ from .normal_cones import (
     is_over_concave_neighbor,
     vertex_supports,
 )
-from .within_reach import edge_bounds_apart
 
 __all__ = ["edge_edge", "vertex_edge", "vertex_face", "vertex_vertex"]
 
@@ -190,8 +189,8 @@ def vertex_vertex(pair, v, w, out):
     if not in_vertex_normal_cone(b, pair.query.vertices_second, w, scaled(-of_b, direction), EXACT_CONE_SINE):
         return
     if sign < 0.0:
-        at = advanced(point, distance, direction) if a.solid else point
-        if surface_is_nearer(pair, surface_of(pair, a.solid), at, distance):
+        other_point = advanced(point, distance, direction) if a.solid else point
+        if surface_is_nearer(pair, surface_of(pair, a.solid), other_point, distance):
             return
     feature = pair_feature(pair, VERTEX_VERTEX, VERTEX_VERTEX, TRUE, v, w)
     correction = inset_correction(surface_of(pair, TRUE), v)
@@ -228,8 +227,6 @@ def edge_edge(pair, e, g, out):
         return
     p, q = vec(a.vertices, a.edges[e, 0]), vec(vertices, b.edges[g, 0])
     end, other_end = vec(a.vertices, a.edges[e, 1]), vec(vertices, b.edges[g, 1])
-    if edge_bounds_apart(p, end, q, other_end, pair.query.limit):
-        return
     d, o = sub(end, p), sub(other_end, q)
     normal = cross(d, o)
     square = norm2(normal)

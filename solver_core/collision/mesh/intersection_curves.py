@@ -49,9 +49,9 @@ CANCELLATION_RATIO = 0.3
 SHALLOW_IN_TOLERANCES = 10.0
 # In depths of the overlap: the center of a passage is this near a surface. The center of a filled hole is farther away.
 PASSAGE_RADIUS_RATIO = 3.0
-# In sizes of the smaller body: points of a curve this near to each other are one contact. A corner that overlaps by a micrometer
-# has a curve of six points within a few micrometers. As contacts of their own they share a load in no definite way, and Newton's
-# method exchanges it between them. With a larger ratio the torque of a load is wrong by as much.
+# In sizes of the smaller body: points of a curve this near to each other are one contact. A corner that overlaps by a
+# micrometer has a curve of six points within a few micrometers. As contacts of their own they share a load in no definite way,
+# and Newton's method exchanges it between them. With a larger ratio the torque of a load is wrong by as much.
 SAME_POINT_RATIO = 1e-4
 
 
@@ -279,8 +279,8 @@ def append_intersection(pair, ends, keys, row, exit_translation, out):
 def merge_points(ends, curve, radius, merged):
     """Replace the points of a curve within a radius of each other [m] by their mean.
 
-    The points of a curve are the first ends of its segments. merged: (k,) output, segments whose point is part of the mean of an
-    earlier one.
+    The points of a curve are the first ends of its segments. merged: (k,) output, segments whose point is part of the mean of
+    an earlier one.
     """
     for row in range(len(ends)):
         if merged[row]:

@@ -36,18 +36,18 @@ def min_support(shapes, triangles, sweep, g, direction):
     g: the triangle, or -1 for the core of the other collider. A half-space counts as its plane's origin.
     """
     other = sweep.other
-    own, least = rotated_back(sweep.turn, direction), 0.0
+    local_direction, least = rotated_back(sweep.turn, direction), 0.0
     if g >= 0:
         p, q, r = triangle_corners(triangles.vertices, triangles.corners[g])
-        least = min(dot(own, p), dot(own, q), dot(own, r))
+        least = min(dot(local_direction, p), dot(local_direction, q), dot(local_direction, r))
     elif shapes.round_radius[other] > 0.0:
         for k in range(3):
-            least += own[k] * (shapes.lower[other, k] if own[k] > 0.0 else shapes.upper[other, k])
+            least += local_direction[k] * (shapes.lower[other, k] if local_direction[k] > 0.0 else shapes.upper[other, k])
     elif shapes.kind[other] != PLANE:
         first = shapes.first_vertex[other]
-        least = dot(own, vec(shapes.vertices, first))
+        least = dot(local_direction, vec(shapes.vertices, first))
         for v in range(first + 1, first + shapes.vertex_count[other]):
-            least = min(least, dot(own, vec(shapes.vertices, v)))
+            least = min(least, dot(local_direction, vec(shapes.vertices, v)))
     return least + dot(direction, sweep.shift)
 
 
@@ -61,10 +61,10 @@ def min_gap_along(shapes, triangles, sweep, row, corners, n):
     is_plane = shapes.kind[sweep.other] == PLANE
     gap = min_support(shapes, triangles, sweep, row[1], n) - max(dot(n, p), dot(n, q), dot(n, r))
     turn, other_turn = cross(n, sweep.rotation_vector), cross(n, sweep.other_rotation_vector)
-    own, other = add(n, turn), n if is_plane else add(n, other_turn)
+    outward, other_outward = add(n, turn), n if is_plane else add(n, other_turn)
     end = (
-        min_support(shapes, triangles, sweep, row[1], other)
-        - max(dot(own, p), dot(own, q), dot(own, r))
+        min_support(shapes, triangles, sweep, row[1], other_outward)
+        - max(dot(outward, p), dot(outward, q), dot(outward, r))
         + dot(n, sweep.displacement)
     )
     end += dot(turn, sweep.centre)

@@ -136,11 +136,11 @@ def label_overlaps(table, query, ends, keys, by_edge, curve):
 @leaf_kernel
 def projection_range(vertices, direction):
     """Return the smallest and largest component of the vertices along a direction [m]."""
-    least, most = np.inf, -np.inf
+    lowest, highest = np.inf, -np.inf
     for v in range(len(vertices)):
         along = dot(direction, vec(vertices, v))
-        least, most = min(least, along), max(most, along)
-    return least, most
+        lowest, highest = min(lowest, along), max(highest, along)
+    return lowest, highest
 
 
 @leaf_kernel
@@ -161,10 +161,10 @@ def min_exit_along_axes(pair, shortest):
         direction = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         if axis >= 3:
             direction = pair.query.turn[0, k], pair.query.turn[1, k], pair.query.turn[2, k]
-        least, most = projection_range(pair.first.vertices, direction)
+        lowest, highest = projection_range(pair.first.vertices, direction)
         low, high = projection_range(pair.query.vertices_second, direction)
-        keep_shorter(shortest, direction, most - low)
-        keep_shorter(shortest, negative(direction), high - least)
+        keep_shorter(shortest, direction, highest - low)
+        keep_shorter(shortest, negative(direction), high - lowest)
 
 
 @kernel_part

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rejection of features of two triangles that are farther apart than a distance, by a few comparisons.
-
-For most triangles with overlapping bounds, most features are far apart. Each corner of one triangle gets an outcode: a bit for
-each of eight planes around the other triangle beyond which it lies, the six of its bounds and two parallel to it (as in Cohen
-and Sutherland's line clipping). An edge whose two ends are beyond the same plane is farther away than the distance. So no
-contact is lost.
-"""
+"""Rejection of triangles that are farther apart than a distance, by the heights of their corners over each other's planes."""
 
 from __future__ import annotations
 
@@ -18,8 +12,6 @@ __all__ = [
     "all_beyond",
     "clearance",
     "corners_within",
-    "edge_bounds_apart",
-    "features_in_reach",
     "heights_of",
     "planes_separate",
     "straddles",
@@ -89,61 +81,3 @@ def planes_separate(heights, others, limit):
     return (corners_within(heights, limit) | corners_within(others, limit)) == 0 and (
         all_beyond(heights, limit) or all_beyond(others, limit)
     )
-
-
-@inlined_kernel
-def outcode(point, height, lower, upper, limit):
-    """Return the planes around a triangle beyond which a point lies by more than a limit [m], as bits.
-
-    height: of the point over the triangle [m]. lower, upper: bounds of the triangle [m].
-    """
-    return (
-        int(point[0] < lower[0] - limit)
-        | int(point[0] > upper[0] + limit) << 1
-        | int(point[1] < lower[1] - limit) << 2
-        | int(point[1] > upper[1] + limit) << 3
-        | int(point[2] < lower[2] - limit) << 4
-        | int(point[2] > upper[2] + limit) << 5
-        | int(height < -limit) << 6
-        | int(height > limit) << 7
-    )
-
-
-@inlined_kernel
-def lower_corner(corners):
-    """Return the lower corner of the bounds of a triangle."""
-    p, q, r = corners
-    return min(p[0], q[0], r[0]), min(p[1], q[1], r[1]), min(p[2], q[2], r[2])
-
-
-@inlined_kernel
-def upper_corner(corners):
-    """Return the upper corner of the bounds of a triangle."""
-    p, q, r = corners
-    return max(p[0], q[0], r[0]), max(p[1], q[1], r[1]), max(p[2], q[2], r[2])
-
-
-@inlined_kernel
-def features_in_reach(corners, heights, other, limit):
-    """Return the corners and edges of a triangle that may be within a limit [m] of another triangle, as bits.
-
-    The bits are those of `owned` in a `SurfaceTable`; edge k leads from corner k to the next.
-
-    corners: of the triangle. heights: of its corners over the plane of the other one [m]. other: corners of the other one.
-    """
-    lower, upper = lower_corner(other), upper_corner(other)
-    first = outcode(corners[0], heights[0], lower, upper, limit)
-    second = outcode(corners[1], heights[1], lower, upper, limit)
-    third = outcode(corners[2], heights[2], lower, upper, limit)
-    found = int(first == 0) | int(second == 0) << 1 | int(third == 0) << 2
-    return found | int(first & second == 0) << 3 | int(second & third == 0) << 4 | int(third & first == 0) << 5
-
-
-@inlined_kernel
-def edge_bounds_apart(p, end, q, other_end, limit):
-    """Return True if the bounds of edges p to end and q to other_end are farther apart along an axis than a limit [m]."""
-    apart = False
-    for k in range(3):
-        apart = apart or min(p[k], end[k]) > max(q[k], other_end[k]) + limit
-        apart = apart or max(p[k], end[k]) < min(q[k], other_end[k]) - limit
-    return apart

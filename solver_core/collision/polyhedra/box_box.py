@@ -297,8 +297,8 @@ def box_contacts(pair):
     a_first = separation_a >= separation_b - TIE_RATIO * scale
     for which in range(2):
         of_a = (which == 0) == a_first
-        own = separation_a if of_a else separation_b
-        if own <= noise if apart else own < separation - merge:
+        face_separation = separation_a if of_a else separation_b
+        if face_separation <= noise if apart else face_separation < separation - merge:
             continue
         k, upper = (face_a, upper_a) if of_a else (face_b, upper_b)
         count, smallest = box_face_contacts(pair, of_a, k, upper)
@@ -307,7 +307,7 @@ def box_contacts(pair):
             resting = separation <= RESTING_GAP_RATIO * scale or smallest <= separation + noise
             accepted = resting and smallest * NEAR_FACE_COSINE <= separation
         else:
-            accepted = smallest <= own + merge
+            accepted = smallest <= face_separation + merge
         if count > 0 and accepted:
             return count, not of_a
     if apart:

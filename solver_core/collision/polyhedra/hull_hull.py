@@ -279,12 +279,12 @@ def overlap_contacts(pair, face_axis_a, face_axis_b, a_first, edge_axis):
     for which in range(2):
         of_a = (which == 0) == a_first
         face = face_axis_a.face if of_a else face_axis_b.face
-        own = face_axis_a.separation if of_a else face_axis_b.separation
+        face_separation = face_axis_a.separation if of_a else face_axis_b.separation
         # The face with less penetration is first. The other one replaces it only if both are equal up to rounding.
-        if face < 0 or own < deepest - merge:
+        if face < 0 or face_separation < deepest - merge:
             continue
         count, smallest = face_contacts(pair, face, of_a)
-        if count > 0 and smallest <= own + merge:
+        if count > 0 and smallest <= face_separation + merge:
             return count
     if crosses:
         return edge_axis_contact(pair, edge_axis)

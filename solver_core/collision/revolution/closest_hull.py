@@ -125,7 +125,7 @@ def closest_with_vertex(r, vertices, simplex, new, noise):
     Returns the distance [m], the point [m], and up to three vertices whose hull contains it.
     """
     i, j, k = simplex
-    best, at, with_new_one = np.inf, vec(vertices, new), NO_VERTICES
+    best, closest, with_new_one = np.inf, vec(vertices, new), NO_VERTICES
     corner = vec(vertices, new)
     for edge in range(3):
         old = i if edge == 0 else (j if edge == 1 else k)
@@ -136,7 +136,7 @@ def closest_with_vertex(r, vertices, simplex, new, noise):
         point = advanced(start, t, sub(corner, start))
         candidate, _, _ = signed_distance(r, point)
         if candidate < best:
-            best, at = candidate, point
+            best, closest = candidate, point
             with_new_one = (new, -1, -1) if t == 1.0 else ((old, -1, -1) if t == 0.0 else (new, old, -1))
     for face in range(3):
         first = i if face < 2 else j
@@ -147,8 +147,8 @@ def closest_with_vertex(r, vertices, simplex, new, noise):
         if found:
             candidate, _, _ = signed_distance(r, point)
             if candidate < best:
-                best, at, with_new_one = candidate, point, (new, first, second)
-    return best, at, with_new_one
+                best, closest, with_new_one = candidate, point, (new, first, second)
+    return best, closest, with_new_one
 
 
 @leaf_kernel
@@ -164,10 +164,10 @@ def closest_to_hull(r, hull, limit, noise):
         if distance <= noise:
             return Closest(OVERLAPPING, distance, normal, point, simplex)
         new, lowest = lowest_vertex(vertices, normal)
-        at = dot(normal, point)
-        if lowest - at + distance > limit:
+        height = dot(normal, point)
+        if lowest - height + distance > limit:
             return Closest(OUT_OF_REACH, distance, normal, point, simplex)
-        if new in simplex or at - lowest <= BOUND_TOLERANCE * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
+        if new in simplex or height - lowest <= BOUND_TOLERANCE * (abs(point[0]) + abs(point[1]) + abs(point[2]) + distance):
             break
         best, lowest_point, with_new = closest_with_vertex(r, vertices, simplex, new, noise)
         if simplex[2] >= 0 and tetrahedron_contains(vertices, simplex[0], simplex[1], simplex[2], new, centre):

@@ -285,13 +285,13 @@ def is_pierced(r, triangle):
     side.
     """
     normal, offset = vec(triangle.planes, FRONT), triangle.planes[0, 3]
-    at, radius = (0.25 * r.height, 0.75 * r.radius) if r.is_cone else (0.5 * r.height, r.radius)
+    section_height, radius = (0.25 * r.height, 0.75 * r.radius) if r.is_cone else (0.5 * r.height, r.radius)
     e, h = rim_axes(r)
     for line in range(LINES):
         middle, half = 0.5 * r.height, scaled(0.5 * r.height, r.axis)
         if line > 0:
             sine, cosine = sine_and_cosine(np.pi * (line - 1) / (LINES - 1))
-            middle, half = at, add(scaled(radius * cosine, e), scaled(radius * sine, h))
+            middle, half = section_height, add(scaled(radius * cosine, e), scaled(radius * sine, h))
         centre = advanced(r.base, middle, r.axis)
         height, along = dot(normal, centre) - offset, dot(normal, half)
         passes = abs(along) - abs(height) >= 2.0 * DEEP_RATIO * norm(half)

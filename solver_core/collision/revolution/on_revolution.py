@@ -109,6 +109,8 @@ def append_rim_crossings(sink, a, b, normal, count):
 def append_side_ends(sink, r, o, normal, count):
     """Append the ends of the generatrix of o over the lateral surface of r, each with its own closest direction.
 
+    Only if the two generatrices are parallel within PARALLEL_TO_SIDE: those at an angle touch at one point, the closest point.
+
     Returns the new count.
     """
     if not side_faces(r, dot(normal, r.axis)) or not side_faces(o, -dot(normal, o.axis)):
@@ -117,8 +119,8 @@ def append_side_ends(sink, r, o, normal, count):
     way = sub(way, start)
     p, q = generatrix(o, negative(normal))
     length2, other_way = norm2(way), sub(q, p)
-    square, product = length2 * norm2(other_way), dot(way, other_way)
-    if square - product * product > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * square:
+    lengths2, product = length2 * norm2(other_way), dot(way, other_way)
+    if lengths2 - product * product > PARALLEL_TO_SIDE * PARALLEL_TO_SIDE * lengths2:
         return count
     for end in range(2):
         point = p if end == 0 else q

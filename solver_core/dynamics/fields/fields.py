@@ -42,15 +42,17 @@ class Fields:
         self._can_move = np.array([body.kind is not BodyKind.PASSIVE for body in spec.bodies], dtype=bool)
         self._frame, self._table = 0, self._frames.table(0)
 
-    def effects(self, frame: int, state: State, who: Flags, which: Flags | None = None) -> Effects:
-        """Return the effects of fields on bodies `who` (n,) during the motion to a frame.
+    def effects(self, frame: int, state: State, bodies: Flags, which: Flags | None = None) -> Effects:
+        """Return the effects of fields on bodies `bodies` (n,) during the motion to a frame.
 
         which: (f,) the fields that count; None for all.
         """
         n = len(self._feels)
         out = Effects(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n))
         fields = np.flatnonzero(np.ones_like(self._carrier) if which is None else which)
-        accumulate(self._placed(frame, state), fields, np.flatnonzero(who & self._feels), state.position, state.velocity, out)
+        accumulate(
+            self._placed(frame, state), fields, np.flatnonzero(bodies & self._feels), state.position, state.velocity, out
+        )
         return out
 
     def push(self, begin: Begin, state: State, duration: float) -> None:

@@ -134,13 +134,13 @@ def _fall_off(table, f, normal, from_origin, distance):
 @kernel_part
 def _visible(table, f, place, way):
     """Return the fraction of a field that absorbers let pass between a body and the field's point of action."""
-    left = 1.0
+    visible = 1.0
     if table.absorbed[f]:
         for a in range(table.absorption.size):
             begin, end = table.first_box[a], table.first_box[a + 1]
             if a != table.own[f] and is_in_the_way(table.absorbing, begin, end, place, way):
-                left *= min(max(1.0 - table.absorption[a], 0.0), 1.0)
-    return left
+                visible *= min(max(1.0 - table.absorption[a], 0.0), 1.0)
+    return visible
 
 
 @kernel_part
@@ -247,6 +247,6 @@ def accumulate(table, fields, bodies, position, velocity, out):
     """Add the effects of some fields (g,) on some bodies (k,) to `Effects` of n bodies, with their positions and velocities
     (n, 3)."""
     for b in bodies:
-        place, own = vec(position, b), vec(velocity, b)
+        place, own_velocity = vec(position, b), vec(velocity, b)
         for f in fields:
-            _feel(table, f, b, place, own, out)
+            _feel(table, f, b, place, own_velocity, out)

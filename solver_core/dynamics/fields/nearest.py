@@ -27,8 +27,8 @@ def nearest_triangle(vertices, triangles, boxes, begin, end, x, y, z):
     best, chosen, place = np.inf, -1, (x, y, z)
     for t in range(begin, end):
         away = 0.0
-        for k, own in enumerate((x, y, z)):
-            gap = max(boxes[t, k] - own, own - boxes[t, 3 + k], 0.0)
+        for k, coordinate in enumerate((x, y, z)):
+            gap = max(boxes[t, k] - coordinate, coordinate - boxes[t, 3 + k], 0.0)
             away += gap * gap
         if away >= best:
             continue

@@ -89,7 +89,7 @@ class FieldFrames:
             axis=np.array([at(field.axis, frame, 1) for field in fields]),
             vertices=np.concatenate(vertices),
             normals=np.concatenate([at(field.normals, frame, 2) for field in fields]),
-            triangles=np.concatenate([own + first for own, first in zip(triangles, first_vertex, strict=False)]),
+            triangles=np.concatenate([corners + first for corners, first in zip(triangles, first_vertex, strict=False)]),
             boxes=np.concatenate(boxes),
             first_vertex=first_vertex,
             first_triangle=first_triangle,

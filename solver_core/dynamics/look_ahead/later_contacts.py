@@ -129,11 +129,11 @@ class LaterContacts:
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
         reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, h), 0.0)
         after = self._contacts(moved.position, matrices(moved.orientation), reach, chosen & self._movable)
-        met = set(zip(self._pair(after).tolist(), after.feature.tolist(), strict=True))
-        rows, gone = np.flatnonzero(which), which.copy()
+        later = set(zip(self._pair(after).tolist(), after.feature.tolist(), strict=True))
+        rows, passed = np.flatnonzero(which), which.copy()
         of_pairs = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
-        gone[rows] = [one not in met for one in of_pairs]
-        return gone
+        passed[rows] = [one not in later for one in of_pairs]
+        return passed
 
     def find(
         self, before: ContactSet, held: ContactSet, state: State, motion: Motion, moved: State, met: Impacts, movable: Flags
@@ -166,8 +166,8 @@ class LaterContacts:
             expected = self._foreseen(held, after, motion) - KEPT_TO * NOTICED * smaller
             new = noticed & (after.gap < expected)
             if new.any():
-                told = self._at_begin(after, new, was, before, state, motion)
-                contacts = merged(contacts, told) if len(contacts) else told
+                found = self._at_begin(after, new, was, before, state, motion)
+                contacts = merged(contacts, found) if len(contacts) else found
         return Later(contacts, too_far, deepest, after.deepest(self._size))
 
     def _at_begin(
@@ -177,16 +177,16 @@ class LaterContacts:
         chosen = of_same_pairs(after, noticed)
         contacts = self.stated_at_begin(after.chosen(chosen), motion.h, motion)
         # The part of the final depth that the approach along the normal does not explain.
-        depth, left = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
-        aside = noticed[chosen] & (was[chosen] == 0.0) & (left > (1.0 - EXPLAINED) * depth)
+        depth, closed = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
+        aside = noticed[chosen] & (was[chosen] == 0.0) & (closed > (1.0 - EXPLAINED) * depth)
         if not aside.any():
             return contacts
         bodies = np.unique(np.stack([contacts.body_a[aside], contacts.body_b[aside]], axis=1), axis=0)
-        met = self._met(self._impacts.first_touches(bodies, motion), before, state, motion)
-        met = met.chosen(np.isin(self._pair(met), self._pair(met)[self._broken(met, motion)]))
+        touched = self._met(self._impacts.first_touches(bodies, motion), before, state, motion)
+        touched = touched.chosen(np.isin(self._pair(touched), self._pair(touched)[self._broken(touched, motion)]))
         # If the motion already satisfies the contact of the first touch, the contact of the end is kept.
-        aside = np.isin(self._pair(contacts), self._pair(met))
-        return merged(contacts.without(aside), met)
+        aside = np.isin(self._pair(contacts), self._pair(touched))
+        return merged(contacts.without(aside), touched)
 
     def _foreseen(self, held: ContactSet, after: ContactSet, motion: Motion) -> Floats:
         """Return (k,) m, the deepest gap that the active contacts `held` predict for the pair of each contact; 0 if none."""
@@ -222,8 +222,8 @@ class LaterContacts:
             chosen[bodies[together]] = True
             contacts = self._contacts(position, rotation, 2.0 * self._rest, chosen)
             contacts = contacts.chosen(are_among(contacts.ends, bodies[together], len(moves)))
-            at = np.maximum(time[contacts.body_a], time[contacts.body_b])
-            found = merged(found, self.stated_at_begin(contacts, at, motion))
+            impact_time = np.maximum(time[contacts.body_a], time[contacts.body_b])
+            found = merged(found, self.stated_at_begin(contacts, impact_time, motion))
         return found
 
     def contacts_at(self, position: Floats, rotation: Floats, chosen: Flags, beyond: float, movable: Flags) -> ContactSet:
@@ -244,8 +244,8 @@ class LaterContacts:
         """Return contacts found at times (m,) s of a motion, with points and gaps mapped to its start."""
         times = np.full(len(contacts), time) if isinstance(time, float) else time
         point = points_at_begin(contacts, times, motion.twist, (self._size, self._movable))
-        told = contacts.placed(point, contacts.gap)
-        return told.placed(point, contacts.gap - times * self.normal_speed(told, motion))
+        moved = contacts.placed(point, contacts.gap)
+        return moved.placed(point, contacts.gap - times * self.normal_speed(moved, motion))
 
     def normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
         """Return (m,) m/s, the normal velocities n . u of a motion, with the contribution of flexible bodies' modes."""

@@ -88,21 +88,21 @@ def integrate(model, state, bodies, offset, v, apart, h):
         d = dof[b]
         if d < 0:
             continue
-        at = offset[d]
+        first = offset[d]
         turn, momentum, w = orientation[b], momenta[b], predicted[b, 3:]
-        if not (v[at : at + RIGID].any() or apart[at : at + RIGID].any()):
+        if not (v[first : first + RIGID].any() or apart[first : first + RIGID].any()):
             velocity[b] = 0.0
             momentum[:] = 0.0
             continue
         for i in range(3):
-            velocity[b, i] = v[at + i]
-            position[b, i] += h * (v[at + i] + apart[at + i])
+            velocity[b, i] = v[first + i]
+            position[b, i] += h * (v[first + i] + apart[first + i])
             momentum[i] = end_momentum[b, i]
             for j in range(3):
-                momentum[i] += mass[d, 3 + i, 3 + j] * (v[at + 3 + j] - w[j])
+                momentum[i] += mass[d, 3 + i, 3 + j] * (v[first + 3 + j] - w[j])
         if is_locked(lock[b]):
-            rotate_by(turn, h * v[at + 3], h * v[at + 4], h * v[at + 5], turn)
+            rotate_by(turn, h * v[first + 3], h * v[first + 4], h * v[first + 5], turn)
         else:
             rotate_freely(turn, momentum, axes[b], moments[b], h, turn)
-        rotate_by(turn, h * apart[at + 3], h * apart[at + 4], h * apart[at + 5], turn)
+        rotate_by(turn, h * apart[first + 3], h * apart[first + 4], h * apart[first + 5], turn)
     return RigidState(position, orientation, velocity, momenta)

@@ -179,8 +179,8 @@ class IslandMotion:
 
     def checkpoint(self) -> dict[str, NDArray]:
         """Return copies of all arrays that `restore` needs."""
-        own = {"moving_members": self.members, "tumbling": self.tumbling, "settled": self.settled}
-        return {name: array.copy() for name, array in own.items()} | {"calm": self._calm.copy()}
+        arrays = {"moving_members": self.members, "tumbling": self.tumbling, "settled": self.settled}
+        return {name: array.copy() for name, array in arrays.items()} | {"calm": self._calm.copy()}
 
     def restore(self, checkpoint: dict[str, NDArray]) -> None:
         """Continue from a checkpoint, which may lack some of these arrays if an earlier version wrote it."""
@@ -215,9 +215,9 @@ def stand_still(dof, offset, body_a, body_b, radius, gravity_speed, tolerance, v
     for b in range(dof.size):
         if dof[b] < 0 or offset[dof[b] + 1] - offset[dof[b]] != RIGID:
             continue
-        own, first = v[offset[dof[b]] : offset[dof[b] + 1]], root(parent, dof[b])
-        straight = np.sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2])
-        turning = np.sqrt(own[3] * own[3] + own[4] * own[4] + own[5] * own[5])
+        twist, first = v[offset[dof[b]] : offset[dof[b] + 1]], root(parent, dof[b])
+        straight = np.sqrt(twist[0] * twist[0] + twist[1] * twist[1] + twist[2] * twist[2])
+        turning = np.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + twist[5] * twist[5])
         fastest[first] = max(fastest[first], straight + radius[b] * turning)
     for d in range(parent.size):
         if offset[d + 1] - offset[d] == RIGID and fastest[root(parent, d)] <= slow:
@@ -243,7 +243,7 @@ def classify_bodies(system, dof, now, step, tolerances, motion):
     size, fastest = np.zeros(bodies, np.int64), np.zeros(bodies)
     stirred, calm_for = np.zeros(bodies, np.bool_), np.full(bodies, np.inf)
     contacts, joints = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
-    asked, together, least_scale = np.full(bodies, tolerance), np.empty(bodies, np.bool_), np.ones(bodies)
+    required, together, least_scale = np.full(bodies, tolerance), np.empty(bodies, np.bool_), np.ones(bodies)
     parent = np.arange(bodies)
     islands = IslandData(size, fastest, stirred, calm_for, contacts, joints)
     _collect_islands(system, dof, now, motion, parent, islands)
@@ -269,8 +269,8 @@ def classify_bodies(system, dof, now, step, tolerances, motion):
             calm_after[i] = calm_for[first] + step.h
             if not members[i] and calm_for[first] >= CALM_FOR:
                 tumbling[i], together[b], calm_after[i] = False, False, 0.0
-        asked[b] = wanted
-    return Asked(asked, together, least_scale)
+        required[b] = wanted
+    return Asked(required, together, least_scale)
 
 
 @leaf_kernel

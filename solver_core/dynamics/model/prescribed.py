@@ -235,8 +235,8 @@ def spans_in(index: int, body: BodySpec, center: Floats) -> list[Span]:
     assert body.path is not None
     poses = to_center_of_mass(finite_part(body.path), center)
     jumps = body.teleports or ()
-    given = body.velocity, body.angular_velocity
-    velocity, angular = (np.asarray(value, dtype=float) for value in given)
+    keyed = body.velocity, body.angular_velocity
+    velocity, angular = (np.asarray(value, dtype=float) for value in keyed)
     found = []
     for first, last in spans_of(body):
         # A path that is not finite is followed up to its last finite pose.

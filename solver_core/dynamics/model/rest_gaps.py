@@ -87,6 +87,6 @@ def at_rest(bodies, pair, pair_gap, pair_held, size, a, b):
         row = np.searchsorted(pair, wanted)
         if row < pair.size and pair[row] == wanted:
             held[k] = pair_held[row]
-            own = pair_gap[row] - ROOM * offset[k] if held[k] else max(pair_gap[row], 0.0)
-            gap[k] = min(own, offset[k])
+            allowed = pair_gap[row] - ROOM * offset[k] if held[k] else max(pair_gap[row], 0.0)
+            gap[k] = min(allowed, offset[k])
     return gap, offset, held

@@ -138,8 +138,8 @@ def add_inertia(bodies, terms, modal, inertia):
     inertia : (n, 3, 3) kg m^2, updated
     """
     for k in range(len(bodies.body)):
-        own = modal[bodies.first[k] : bodies.first[k + 1]]
-        inertia[bodies.body[k]] += inertia_change(inertia_of_body(bodies, terms, k), own)
+        coordinates = modal[bodies.first[k] : bodies.first[k + 1]]
+        inertia[bodies.body[k]] += inertia_change(inertia_of_body(bodies, terms, k), coordinates)
 
 
 @kernel

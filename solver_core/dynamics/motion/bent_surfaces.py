@@ -58,17 +58,21 @@ def flexible_surfaces(shapes: ShapeTable, modes: Mapping[int, Floats]) -> Flexib
     FlexibleSurfaces
     """
     table, body = shapes.surfaces, np.array(list(modes), dtype=np.int64)
-    at_rest, own = [np.zeros((0, 3))], []
+    at_rest, shape_values = [np.zeros((0, 3))], []
     surface = np.zeros(len(body), dtype=np.int64)
     for k, i in enumerate(body):
         assert table is not None
         surface[k] = shapes.surface[shapes.first_collider[i]]
         rows = slice(int(table.first_vertex[surface[k]]), int(table.first_vertex[surface[k] + 1]))
         at_rest.append(table.vertices[rows].copy())
-        own.append(np.ascontiguousarray(modes[int(i)][table.source[rows]].transpose(2, 0, 1)))
-    counts = [[0, *(one.shape[0] for one in own)], [0, *(one.shape[1] for one in own)], [0, *(one.size for one in own)]]
+        shape_values.append(np.ascontiguousarray(modes[int(i)][table.source[rows]].transpose(2, 0, 1)))
+    counts = [
+        [0, *(one.shape[0] for one in shape_values)],
+        [0, *(one.shape[1] for one in shape_values)],
+        [0, *(one.size for one in shape_values)],
+    ]
     row, vertex, start = np.cumsum(counts, axis=1)
-    flat = np.concatenate([one.ravel() for one in own]) if own else np.zeros(0)
+    flat = np.concatenate([one.ravel() for one in shape_values]) if shape_values else np.zeros(0)
     return FlexibleSurfaces(body, shapes.first_collider[body], surface, row, vertex, start, np.concatenate(at_rest), flat)
 
 
@@ -126,12 +130,12 @@ def vertex_velocities(bent, first_vertex, modal_velocity, velocity, speed):
     """
     for k in range(len(bent.body)):
         s = bent.surface[k]
-        own = velocity[first_vertex[s] : first_vertex[s + 1]]
-        own[:] = 0.0
-        _add_modes(bent, k, modal_velocity, own.reshape(3 * len(own)))
+        of_surface = velocity[first_vertex[s] : first_vertex[s + 1]]
+        of_surface[:] = 0.0
+        _add_modes(bent, k, modal_velocity, of_surface.reshape(3 * len(of_surface)))
         fastest = 0.0
-        for i in range(len(own)):
-            fastest = max(fastest, own[i, 0] ** 2 + own[i, 1] ** 2 + own[i, 2] ** 2)
+        for i in range(len(of_surface)):
+            fastest = max(fastest, of_surface[i, 0] ** 2 + of_surface[i, 1] ** 2 + of_surface[i, 2] ** 2)
         speed[bent.body[k]] = np.sqrt(fastest)
 
 
@@ -147,10 +151,10 @@ def _write_modes(bent, k, table, local, turn, stack, out):
     for i in range(bent.row[k + 1] - bent.row[k]):
         shape = bent.modes[bent.start[k] + i * size :]
         for j in range(3):
-            own = (1.0 - second - third) * shape[3 * triangle[0] + j]
-            own += second * shape[3 * triangle[1] + j] + third * shape[3 * triangle[2] + j]
+            displacement = (1.0 - second - third) * shape[3 * triangle[0] + j]
+            displacement += second * shape[3 * triangle[1] + j] + third * shape[3 * triangle[2] + j]
             for axis in range(3):
-                out[axis, i] += turn[axis, j] * own
+                out[axis, i] += turn[axis, j] * displacement
 
 
 @kernel

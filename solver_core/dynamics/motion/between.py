@@ -63,12 +63,12 @@ def _find_nearest(point, kept, k, first, end, out):
             away += (point[i, axis] - point[k, axis]) ** 2
         if count == NEAREST and away >= square[count - 1]:
             continue
-        at = count if count < NEAREST else NEAREST - 1
-        count = at + 1
-        while at > 0 and square[at - 1] > away:
-            index[at], square[at] = index[at - 1], square[at - 1]
-            at -= 1
-        index[at], square[at] = i, away
+        slot = count if count < NEAREST else NEAREST - 1
+        count = slot + 1
+        while slot > 0 and square[slot - 1] > away:
+            index[slot], square[slot] = index[slot - 1], square[slot - 1]
+            slot -= 1
+        index[slot], square[slot] = i, away
     return count
 
 
@@ -77,9 +77,9 @@ def _place_between(point, normal, i, j, k):
     """Return the weight of j if contact k lies between i and j and has their normal; -1 otherwise."""
     length = along = off = 0.0
     for axis in range(3):
-        way, own = point[j, axis] - point[i, axis], point[k, axis] - point[i, axis]
+        way, offset = point[j, axis] - point[i, axis], point[k, axis] - point[i, axis]
         length += way * way
-        along += way * own
+        along += way * offset
     if not 0.0 < along < length:
         return -1.0
     weight = along / length

@@ -95,10 +95,10 @@ def _smooth_steps(steps, has_step):
     steps: (2, 2 NEAR_STEPS + 1, 3) translations and rotation vectors. has_step: (2 NEAR_STEPS + 1,) which exist.
     """
     out = np.zeros((2, 3), np.bool_)
-    for of in range(2):
-        out[of] = has_step[NEAR_STEPS - 1 : NEAR_STEPS + 2]
-        out[of, 0] = out[of, 0] and not _is_kink_at(steps[of], has_step, NEAR_STEPS)
-        out[of, 2] = out[of, 2] and not _is_kink_at(steps[of], has_step, NEAR_STEPS + 1)
+    for part in range(2):
+        out[part] = has_step[NEAR_STEPS - 1 : NEAR_STEPS + 2]
+        out[part, 0] = out[part, 0] and not _is_kink_at(steps[part], has_step, NEAR_STEPS)
+        out[part, 2] = out[part, 2] and not _is_kink_at(steps[part], has_step, NEAR_STEPS + 1)
     return out
 
 

@@ -93,5 +93,5 @@ def meets_others(begin: Begin, solution: Solution, acts: Flags) -> Flags:
     """Return (m,) the contacts with a movable body that has contacts with more than one other body among `acts`, (m,)."""
     ends = solution.contacts.ends
     moving = begin.model.dof >= 0
-    met = np.bincount(np.unique(ends[acts], axis=0).ravel(), minlength=len(moving)) * moving
-    return met[ends].max(axis=1) > 1
+    neighbours = np.bincount(np.unique(ends[acts], axis=0).ravel(), minlength=len(moving)) * moving
+    return neighbours[ends].max(axis=1) > 1

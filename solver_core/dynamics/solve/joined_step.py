@@ -214,17 +214,18 @@ class JoinedStep:
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
-        waiting, is_jointed = which[:0], moved_in(problem.system, np.isin(islands, island))
+        has_joints = flags_of(count, island)
+        waiting, is_jointed = which[:0], moved_in(problem.system, has_joints[islands])
         if self._is_staggered:
             # Islands without joints wait, because loose joints may ask for a shorter step.
-            waiting, which = np.setdiff1d(which, island), np.unique(island)
+            waiting, which = np.flatnonzero(~has_joints), np.flatnonzero(has_joints)
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
         if before is not None:
             (solved, v, of_all, _), out = before[0].solved, before[0].outcomes
             which, waiting, factorisations = before[1], waiting[:0], of_all.factorisations
             out.factorisations[:] = 0
-            kept, first = ~np.isin(islands, which), len(contacts.mu)
+            kept, first = ~flags_of(count, which)[islands], len(contacts.mu)
             bias = np.where(kept[first:, None], solved.system.bias[first:], rows.bias)
             problem.impulse[kept] = solved.impulse[kept]
             rows = rows._replace(bias=bias)
@@ -239,7 +240,7 @@ class JoinedStep:
         corrected, problem = self._solve_corrected(problem, rows, asked, of_step, Again(which, v, out))
         is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
         rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
-        asked_for, of_all = np.isin(np.arange(count), which), after(factorisations, totals(out))
+        asked_for, of_all = flags_of(count, which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
         while which.size:
             of_pass = Pass(rows, asked, Again(which, v, out), bonds)
@@ -332,11 +333,17 @@ class JoinedStep:
         return factorisations
 
 
+def flags_of(count: int, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (count,) flags that are set at the chosen indices."""
+    flags = np.zeros(count, np.bool_)
+    flags[chosen] = True
+    return flags
+
+
 def moved_in(system: System, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return (dof,) the velocities that the chosen contacts or triples of rows (m,) act on."""
     bodies = np.concatenate([system.body_a[rows], system.body_b[rows]])
-    acted_on = np.zeros(len(system.offset) - 1, np.bool_)
-    acted_on[bodies[bodies >= 0]] = True
+    acted_on = flags_of(len(system.offset) - 1, bodies[bodies >= 0])
     return np.repeat(acted_on, np.diff(system.offset))
 
 

@@ -41,6 +41,9 @@ FIRST_ORDER, PROJECTION, COMPROMISE = range(3)  # the methods, in the order in w
 # Multiplier steps of a compromise between conflicting overlaps. With more steps, a peg that fills its hole would slip out along
 # normals that are almost perpendicular to its axis.
 COMPROMISE_STEPS = 1
+# Newton steps that do not halve the gradient, after which a multiplier step ends. With more, conflicting overlaps, which have
+# no solution, push each other longer: a peg that fills its hole overlaps by 0.22 mm in place of 0.02 mm.
+SEPARATION_STALLS = 1
 MIN_SPEED_SCALE = 0.25  # overlaps conflict if `limit_speeds` would have to scale the velocities of an island by this or less
 # Limit on relative speeds at the contacts of an island, relative to its largest requested opening speed.
 MAX_SPEED_FACTOR = 1.5
@@ -494,7 +497,7 @@ def _project(apart, chosen, fastest, is_compromise, effort, impulse, out):
     criteria = StoppingCriteria(SEPARATION_TARGET * fastest, nearly, nearly, fastest, 0, MAX_CHECKS)
     sets, target = Sets(CONTACT, DISK, np.zeros(m), part.box), np.zeros(velocity.size)
     steps = COMPROMISE_STEPS if is_compromise else MULTIPLIER_STEPS
-    project(operator, sets, target, criteria, effort, State(pushes, velocity), steps)
+    project(operator, sets, target, criteria, effort, State(pushes, velocity), steps, SEPARATION_STALLS)
     impulse[chosen] = pushes
     _scatter(apart, bodies, velocity, out)
 

@@ -20,7 +20,7 @@ from ...problem.accuracy import residuals
 from ...problem.contact_problem import ContactProblem
 from ...problem.result import Result, Status
 from ...solvers.bilateral import without_bilateral
-from ..complementarity import checked, most_pivots
+from ..complementarity import checked, default_pivot_limit
 from ..dense import dense_problem, impulse_from_forces, result_of
 from .lemke import lemke
 
@@ -35,7 +35,7 @@ def dynamic_friction(
     """Solve a contact problem with no friction, or with friction along given directions, by Lemke's algorithm.
 
     tolerance: bound on `lcp_residual`.
-    max_iterations: limit of pivots; None for `most_pivots`.
+    max_iterations: limit of pivots; None for `default_pivot_limit`.
     time_limit: time after which the best result so far is returned [s].
     warm_start: (m, dim) impulses or None [N s]; contacts with a normal impulse are initially clamped.
 
@@ -54,8 +54,8 @@ def dynamic_friction(
     free = without_bilateral(problem)
     A, b, _, layout = dense_problem(free.problem)
     start = None if warm_start is None else warm_start[:, 0] > 0.0
-    most = most_pivots(b.size) if max_iterations is None else max_iterations
-    found = checked(lemke(A, b, start, most, time_limit), b, tolerance)
+    pivot_limit = default_pivot_limit(b.size) if max_iterations is None else max_iterations
+    found = checked(lemke(A, b, start, pivot_limit, time_limit), b, tolerance)
     impulse, _ = impulse_from_forces(free.problem, layout, found.force)
     result = result_of(problem, impulse, free.bilateral(impulse), "lemke")
     if found.status != Status.SOLVED:

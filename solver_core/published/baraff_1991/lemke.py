@@ -326,8 +326,8 @@ def lemke(A: Floats, b: Floats, start: NDArray[np.bool_] | None, max_iterations:
         if is_ray(A, sizes, ray) and not (start.any() and _idle(A, sizes, ray)):
             return ended(Status.RAY, best[:n], ray)
         if start.any():
-            left = max_iterations - cost["iterations"], time_limit - (perf_counter() - begin)
-            again = lemke(A, b, np.zeros(n, dtype=bool), *left)
+            limits_left = max_iterations - cost["iterations"], time_limit - (perf_counter() - begin)
+            again = lemke(A, b, np.zeros(n, dtype=bool), *limits_left)
             total = {name: cost[name] + getattr(again.stats, name) for name in cost}
             total["restarts"] += 1
             return again._replace(stats=_statistics(total, perf_counter() - begin))

@@ -168,10 +168,10 @@ def sign_guessing(
     least = residuals(problem, best, box=True).coulomb
     signs, seen = guess(box, start), set()
     pivots, factorisations = 0, 0
-    most = np.iinfo(np.int64).max if max_iterations is None else max_iterations
-    while signs.tobytes() not in seen and pivots < most and perf_counter() - begin < time_limit:
+    iteration_limit = np.iinfo(np.int64).max if max_iterations is None else max_iterations
+    while signs.tobytes() not in seen and pivots < iteration_limit and perf_counter() - begin < time_limit:
         seen.add(signs.tobytes())
-        forces, stats = with_signs(box, signs, most - pivots, time_limit - (perf_counter() - begin))
+        forces, stats = with_signs(box, signs, iteration_limit - pivots, time_limit - (perf_counter() - begin))
         pivots += stats.iterations
         factorisations += stats.factorisations
         impulse, _ = impulse_from_forces(free.problem, layout, forces)

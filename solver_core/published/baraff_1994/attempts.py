@@ -19,7 +19,19 @@ from .index_sets import DEPENDENT, DRIVES, GIVEN_UP, PIVOTS, Unknowns, index_set
 from .pivot import INTERRUPTED, compute_forces
 from .start import pivot_at_once, start
 
-__all__ = ["PROXIMAL", "STIFFEST", "SWEEPS", "Attempt", "Guess", "Outcome", "made", "pivots_of", "plan", "statistics"]
+__all__ = [
+    "PROXIMAL",
+    "STIFFEST",
+    "SWEEPS",
+    "Attempt",
+    "Guess",
+    "Outcome",
+    "made",
+    "pivots_of",
+    "pivots_of_guess",
+    "plan",
+    "statistics",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -98,13 +110,19 @@ def plan(m: int, guesses: tuple[Guess, ...]) -> Iterator[Attempt]:
         yield Attempt(random.permutation(m), False, nothing)
 
 
-def pivots_of(attempt: Attempt, has_static_friction: bool, left: int) -> int:
+def pivots_of(attempt: Attempt, has_static_friction: bool, pivots_left: int) -> int:
     """Return the maximum number of pivots of an attempt.
 
-    has_static_friction: True if the problem has static friction. left: pivots left for all further attempts.
+    has_static_friction: True if the problem has static friction. pivots_left: pivots left for all further attempts.
     """
-    patience = PIVOTS_AN_ATTEMPT if attempt.renews or has_static_friction else PIVOTS_WITHOUT_STATIC_FRICTION
-    return min(patience * (attempt.order.size + 1), left)
+    if attempt.renews or has_static_friction:
+        return pivots_of_guess(attempt.order.size, pivots_left)
+    return min(PIVOTS_WITHOUT_STATIC_FRICTION * (attempt.order.size + 1), pivots_left)
+
+
+def pivots_of_guess(m: int, pivots_left: int) -> int:
+    """Return the maximum number of pivots of an attempt from a guess, for m contacts and so many pivots left."""
+    return min(PIVOTS_AN_ATTEMPT * (m + 1), pivots_left)
 
 
 def made(

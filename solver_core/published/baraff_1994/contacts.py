@@ -180,10 +180,10 @@ def _ray(problem: ContactProblem, dense: DenseProblem, outcome: Outcome) -> Floa
 
 def _in_own_axes(layout: Layout, frame: Floats, vector: Floats) -> Floats:
     """Rotate a vector (n,) from the tangent axes of `frame` to those of the problem."""
-    own = vector.copy()
+    rotated = vector.copy()
     if layout.tangents == 2:
         for c in np.flatnonzero(layout.friction >= 0):
             i = layout.friction[c]
             (cosine, sine), x, y = frame[c], vector[i], vector[i + 1]
-            own[i], own[i + 1] = cosine * x - sine * y, sine * x + cosine * y
-    return own
+            rotated[i], rotated[i + 1] = cosine * x - sine * y, sine * x + cosine * y
+    return rotated

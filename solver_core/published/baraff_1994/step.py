@@ -243,9 +243,9 @@ def maxstep(p, d, purpose, sign, noise):
 @kernel_part
 def _restless(p, d, noise):
     """Return the idle index whose acceleration would change most, or -1 if none would change."""
-    worst, most = -1, IDLE_CHANGE * noise
+    worst, largest = -1, IDLE_CHANGE * noise
     for i in range(p.b.size):
-        if i == d or p.clamped.column_at[i] >= 0 or not abs(p.response[i]) > most * p.sizes.row[i]:
+        if i == d or p.clamped.column_at[i] >= 0 or not abs(p.response[i]) > largest * p.sizes.row[i]:
             continue
         c = p.owner[i]
         if c == FREE:
@@ -255,5 +255,5 @@ def _restless(p, d, noise):
         else:
             established = p.friction_set[c] == CF or (p.friction_set[c] == CFX and i == p.friction[c])
         if established:
-            worst, most = i, abs(p.response[i]) / p.sizes.row[i]
+            worst, largest = i, abs(p.response[i]) / p.sizes.row[i]
     return worst

@@ -124,11 +124,11 @@ def energy(
     force = np.zeros(dense.b.size) if warm_start is None else forces_from_impulse(problem, dense.layout, warm_start)
     response = _without_rounding(dense, force, times(dense.A, force) + dense.b)
     assumed = _first(contacts, force, response, as_published)
-    most = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
+    iteration_limit = MOST_REDISTRIBUTIONS if max_iterations is None else max_iterations
     errors: list[float] = []
     fastest = float(np.abs(dense.b).max(initial=0.0))
     status, best, least = Status.MAX_ITERATIONS, None, np.inf
-    while len(errors) < most and status is Status.MAX_ITERATIONS:
+    while len(errors) < iteration_limit and status is Status.MAX_ITERATIONS:
         if errors:
             assumed = (_as_published if as_published else _assume)(contacts, force, response, assumed)
         compliance = 0.0 if as_published else _compliance(len(errors))
@@ -231,9 +231,9 @@ def _as_published(contacts: Contacts, force: Floats, response: Floats, before: A
     return Assumptions(closed, slides, direction, force[tangent])
 
 
-def _rounding(force: Floats, sought: Floats) -> float:
+def _rounding(force: Floats, wanted: Floats) -> float:
     """Return the size below which forces (n,), or sought forces at contacts (m,), are round-off."""
-    return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(sought).max(initial=0.0)))
+    return ROUNDING * max(float(np.abs(force).max(initial=0.0)), float(np.abs(wanted).max(initial=0.0)))
 
 
 def _compliance(iteration: int) -> float:

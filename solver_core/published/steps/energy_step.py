@@ -30,10 +30,10 @@ def solve_islands(system: System, impulse: Floats, step: StepInput) -> tuple[Flo
     """Solve every island with `energy`. This is a `StepMethod`, see `solve_one_by_one`."""
 
     def solve_part(part: System, _chosen: Indices, warm_start: Floats) -> tuple[ContactProblem, Result]:
-        problem, left = ContactProblem.of_system(part), max(step.deadline - perf_counter(), MIN_TIME)
+        problem, time_left = ContactProblem.of_system(part), max(step.deadline - perf_counter(), MIN_TIME)
         start = warm_start.copy()
         into_cones(part, start)
-        result = solve_energy(problem, Limits(step.tolerance, step.max_iterations, left, start))
+        result = solve_energy(problem, Limits(step.tolerance, step.max_iterations, time_left, start))
         return problem, proved_infeasible(problem, result, step.tolerance)
 
     return solve_one_by_one(system, impulse, solve_part, COULOMB, Found.ENERGY)

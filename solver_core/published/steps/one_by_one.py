@@ -71,8 +71,8 @@ def solve_one_by_one(system: System, impulse: Floats, solve: SolvePart, law: Law
         out.errors[i, Error.DISSIPATION] = measured.dissipation.relative
         out.errors[i, Error.WORST] = worst.relative
         out.errors[i, Error.NATURAL_MAP] = max(getattr(measured, law.natural).relative, measured.joint.relative)
-        at = worst.index + (part.mu.size if worst is measured.joint else 0)
-        out.worst_contact[i] = chosen[at] if worst.index >= 0 else -1
+        row = worst.index + (part.mu.size if worst is measured.joint else 0)
+        out.worst_contact[i] = chosen[row] if worst.index >= 0 else -1
         impulse[chosen] = result.impulse
         for j, body in enumerate(bodies):
             v[system.offset[body] : system.offset[body + 1]] = result.body_velocity[part.offset[j] : part.offset[j + 1]]

@@ -73,7 +73,7 @@ def solve_step(
         direction=direction.copy(),
         bilateral=(np.zeros((0, system.velocity.size)), np.zeros(0)),
     )
-    carried = np.zeros((m, 3))
+    accumulated = np.zeros((m, 3))
     iterations = 0
     result = None
     for _ in range(m + 1):
@@ -83,7 +83,7 @@ def solve_step(
             impulse, stuck = _impulses(problem, result)
             if stuck < 0:
                 break
-            carried += impulse
+            accumulated += impulse
             v = problem.velocity_after(impulse, np.zeros(0))
             problem = _stuck(problem, np.arange(m) == stuck, problem.system._replace(velocity=v))
             continue
@@ -95,10 +95,10 @@ def solve_step(
         problem = _stuck(problem, turned, problem.system)
     assert result is not None
     result = replace(result, stats=replace(result.stats, iterations=iterations))
-    if carried.any():
+    if accumulated.any():
         # One problem for the whole step, from the velocities at its start.
         problem = _stuck(problem, np.zeros(m, dtype=bool), system)
-        result = _confirmed(problem, replace(result, impulse=result.impulse + carried), tolerance)
+        result = _confirmed(problem, replace(result, impulse=result.impulse + accumulated), tolerance)
     return problem, result
 
 
@@ -120,8 +120,8 @@ def _solve_joined(
     at the end of the step, and there are no infinite steps."""
     problem = ContactProblem.of_system(system)
     joined = joints_as_contacts(problem)
-    most, left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
-    result = joined.result(pivot(joined.problem, tolerance, most, left, joined.start(warm_start)))
+    pivot_limit, time_left = max_iterations * problem.contacts, max(deadline - perf_counter(), 0.0)
+    result = joined.result(pivot(joined.problem, tolerance, pivot_limit, time_left, joined.start(warm_start)))
     return problem, _confirmed(problem, result, tolerance)
 
 

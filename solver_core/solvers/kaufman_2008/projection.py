@@ -49,7 +49,7 @@ from ..block_operator import (
 from ..criteria import INNER, SLOW_GAIN, is_converged
 from ..effort import count_factorisation, is_over, spent
 
-__all__ = ["DISK", "MULTIPLIER_STEPS", "Sets", "project"]
+__all__ = ["DISK", "MULTIPLIER_STEPS", "STALLED_STEPS", "Sets", "project"]
 
 # numpy integers, because a Python literal in a named tuple triggers a separate numba specialization
 DISK = np.int64(0)  # number of polygon sides that denotes the exact friction disk
@@ -61,6 +61,10 @@ JOINT_PENALTY = 1e3  # relative to the penalty of contacts; joint rows are mostl
 # not converge take longer; with smaller ones, slow projections end early, and contact is violated.
 MULTIPLIER_STEPS = 40
 NEWTON_STEPS = 60
+# Newton steps in a row that do not halve the gradient, after which a multiplier step of Algorithm 1 ends. Near a minimum of a
+# piecewise quadratic function the first of them is usual. With a larger one, steps that alternate between two pieces take
+# longer; with a smaller one, multiplier steps end before their minimum, and projections do not converge.
+STALLED_STEPS = 2
 
 
 class Sets(NamedTuple):
@@ -233,7 +237,7 @@ def _respond_all(system, sets, rho, impulse, v, u, trial):
 
 
 @kernel
-def project(operator, sets, target, criteria, effort, state, steps):
+def project(operator, sets, target, criteria, effort, state, steps, stalls):
     """Project onto the contact set or the friction set in the kinetic metric: (25) or (24) of Kaufman et al. 2008.
 
     The method of multipliers improves y until the error  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  reaches its target.
@@ -245,6 +249,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
     state: on input, the warm start y in the rows of this kind and in the joint rows. On output, the solution y in these rows;
         the other rows are unchanged. The velocities are target + M^-1 J^T y to the last bit.
     steps: maximum number of multiplier steps.
+    stalls: number of Newton steps in a row that do not halve the gradient, after which a multiplier step ends.
 
     Returns the error [m/s], or inf if the Hessian has no factor.
     """
@@ -268,7 +273,7 @@ def project(operator, sets, target, criteria, effort, state, steps):
     error = np.inf
     for _ in range(steps):
         # Newton's method: v minimizes the smooth function for the multipliers y.
-        before, t, now, refreshed = np.inf, 0.0, np.inf, False
+        before, t, now, refreshed, stalled = np.inf, 0.0, np.inf, False, 0
         for _newton in range(NEWTON_STEPS):
             _respond_all(system, sets, rho, impulse, v, u, trial)
             for i in range(n):
@@ -278,8 +283,10 @@ def project(operator, sets, target, criteria, effort, state, steps):
             now = velocities_of_change(system, kind, step, speed)
             if now <= INNER * criteria.target:
                 break
-            if t == 1.0 and refreshed and now > 0.5 * before:
-                # Either round-off limits the gradient, or full steps alternate between two pieces of the piecewise smooth map.
+            stalled = stalled + 1 if t == 1.0 and refreshed and now > 0.5 * before else 0
+            if stalled > 0 and (stalled == stalls or not _differ(derivative, factored_with)):
+                # A full step that stays on its piece leaves round-off only. Steps that change the piece need not reduce the
+                # gradient, but full ones may alternate between two pieces for ever.
                 break
             refreshed = not factored or now > 0.1 * before
             if refreshed and (not factored or _differ(derivative, factored_with)):

@@ -34,7 +34,7 @@ from ..block_operator import (
 )
 from ..criteria import ACCEPTABLE, MAX_CHECKS, StoppingCriteria, is_held, relative_target
 from ..effort import DONE, OVERDUE, allow, spent
-from .projection import MULTIPLIER_STEPS, Sets, project
+from .projection import MULTIPLIER_STEPS, STALLED_STEPS, Sets, project
 
 __all__ = [
     "Answer",
@@ -195,7 +195,8 @@ def _project(shared, kind, radius, effort, state):
     generalised_impulse(system, FRICTION if kind == CONTACT else CONTACT, system.mu.size, state.impulse, other)
     velocity_after(system, system.velocity, other, target)
     sets = Sets(kind, shared.sides, radius, system.box)
-    return project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS), other
+    off = project(shared.operator, sets, target, shared.criteria, effort, state, MULTIPLIER_STEPS, STALLED_STEPS)
+    return off, other
 
 
 @inner_kernel
@@ -236,8 +237,8 @@ def iterate(shared, effort, state, answer):
     _, c = _project(shared, FRICTION, radius, effort, state)  # line 6
     f_next, work = np.empty(f.size), np.empty(f.size)
     generalised_impulse(system, FRICTION, system.mu.size, impulse, f_next)
-    change, left = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
-    return Iterate(off, coulomb, change, left, of_contact, effort[DONE] - before - of_contact)
+    change, error = _relative_error(system, c, f, f_next, work), residual(system, impulse, state.v)  # lines 7 and 8
+    return Iterate(off, coulomb, change, error, of_contact, effort[DONE] - before - of_contact)
 
 
 @kernel_part

@@ -303,6 +303,43 @@ def test_a_duplicate_of_a_baked_body_is_one_of_its_own(scene, baked, changes):
     assert not copy.rigid_body.kinematic and tuple(copy.location) == here
 
 
+@pytest.mark.parametrize("handled", [True, False], ids=["saved by the add-on", "saved without it"])
+def test_after_loading_a_duplicate_is_not_the_original(scene, baked, tmp_path, handled):
+    """Blender numbers the objects of a file by name, so a duplicate that comes first in the alphabet seemed to be older."""
+    copy = baked[1].copy()
+    scene.collection.objects.link(copy)
+    copy.name = "A Duplicate"
+    handlers = bpy.app.handlers.save_pre
+    kept = list(handlers)
+    if not handled:
+        handlers.clear()
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"))
+    finally:
+        handlers[:] = kept
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "a.blend"))
+    original, copy = bpy.data.objects["Box"], bpy.data.objects["A Duplicate"]
+    assert copy.session_uid < original.session_uid
+    assert original.stiction.backup.baked and not copy.stiction.backup.baked
+    bpy.context.scene.frame_set(1)
+    there = world_matrix(original).copy(), world_matrix(copy).copy()
+    bpy.context.scene.frame_set(5)
+    assert not np.allclose(world_matrix(original), there[0])
+    assert np.allclose(world_matrix(copy), there[1])
+
+
+def test_a_renamed_original_stays_the_original_after_loading(scene, baked, tmp_path):
+    box = baked[1]
+    copy = box.copy()
+    scene.collection.objects.link(copy)
+    box.name = "Z Original"
+    copy.name = "Box"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "a.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "a.blend"))
+    assert bpy.data.objects["Z Original"].stiction.backup.baked
+    assert not bpy.data.objects["Box"].stiction.backup.baked
+
+
 def test_the_panel_is_told_of_changes_and_of_lost_frames(scene, baked, extension):
     from pathlib import Path
 

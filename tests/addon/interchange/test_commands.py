@@ -78,7 +78,7 @@ def test_a_file_of_another_tool_that_is_wrong_is_bad_input(run, scene, tmp_path,
     bad = tmp_path / "bad.usda"
     bad.write_text("#usda 1.0\ndef Sphere {")
     assert run("bake", bad, "-o", tmp_path / "out.blend") == 2
-    assert "write it anew" in capsys.readouterr().err
+    assert "export it again" in capsys.readouterr().err
     assert not (tmp_path / "out.blend").exists()
 
 

@@ -153,21 +153,87 @@ def test_an_import_that_fails_leaves_the_file_as_it_was(scene, parts, tmp_path, 
     if not has_world:
         bpy.ops.rigidbody.world_remove()
     file = parts.file(parts.scene(parts.shapes["hammer"]), tmp_path / "a.usda")
-    before, gravity = names_in_file(), tuple(bpy.context.scene.gravity)
+    selected, active = two_objects()
+    before, settings = names_in_file(), settings_of(scene)
     # as late as can be
     monkeypatch.setattr(build, "set_scene", lambda *_: (_ for _ in ()).throw(OSError("late")))
     with pytest.raises(RuntimeError, match="Nothing was imported"):
         bpy.ops.stiction.import_usd(filepath=str(file))
     assert names_in_file() == before
-    assert tuple(bpy.context.scene.gravity) == gravity
-    assert (bpy.context.scene.rigidbody_world is not None) == has_world
+    assert settings_of(scene) == settings
+    assert (scene.rigidbody_world is not None) == has_world
+    assert bpy.context.selected_objects == [selected]
+    assert bpy.context.view_layer.objects.active == active
+
+
+def two_objects():
+    """An object that is selected, and another one that is active."""
+    selected, active = (bpy.data.objects.new(name, None) for name in ("Selected", "Active"))
+    for ob in (selected, active):
+        bpy.context.scene.collection.objects.link(ob)
+    selected.select_set(True)
+    active.select_set(False)
+    bpy.context.view_layer.objects.active = active
+    return selected, active
+
+
+def settings_of(scene):
+    """The settings of a scene that an import changes."""
+    world = scene.rigidbody_world
+    of_world = (world.time_scale, world.point_cache.frame_start, world.point_cache.frame_end) if world is not None else ()
+    render, rule = scene.render, scene.stiction.friction_combine
+    return (
+        tuple(scene.gravity),
+        scene.use_gravity,
+        scene.frame_start,
+        scene.frame_end,
+        render.fps,
+        render.fps_base,
+        rule,
+        of_world,
+    )
+
+
+@pytest.mark.parametrize("frames", [(1, 5), (100, 200)])
+def test_a_setting_that_blender_refuses_changes_no_other(scene, parts, frames):
+    from stiction.addon.interchange.build import set_scene
+
+    settings = settings_of(scene)
+    spec = replace(parts.scene(parts.shapes["cone"]), gravity=np.array([0.0, 0.0, -1.0]))
+    spec = replace(spec, frame_start=frames[0], frame_end=frames[1])
+    with pytest.raises(ValueError, match="fps"):
+        set_scene(scene, spec, (2**40, 1.0))
+    assert settings_of(scene) == settings
+
+
+@pytest.mark.parametrize("fps", [1e-7, 1e10])
+def test_a_frame_rate_that_blender_does_not_have_is_refused(scene, parts, tmp_path, fps):
+    file = parts.file(replace(parts.scene(parts.shapes["cone"]), fps=fps), tmp_path / "a.gltf")
+    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*frames per second is outside of Blender's range"):
+        bpy.ops.stiction.import_gltf(filepath=str(file))
+    assert bpy.ops.stiction.import_gltf(filepath=str(file), with_settings=False) == {"FINISHED"}
+
+
+@pytest.mark.parametrize("fps", [0.5, 23.976, 1e5])
+def test_a_frame_rate_is_that_of_the_file(scene, parts, tmp_path, fps):
+    file = parts.file(replace(parts.scene(parts.shapes["cone"]), fps=fps), tmp_path / "a.gltf")
+    bpy.ops.stiction.import_gltf(filepath=str(file))
+    assert scene.render.fps / scene.render.fps_base == pytest.approx(fps)
+
+
+def test_the_bodies_of_an_import_are_selected(scene, parts, tmp_path):
+    two_objects()
+    bpy.ops.stiction.import_usd(filepath=str(parts.file(parts.scene(parts.shapes["cone"]), tmp_path / "a.usda")))
+    names = {ob.name for ob in bpy.context.selected_objects}
+    assert names == {"Body", "Ground"}
+    assert bpy.context.view_layer.objects.active.name in names
 
 
 def test_a_damaged_file_imports_nothing_and_is_named(scene, parts, tmp_path):
     file = parts.file(parts.scene(parts.shapes["cone"]), tmp_path / "a.usdc")
     file.write_bytes(file.read_bytes()[:300])
     before = names_in_file()
-    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*a\.usdc.*write it anew"):
+    with pytest.raises(RuntimeError, match=r"Nothing was imported: .*a\.usdc.*export it again"):
         bpy.ops.stiction.import_usd(filepath=str(file))
     assert names_in_file() == before
 

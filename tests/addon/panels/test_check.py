@@ -425,6 +425,79 @@ def test_the_worst_comes_first_and_its_objects_can_be_selected(scene, make_body,
     assert [ob.name for ob in bpy.context.selected_objects] == ["Egg"] == [bpy.context.object.name]
 
 
+def settle_watch():
+    """Let the watch of the add-on look at the scenes. It waits for a timer in a window, and the tests have none."""
+    from stiction.addon.bake import outdated
+
+    (watch,) = outdated.watches()
+    bpy.context.view_layer.update()
+    while watch.has_to_look and watch.turn() is not None:
+        pass
+
+
+def changes_since_check():
+    settle_watch()
+    return bpy.context.window_manager.stiction.changes_since_check.splitlines()
+
+
+def test_findings_are_outdated_once_the_scene_has_changed(scene, make_body, no_contacts):
+    product(scene, make_body)
+    no_faces(scene, make_body)
+    box = make_body("Box")
+    bpy.ops.stiction.check_scene()
+    session = bpy.context.window_manager.stiction
+    count = len(session.findings)
+    assert changes_since_check() == []
+    # Selecting an object and another frame change nothing of a bake.
+    box.select_set(True)
+    scene.frame_set(3)
+    assert changes_since_check() == []
+    box.rigid_body.mass = 7.0
+    box.location.x = 3.0
+    assert changes_since_check() == ["mass of Box", "Box moved"]
+    assert len(session.findings) == count
+    box.rigid_body.mass = 1.0
+    box.location.x = 0.0
+    assert changes_since_check() == []
+    box.location.x = 3.0
+    assert changes_since_check() == ["Box moved"]
+    bpy.ops.stiction.check_scene()
+    assert changes_since_check() == []
+
+
+def test_an_undone_change_leaves_the_findings_as_they_are(scene, make_body, no_contacts):
+    box = make_body("Box")
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.stiction.check_scene()
+    box.rigid_body.friction = 0.9
+    bpy.ops.ed.undo_push(message="friction")
+    assert changes_since_check() == ["friction of Box"]
+    bpy.ops.ed.undo()
+    assert changes_since_check() == []
+
+
+def test_a_bake_is_no_change_since_the_check(scene, make_body, no_contacts, fake_worker):
+    make_body("Box")
+    bpy.ops.stiction.check_scene()
+    assert bpy.ops.stiction.bake() == {"FINISHED"}
+    scene.frame_set(4)
+    assert changes_since_check() == []
+    assert bpy.ops.stiction.free_bake() == {"FINISHED"}
+    assert changes_since_check() == []
+
+
+def test_findings_are_those_of_their_scene(scene, make_body, no_contacts):
+    make_body("Box")
+    bpy.ops.stiction.check_scene()
+    panel = bpy.types.STICTION_PT_scene_check
+    assert panel.poll(bpy.context)
+    bpy.ops.scene.new(type="EMPTY")
+    bpy.ops.rigidbody.world_add()
+    assert not panel.poll(bpy.context)
+    bpy.context.window.scene = scene
+    assert panel.poll(bpy.context)
+
+
 def test_a_check_changes_nothing(scene, make_body, no_contacts, fake_worker):
     for case in (product, ellipsoid, uneven, moving_floor):
         case(scene, make_body)

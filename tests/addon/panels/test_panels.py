@@ -106,7 +106,8 @@ def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
     others = [getattr(bpy.types, f"STICTION_PT_{name}") for name in scene_panels(closed=True)]
     below = [other for other in others if other.bl_parent_id == "STICTION_PT_scene"]
     assert not panel.poll(bpy.context) and len(below) > 1 and all(panel.bl_order < other.bl_order for other in below)
-    bpy.context.window_manager.stiction.was_checked = True
+    session = bpy.context.window_manager.stiction
+    session.was_checked, session.checked_scene = True, str(bpy.context.scene.session_uid)
     assert panel.poll(bpy.context)
 
 

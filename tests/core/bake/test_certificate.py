@@ -109,7 +109,7 @@ class Page(HTMLParser):
 
 def test_a_row_of_the_table_is_a_frame_of_the_report(write):
     status, report, table, _ = write(GOOD, GOOD)
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     rows, frames = list(csv.DictReader(table.splitlines())), json.loads(report)["frames"]
     assert [int(one["frame"]) for one in rows] == [one["frame"] for one in frames] == [3, 4, 5]
     assert (rows[1]["iterations"], rows[1]["found_newton"], float(rows[1]["complementarity"])) == ("8", "4", 3e-8)
@@ -120,7 +120,7 @@ def test_a_bake_within_tolerance_with_a_contact_at_a_distance_is_not_called_good
     count, pair = NO_VIOLATIONS.counts.copy(), NO_VIOLATIONS.pair.copy()
     count[Violation.DISTANCE], pair[Violation.DISTANCE] = 2, (0, 1)
     status, report, table, page = write(GOOD, [row(), row(violations=count, violating_pairs=pair)])
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     entry = {"frame": 5, "substep": 2, "kind": "distance", "count": 2, "bodies": [EVIL, 'Floor, "the"']}
     assert json.loads(report)["violations"] == [entry]
     assert [one["violations_distance"] for one in csv.DictReader(table.splitlines())] == ["0", "0", "2"]
@@ -174,7 +174,7 @@ def test_a_bake_of_an_earlier_version_has_a_certificate_to_what_was_accepted_the
 
 
 def test_a_bake_without_frames_has_a_certificate_too(write):
-    assert write()[0] == ExitStatus.BAKED
+    assert write()[0] == ExitStatus.DONE
 
 
 def test_what_cannot_be_read_or_written_is_named(tmp_path, write, capsys):

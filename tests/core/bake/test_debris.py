@@ -167,7 +167,7 @@ def test_the_table_names_kinds_bodies_and_times_and_needs_contacts(tmp_path, cap
     spec = sliding_and_bouncing(frames=20)
     reader = baked(tmp_path, spec, 4)
     files = [str(tmp_path / name) for name in ("scene.snapshot", "scene.cache", "debris.csv")]
-    assert main(files) == main([*files, "--per-joule-of-hits", "1"]) == ExitStatus.BAKED
+    assert main(files) == main([*files, "--per-joule-of-hits", "1"]) == ExitStatus.DONE
     rows = list(csv.DictReader((tmp_path / "debris.csv").read_text().splitlines()))
     assert {one["kind"] for one in rows} == {"hit", "scrape"}
     hit = next(one for one in rows if one["kind"] == "hit")

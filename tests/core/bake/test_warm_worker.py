@@ -48,7 +48,7 @@ def alone(tmp_path_factory):
         folder = tmp_path_factory.mktemp("alone")
         written = snapshot(folder, settings=settings)
         with redirect_stdout(io.StringIO()) as said:
-            assert worker.main([written, str(folder / "cache"), "--contacts"]) == ExitStatus.BAKED
+            assert worker.main([written, str(folder / "cache"), "--contacts"]) == ExitStatus.DONE
         found.append((written, [event["event"] for event in lines(said.getvalue())], poses(folder / "cache")))
     return found
 
@@ -109,7 +109,7 @@ def test_every_bake_is_told_and_has_the_bits_as_in_a_process_of_its_own(kept, al
     for number, (written, said, motion) in enumerate((*alone, alone[0])):
         ask(process, written, tmp_path / f"{number}", "--contacts", "--report", tmp_path / f"{number}.json")
         *events, ended = heard_until(process, event="ended")
-        assert ended["status"] == ExitStatus.BAKED and events[-1]["event"] == "finished"
+        assert ended["status"] == ExitStatus.DONE and events[-1]["event"] == "finished"
         assert [event["event"] for event in events] == said
         assert poses(tmp_path / f"{number}") == motion
         assert len(json.loads((tmp_path / f"{number}.json").read_text())["frames"]) == SPEC.frame_end
@@ -141,7 +141,7 @@ def test_a_bake_that_is_stopped_leaves_the_process_and_a_word_that_comes_late_me
     say(process, "pause")
     (tmp_path / "short").mkdir()
     ask(process, snapshot(tmp_path / "short"), tmp_path / "short" / "cache")
-    assert heard_until(process, event="ended")[-1]["status"] == ExitStatus.BAKED
+    assert heard_until(process, event="ended")[-1]["status"] == ExitStatus.DONE
     ask(process, snapshot(tmp_path, LONG), tmp_path / "long", "--resume")
     assert heard_until(process, event="started")[-1]["resumed_from"] == stopped["frame"]
     say(process, "stop")
@@ -156,7 +156,7 @@ def test_the_second_bake_waits_and_goes_on_as_the_first_does(kept, tmp_path):
         say(process, "pause")
         heard_until(process, event="paused")
         say(process, "continue")
-        assert heard_until(process, event="ended")[-1]["status"] == ExitStatus.BAKED
+        assert heard_until(process, event="ended")[-1]["status"] == ExitStatus.DONE
 
 
 @pytest.mark.slow
@@ -236,7 +236,7 @@ def test_a_bake_that_is_refused_ends_the_process_with_the_status_that_it_has_alo
 def test_what_is_no_bake_ends_it_with_a_trace(start, line):
     process = start()
     say(process, line)
-    assert wait_for_end(process) != ExitStatus.BAKED and "Traceback" in process.stderr.read()
+    assert wait_for_end(process) != ExitStatus.DONE and "Traceback" in process.stderr.read()
 
 
 class Asked(Orders):
@@ -251,7 +251,7 @@ class Asked(Orders):
 def test_a_bake_that_took_much_memory_is_the_last(monkeypatch, tmp_path, capsys):
     job = snapshot(tmp_path), tmp_path / "cache"
     monkeypatch.setattr(warm_worker, "MOST_MEMORY", most_memory() - 1)
-    assert warm_worker.main(Asked(job, job)) == ExitStatus.BAKED
+    assert warm_worker.main(Asked(job, job)) == ExitStatus.DONE
     said = capsys.readouterr().out
     assert said.count('"finished"') == 1 and '"ended"' not in said
 

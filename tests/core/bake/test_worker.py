@@ -38,13 +38,13 @@ def uninterrupted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("uninterrupted")
     process = start(snapshot(folder), folder / "cache", "--report", folder / "report.json")
     out, err = process.communicate(timeout=900)
-    assert process.returncode in (ExitStatus.BAKED, ExitStatus.MISSED_TOLERANCE), err
+    assert process.returncode in (ExitStatus.DONE, ExitStatus.MISSED_TOLERANCE), err
     return folder, process.returncode, lines(out)
 
 
 def test_a_bake_tells_its_story_in_order(uninterrupted):
     folder, status, events = uninterrupted
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["event"] for event in events] == ["compiling", "started", *["frame"] * len(FRAMES), "finished"]
     assert events[1] == {"event": "started", "frame_start": 1, "frame_end": 12, "resumed_from": None, "bodies": 6}
     frames = events[2:-1]
@@ -66,7 +66,7 @@ def test_the_report_has_every_frame_of_the_cache(uninterrupted):
 
 def test_a_second_bake_in_another_process_gives_the_same_bits(uninterrupted, tmp_path, capsys):
     status, _ = bake(capsys, snapshot(tmp_path), tmp_path / "cache")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert motion(tmp_path / "cache") == motion(uninterrupted[0] / "cache")
 
 
@@ -85,7 +85,7 @@ def test_a_killed_bake_loses_no_frame_that_it_told_of_and_goes_on_with_the_same_
     assert [event["frame"] for event in events if event["event"] == "repeated"] == list(range(1, done + 1))
     assert [event["frame"] for event in events if event["event"] == "frame"] == list(range(done + 1, LONG.frame_end + 1))
     assert events[-1]["frames"] == LONG.frame_end
-    assert status == bake(capsys, source, whole, "--report", tmp_path / "whole.json")[0] == ExitStatus.BAKED
+    assert status == bake(capsys, source, whole, "--report", tmp_path / "whole.json")[0] == ExitStatus.DONE
     assert motion(killed) == motion(whole)
     reports = [without_seconds(json.loads((tmp_path / name).read_text())) for name in ("killed.json", "whole.json")]
     assert reports[0] == reports[1]
@@ -96,7 +96,7 @@ def test_frames_behind_the_newest_checkpoint_are_simulated_once_more_and_stay(un
     begun(cache, uninterrupted, 5)
     begin = cache.read_bytes()
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     again = [(event["frame"], event["last"]) for event in events if event["event"] == "repeated"]
     assert again == [(number, 5) for number in range(1, 6)]
     assert [event["frame"] for event in events if event["event"] == "frame"] == list(range(6, SPEC.frame_end + 1))
@@ -109,7 +109,7 @@ def test_where_a_frame_comes_out_otherwise_it_is_said_and_the_bake_goes_on_from_
     cache = tmp_path / "cache"
     begun(cache, uninterrupted, 6, spoil=4)
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["frame"] for event in events if event["event"] == "frame"] == list(range(4, SPEC.frame_end + 1))
     warning = next(event for event in events if event["event"] == "warning")
     assert "frame 4 came out different" in warning["message"]
@@ -124,7 +124,7 @@ def test_of_a_bake_that_goes_on_every_frame_is_told_as_in_one_go(uninterrupted, 
             if number == 3:
                 writer.keep_checkpoint()
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     told = [event for event in events if event["event"] in ("kept", "repeated", "frame")]
     assert [event["event"] for event in told] == ["kept"] * 3 + ["repeated"] * 3 + ["frame"] * 6
     in_one_go = [event for event in uninterrupted[2] if event["event"] == "frame"]
@@ -195,7 +195,7 @@ def test_a_bake_that_is_asked_to_stop_before_its_first_frame_can_be_resumed(unin
     assert main([snapshot(tmp_path), str(cache)], ending) == ExitStatus.FAILED
     assert lines(capsys.readouterr().out)[-1] == {"event": "stopped", "frame": None, "reason": "no time"}
     status, _ = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED and motion(cache) == motion(uninterrupted[0] / "cache")
+    assert status == ExitStatus.DONE and motion(cache) == motion(uninterrupted[0] / "cache")
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_a_cache_that_was_cut_off_is_completed(uninterrupted, tmp_path, capsys, 
     end = place.end + cut if cut < 0 else place.offset + cut
     cache.write_bytes((uninterrupted[0] / "cache").read_bytes()[:end])
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["frame"] for event in events if event["event"] == "frame"] == baked
     assert motion(cache) == motion(uninterrupted[0] / "cache")
 
@@ -230,7 +230,7 @@ def test_damage_in_the_middle_costs_what_lies_behind_it(uninterrupted, tmp_path,
     content[len(content) // 2] ^= 1
     cache.write_bytes(content)
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert 1 < sum(event["event"] == "frame" for event in events) < len(FRAMES)
     assert motion(cache) == motion(uninterrupted[0] / "cache")
 
@@ -239,7 +239,7 @@ def test_without_resume_a_cache_is_started_anew(uninterrupted, tmp_path, capsys)
     cache = tmp_path / "cache"
     cache.write_bytes((uninterrupted[0] / "cache").read_bytes())
     status, events = bake(capsys, snapshot(tmp_path, scene(2)), cache)
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["frame"] for event in events if event["event"] == "frame"] == [1, 2]
     assert FrameCacheReader(cache).frames == range(1, 3)
 
@@ -250,7 +250,7 @@ def test_resuming_what_has_not_begun_begins(tmp_path, capsys, content):
     if content is not None:
         cache.write_bytes(content)
     status, events = bake(capsys, snapshot(tmp_path, scene(1)), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["event"] for event in events] == ["compiling", "started", "frame", "finished"]
     assert events[1]["resumed_from"] is None
 
@@ -260,7 +260,7 @@ def test_resuming_a_complete_bake_adds_nothing(uninterrupted, tmp_path, capsys):
     before = (uninterrupted[0] / "cache").read_bytes()
     cache.write_bytes(before)
     status, events = bake(capsys, snapshot(tmp_path), cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     assert [event["event"] for event in events] == ["compiling", "started", *["kept"] * len(FRAMES), "finished"]
     assert events[1]["resumed_from"] == SPEC.frame_end
     assert cache.read_bytes() == before

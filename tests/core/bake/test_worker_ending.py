@@ -84,7 +84,7 @@ def rest_of(process):
 def whole(tmp_path_factory):
     """The frames of a bake that nothing disturbed."""
     folder = tmp_path_factory.mktemp("whole")
-    assert main(worker("nowhere", folder, grace=None)[2:]) == ExitStatus.BAKED
+    assert main(worker("nowhere", folder, grace=None)[2:]) == ExitStatus.DONE
     return poses(folder / "cache")
 
 
@@ -93,7 +93,7 @@ def assert_goes_on(folder, whole):
     reader = FrameCacheReader(folder / "cache")
     assert reader.damage is None
     assert poses(folder / "cache") == whole[: len(reader.frames)]
-    assert main([str(folder / "scene.snapshot"), str(folder / "cache"), "--resume"]) == ExitStatus.BAKED
+    assert main([str(folder / "scene.snapshot"), str(folder / "cache"), "--resume"]) == ExitStatus.DONE
     assert poses(folder / "cache") == whole
 
 
@@ -177,7 +177,7 @@ def test_without_the_option_standard_input_means_nothing(closed, tmp_path, whole
         pytest.skip("a process has a standard input there")
     close = (lambda: os.close(0)) if closed else None
     process = start(*worker("nowhere", tmp_path, grace=None), stdin=subprocess.DEVNULL, preexec_fn=close)
-    assert rest_of(process)[0][-1]["event"] == "finished" and process.returncode == ExitStatus.BAKED
+    assert rest_of(process)[0][-1]["event"] == "finished" and process.returncode == ExitStatus.DONE
     assert poses(tmp_path / "cache") == whole
 
 

@@ -57,7 +57,7 @@ def baked(tmp_path_factory):
     arguments = [str(folder / name) for name in ("scene.snapshot", "cache")]
     command = [sys.executable, "-m", "solver_core.worker", *arguments, "--report", str(folder / "report.json")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert done.returncode == ExitStatus.BAKED, done.stdout + done.stderr
+    assert done.returncode == ExitStatus.DONE, done.stdout + done.stderr
     return folder
 
 

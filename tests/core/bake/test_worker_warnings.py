@@ -42,7 +42,7 @@ def test_a_path_that_is_lost_in_mid_shot_stops_there_and_the_frames_before_are_t
     assert json.loads((tmp_path / "report.json").read_text())["problems"] == [problem]
     # as if that had been the last frame of the scene
     (tmp_path / "short").mkdir()
-    assert bake(capsys, snapshot(tmp_path / "short", shortened(lost, 7)), tmp_path / "other")[0] == ExitStatus.BAKED
+    assert bake(capsys, snapshot(tmp_path / "short", shortened(lost, 7)), tmp_path / "other")[0] == ExitStatus.DONE
     for frame, other in zip(FrameCacheReader(cache), FrameCacheReader(tmp_path / "other"), strict=True):
         assert frame.poses.tobytes() == other.poses.tobytes()
     # asked to go on without being mended it says the same again
@@ -61,7 +61,7 @@ def test_warnings_are_told_and_reported(tmp_path, capsys):
     sunk = cube("Sunk", 1.0, 0.09)
     spec = dataclasses.replace(SPEC, bodies=(SPEC.bodies[0], odd, sunk), frame_end=1)
     status, events = bake(capsys, snapshot(tmp_path, spec), tmp_path / "cache", "--report", tmp_path / "report.json")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     warnings = [event for event in events if event["event"] == "warning"]
     assert {(*sorted(warning["objects"]), warning["field"]) for warning in warnings} == {
         ("Lower", "mu_dynamic"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Triangles near each other are found; features that are told to be out of reach are; what is told to keep clear does."""
+"""Triangles near each other are found, and what is told to keep clear does."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from solver_core.collision.mesh import keeping_clear, near_triangles, within_reach
+from solver_core.collision.mesh import keeping_clear, near_triangles
 from solver_core.collision.mesh.mesh_pair import MeshQuery
 from solver_core.collision.mesh.swept_triangles import Sweep, Triangles
 from solver_core.geometry.shapes import MESH
@@ -17,11 +17,9 @@ from solver_core.geometry.surfaces import mesh_surface
 from ..kernels import callable_from_python
 from ..meshes import bolt, nut
 
-features_in_reach = callable_from_python(within_reach.features_in_reach)
 found_near = callable_from_python(near_triangles.nearby_pairs)
 within = callable_from_python(near_triangles.pairs_within)
 stays_separated = callable_from_python(keeping_clear.stays_separated)
-LIMIT = 0.2
 
 
 def sampled(corners):
@@ -32,25 +30,6 @@ def sampled(corners):
         sum(1 << k for k in range(3) if w[k] == 1.0) | sum(8 << k for k in range(3) if w[(k + 2) % 3] == 0.0) for w in weights
     ]
     return weights @ corners, np.array(bits)
-
-
-def test_what_is_nearer_than_the_limit_is_never_out_of_reach():
-    random = np.random.default_rng(2)
-    near = dropped = 0
-    for _ in range(400):
-        one, other = random.normal(size=(2, 3, 3))
-        one = 0.3 * one + random.normal(size=3) * 0.4
-        normal = np.cross(other[1] - other[0], other[2] - other[0])
-        heights = (one - other[0]) @ (normal / np.linalg.norm(normal))
-        corners, others = (tuple(tuple(map(float, v)) for v in t) for t in (one, other))
-        told = features_in_reach(corners, tuple(heights.tolist()), others, LIMIT)
-        points, bits = sampled(one)
-        distance = np.linalg.norm(points[:, None] - sampled(other)[0][None], axis=-1).min(axis=1)
-        wanted = int(np.bitwise_or.reduce(bits[distance <= LIMIT], initial=0))
-        assert wanted & ~told == 0
-        near, dropped = near + wanted.bit_count(), dropped + (63 & ~told).bit_count()
-    # and the claim is about something
-    assert near > 300 and dropped > 300
 
 
 def bolt_and_nut(turn, shift, distance):

@@ -114,6 +114,51 @@ def test_functions_that_are_only_declared_are_not_optimized():
     assert seen == ["here"] and module.data_layout == "e"
 
 
+def test_the_reference_counts_of_a_value_are_found_without_its_other_members():
+    from llvmlite import ir
+    from numba.core import types
+
+    array = types.float64[:, ::1]
+    kind = types.Tuple([array, types.int64, types.UniTuple(array, 2)])
+    context, builder, (value,) = function_of(kind)
+    counts = context.nrt.get_meminfos(builder, kind, value)
+    assert [counted for counted, _ in counts] == [types.MemInfoPointer(types.float64)] * 3
+    assert len({id(address) for _, address in counts}) == 3
+    assert len(builder.block.instructions) == 3 + 1 + 3  # the arrays, their tuple, and the counts
+    assert all(isinstance(one, ir.instructions.ExtractValue) for one in builder.block.instructions)
+    assert not context.nrt.get_meminfos(builder, types.UniTuple(types.float64, 3), value)
+
+
+def test_the_fields_of_an_array_are_read_from_its_value_until_one_is_written():
+    from llvmlite import binding as llvm
+    from numba.core import types
+    from numba.np import arrayobj
+
+    array = types.float64[:, ::1]
+    context, builder, (value, size) = function_of(array, types.int64)
+    given = arrayobj.make_array(array)(context, builder, value=value)
+    builder.mul(given.itemsize, builder.extract_value(given.shape, 1))
+    assert given._getvalue() is value
+    assert not any(one.opname in ("alloca", "load", "store") for one in builder.block.instructions)
+    with builder.if_then(builder.icmp_signed(">", size, size)):
+        given.itemsize = size
+    assert given.itemsize.opname == given._getvalue().opname == "load"
+    builder.ret_void()
+    llvm.parse_assembly(str(builder.module)).verify()
+
+
+def function_of(*kinds: Any) -> Any:
+    """Return numba's context, a builder at the start of a function with arguments of these types, and the arguments."""
+    from llvmlite import ir
+    from numba.core.registry import cpu_target
+
+    context: Any = cpu_target.target_context
+    context.refresh()
+    types = [context.get_value_type(kind) for kind in kinds]
+    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), types), "function")
+    return context, ir.IRBuilder(function.append_basic_block()), function.args
+
+
 @pytest.mark.slow
 def test_the_machine_code_is_that_without_the_shortcuts(tmp_path):
     said = {}

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +98,177 @@ def test_round_shapes_stand_on_their_bottom(tmp_path, shape, kind):
         assert (widest[2], np.hypot(widest[0], widest[1])) == pytest.approx((-1.0, 0.5))
     else:
         assert up[:, 2] == pytest.approx([-1, 1])
+
+
+def round_body(kind, tmp_path, **values):
+    node = {"name": "A", "extensions": physics(motion={"mass": 1}, **box())}
+    return named(read_json(document([node], shapes=[{"type": kind, kind: values}]), tmp_path)[0], "A")
+
+
+def test_lengths_that_a_round_shape_leaves_out_are_those_of_the_schema(tmp_path):
+    cylinder, capsule = (round_body(kind, tmp_path).shape for kind in ("cylinder", "capsule"))
+    assert (cylinder.kind, cylinder.radius, np.ptp(cylinder.vertices[:, 2])) == (ShapeKind.CYLINDER, 0.25, 0.5)
+    assert (capsule.margin, np.ptp(capsule.vertices[:, 2])) == (0.25, 0.5)
+
+
+@pytest.mark.parametrize(("bottom", "top"), [(0.5, 0.0), (0.0, 0.5)])
+def test_a_capsule_may_end_in_a_point(tmp_path, bottom, top):
+    body = round_body("capsule", tmp_path, height=2, radiusBottom=bottom, radiusTop=top)
+    heights = (body.shape.vertices @ matrix_of(body.orientation).T)[:, 2]
+    assert body.shape.kind is ShapeKind.HULL
+    assert (heights.min(), heights.max()) == pytest.approx((-1.0 - bottom, 1.0 + top))
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"radiusTop": 0, "radiusBottom": -1}, "radiusBottom"),
+        ({"radiusTop": -1, "radiusBottom": 0}, "radiusTop"),
+        ({"radiusTop": 0, "radiusBottom": "wide"}, "radiusBottom"),
+        ({"radiusTop": 0, "radiusBottom": 0}, "radiusTop"),
+        ({"height": 0}, "height"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["capsule", "cylinder"])
+def test_a_bad_length_of_a_round_shape_is_named(tmp_path, kind, values, field):
+    with pytest.raises(SceneError) as caught:
+        round_body(kind, tmp_path, **values)
+    assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def everything():
+    """A document in which true can stand for any index and any number: all of them are 1 or have the index 1."""
+    data = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0) + struct.pack("<2f", 0, 1) + struct.pack("<6f", *[1] * 6)
+    views = [{"buffer": 0, "byteOffset": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 8}]
+    views += [{"buffer": 0, "byteOffset": 44, "byteLength": 24}]
+    accessors = [
+        {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"},
+        {"bufferView": 1, "componentType": 5126, "count": 2, "type": "SCALAR"},
+        {"bufferView": 2, "componentType": 5126, "count": 2, "type": "VEC3"},
+    ]
+    motion = {"mass": 1, "centerOfMass": [1, 1, 1], "linearVelocity": [1, 1, 1], "angularVelocity": [1, 1, 1]}
+    motion |= {"inertiaDiagonal": [1, 1, 1], "inertiaOrientation": [0, 0, 0, 1], "gravityFactor": 1}
+    collider = box(1, physicsMaterial=1, collisionFilter=1)
+    nodes = [
+        {"name": "A", "extensions": physics(motion=motion, joint={"connectedNode": 1, "joint": 1}, **collider)},
+        {"name": "B", "translation": [1, 1, 1], "rotation": [0, 0, 0, 1], "scale": [1, 1, 1], "mesh": 1, "extensions": {}},
+        {"name": "C", "extensions": physics(collider={"geometry": {"node": 1}})},
+        {"name": "D", "extensions": physics(motion={"isKinematic": True}, **box(0))},
+        {"name": "E", "extensions": physics(**box(2))},
+        {"name": "F", "extensions": physics(**box(3))},
+        {"name": "G", "children": [7]},
+        {"name": "H"},
+    ]
+    shapes = [
+        {"type": "cylinder", "cylinder": {"height": 1, "radiusTop": 1, "radiusBottom": 1}},
+        {"type": "box", "box": {"size": [1, 1, 1]}},
+        {"type": "sphere", "sphere": {"radius": 1}},
+        {"type": "capsule", "capsule": {"height": 1, "radiusTop": 1, "radiusBottom": 1}},
+    ]
+    joint = {
+        "limits": [
+            {"linearAxes": [1], "min": 0, "max": 1},
+            {"angularAxes": [1], "min": 0, "max": 0, "stiffness": 1, "damping": 1},
+        ],
+        "drives": [
+            {"type": "linear", "axis": 1, "mode": "force", "stiffness": 1, "positionTarget": 1},
+            {"type": "angular", "axis": 1, "mode": "force", "damping": 1, "velocityTarget": 1, "maxForce": 1},
+        ],
+    }
+    surface = {"staticFriction": 1, "dynamicFriction": 1, "restitution": 1}
+    content = document(
+        nodes,
+        shapes=shapes,
+        roots=[0, 1, 2, 3, 4, 5, 6],
+        physicsJoints=[{}, joint],
+        physicsMaterials=[surface, surface],
+        collisionFilters=[{}, {}],
+        extras={"stiction": {"gravity": [1, 1, 1], "frame_start": 1, "frame_end": 1, "fps": 1, "time_scale": 1}},
+    )
+    triangle = {"attributes": {"POSITION": 0}, "material": 1}
+    return content | {
+        "buffers": [{"byteLength": len(data), "uri": "data:;base64," + base64.b64encode(data).decode()}],
+        "bufferViews": views,
+        "accessors": accessors,
+        "materials": [{}, {"pbrMetallicRoughness": {"baseColorFactor": [1, 1, 1, 1]}}],
+        "meshes": [{"primitives": []}, {"primitives": [triangle]}],
+        "animations": [
+            {
+                "samplers": [{}, {"input": 1, "output": 2}],
+                "channels": [{"sampler": 1, "target": {"node": 3, "path": "translation"}}],
+            }
+        ],
+    }
+
+
+def ones(value, path=()):
+    """Yield the path of each number 1 in a document."""
+    if value == 1 and isinstance(value, int) and not isinstance(value, bool):
+        yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from ones(inner, (*path, key))
+
+
+def test_everything_can_be_read(tmp_path):
+    spec, _ = read_json(everything(), tmp_path)
+    assert [body.name for body in spec.bodies] == ["A", "C", "D", "E", "F"]
+    assert len(spec.joints) == 1
+
+
+@pytest.mark.parametrize("path", list(ones(everything())), ids=lambda path: "/".join(map(str, path)))
+def test_true_is_neither_a_number_nor_an_index(tmp_path, path):
+    content = everything()
+    place = content
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = True
+    with pytest.raises(SceneError) as caught:
+        read_json(content, tmp_path)
+    assert all("True" in problem.message or "finite numbers" in problem.message for problem in caught.value.problems)
+
+
+def test_a_joint_between_nodes_without_a_body_is_left_out(tmp_path):
+    nodes = [
+        {"name": "A", "extensions": physics(motion={"mass": 1}, **box())},
+        {"name": "B", "extensions": physics(joint={"connectedNode": 2, "joint": 0})},
+        {"name": "C"},
+    ]
+    spec, found = read_json(document(nodes, physicsJoints=[{}]), tmp_path)
+    assert not spec.joints
+    assert [one.message for one in found.warnings] == [
+        "neither of its nodes is part of a body, so it joins nothing and is left out"
+    ]
+
+
+def test_translations_and_rotations_of_a_node_have_times_of_their_own(tmp_path):
+    half = math.sqrt(0.5)
+    times, places = [0.0, 2.0], [0, 0, 0, 0, 2, 0]
+    moments, turns = [0.0, 0.5, 1.0], [0, 0, 0, 1, 0, half, 0, half, 0, 1, 0, 0]
+    data, views, accessors = b"", [], []
+    for values, kind, width in ((times, "SCALAR", 1), (places, "VEC3", 3), (moments, "SCALAR", 1), (turns, "VEC4", 4)):
+        views.append({"buffer": 0, "byteOffset": len(data), "byteLength": 4 * len(values)})
+        accessors.append({"bufferView": len(views) - 1, "componentType": 5126, "count": len(values) // width, "type": kind})
+        data += struct.pack(f"<{len(values)}f", *values)
+    nodes = [{"name": "A", "extensions": physics(motion={"isKinematic": True}, **box())}]
+    extras = {"stiction": {"frame_start": 1, "frame_end": 3, "fps": 2.0}}
+    content = document(nodes, extras=extras) | {
+        "buffers": [{"byteLength": len(data), "uri": "data:;base64," + base64.b64encode(data).decode()}],
+        "bufferViews": views,
+        "accessors": accessors,
+        "animations": [
+            {
+                "samplers": [{"input": 0, "output": 1}, {"input": 2, "output": 3}],
+                "channels": [
+                    {"sampler": 0, "target": {"node": 0, "path": "translation"}},
+                    {"sampler": 1, "target": {"node": 0, "path": "rotation"}},
+                ],
+            }
+        ],
+    }
+    path = named(read_json(content, tmp_path)[0], "A").path
+    assert path[:, 2] == pytest.approx([0.0, 0.5, 1.0])
+    heading = [math.degrees(2.0 * math.acos(min(1.0, abs(q @ path[0, 3:])))) for q in path[:, 3:]]
+    assert heading == pytest.approx([0.0, 90.0, 180.0], abs=1e-3)
 
 
 def test_a_mass_without_end_moves_along_no_axis(tmp_path):

@@ -142,7 +142,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path, ending, share):
 def test_a_file_that_is_something_else_is_refused(tmp_path):
     file = tmp_path / "a.usd"
     file.write_text("BLENDER or what")
-    with pytest.raises(SceneError, match="write it anew"):
+    with pytest.raises(SceneError, match="export it again"):
         read(file, Found())
     with pytest.raises(SceneError, match="no such file"):
         read(tmp_path / "none.usda", Found())

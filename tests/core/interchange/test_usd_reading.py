@@ -78,7 +78,7 @@ def test_a_body_of_several_colliders_is_a_compound_and_its_masses_add_up(tmp_pat
     assert hammer.shape.kind is ShapeKind.COMPOUND
     assert [child.position.tolist() for child in hammer.shape.children] == [[0, 0, 0.5], [0, 0, 0]]
     assert hammer.mass == 2.5
-    assert "equally dense" in " ".join(one.message for one in found.warnings)
+    assert "density of a body is uniform" in " ".join(one.message for one in found.warnings)
 
 
 def test_instances_of_a_prototype_are_bodies_of_their_own(tmp_path):

@@ -190,7 +190,7 @@ def test_what_was_cut_is_resumed_to_the_same_bits(cache, tmp_path, monkeypatch, 
         harmed_at(patched, cache, cut_a_byte, 5)
         bake(capsys, source, cache)
     status, _ = bake(capsys, source, cache, "--resume")
-    assert status == ExitStatus.BAKED
+    assert status == ExitStatus.DONE
     motion = [[(one.poses.tobytes(), one.velocities.tobytes()) for one in FrameCacheReader(path)] for path in (cache, whole)]
     assert motion[0] == motion[1]
 

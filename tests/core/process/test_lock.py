@@ -155,7 +155,7 @@ def test_a_file_system_without_locks_is_used_with_a_warning(tmp_path, capsys, mo
     monkeypatch.setattr(fcntl, "flock", refuse)
     source, cache, report = tmp_path / "snapshot", tmp_path / "cache", tmp_path / "report.json"
     write_snapshot(source, SPEC, SETTINGS)
-    assert worker.main([str(source), str(cache), "--report", str(report)]) == ExitStatus.BAKED
+    assert worker.main([str(source), str(cache), "--report", str(report)]) == ExitStatus.DONE
     warnings = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "warning" in line]
     assert [warning["objects"] for warning in warnings] == [[str(cache)]]
     assert json.loads(report.read_text())["warnings"][0]["field"] == "cache"
@@ -190,5 +190,5 @@ def test_a_disk_that_is_full_is_said_with_the_path_and_leaves_a_cache_that_goes_
     whole = cache.read_bytes()
     FrameCacheWriter.resume(cache, snapshot_digest(long, SETTINGS)).close()
     assert cache.read_bytes() == whole  # no part of a record is left
-    assert worker.main([str(source), str(cache), "--resume"]) == ExitStatus.BAKED
+    assert worker.main([str(source), str(cache), "--resume"]) == ExitStatus.DONE
     assert FrameCacheReader(cache).frames == range(1, 10)

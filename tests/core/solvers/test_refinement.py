@@ -17,8 +17,8 @@ VELOCITY = (0.150109021, 4e-9, 0.706332604, 0.000521705, 1.47664117, -0.00021763
 # Two facets of a drum, by the axes of their contacts.
 LOWER = np.array([[0.110229221, 0.0, 0.993906192], [0.0, 1.0, 0.0], [-0.993906192, 0.0, 0.110229221]])
 UPPER = np.array([[0.978315909, 0.0, -0.20711828], [0.0, 1.0, 0.0], [0.20711828, 0.0, 0.978315909]])
-# Of each contact, the lever from the center of the cube [m], the bias [m/s] and the impulse of the last step [N s]. Two edges of
-# the cube rest on the facets. One end of the upper edge has two contacts.
+# Of each contact, the lever from the center of the cube [m], the bias [m/s] and the impulse of the last step [N s]. Two edges
+# of the cube rest on the facets. One end of the upper edge has two contacts.
 ON_LOWER = (
     ((0.037537941, 0.045000013, -0.05139424), (-0.675469836, 0.0, 0.001937907), (0.006291513, -0.000124759, 0.001996392)),
     ((0.037537968, -0.044999987, -0.051394243), (-0.675469795, 0.0, 0.001937907), (0.005988758, 0.000124732, 0.002813843)),

@@ -172,15 +172,15 @@ def test_the_sound_of_a_bake_is_the_same_bits_and_is_told_as_a_table(tmp_path, c
     baked(tmp_path, spec, 2)
     bake = [str(tmp_path / name) for name in ("scene.snapshot", "scene.cache")]
     file, again, table = (tmp_path / name for name in ("one.wav", "two.wav", "events.csv"))
-    assert main([*bake, str(file), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.BAKED
-    assert main([*bake, str(again), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.BAKED
+    assert main([*bake, str(file), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.DONE
+    assert main([*bake, str(again), "--material", "Ball=Glass", "--listener", "0", "-3", "1"]) == ExitStatus.DONE
     assert file.read_bytes() == again.read_bytes()
     with wave.open(str(file)) as read:
         assert (read.getframerate(), read.getsampwidth(), read.getnchannels()) == (SAMPLE_RATE, 2, 1)
         assert read.getnframes() == math.ceil(11 / 30.0 * SAMPLE_RATE)
         samples = np.frombuffer(read.readframes(read.getnframes()), "<i2")
     assert np.abs(samples).max() == round(PEAK * 32767)
-    assert main([*bake, str(table), "--material", "Ball=Glass"]) == ExitStatus.BAKED
+    assert main([*bake, str(table), "--material", "Ball=Glass"]) == ExitStatus.DONE
     (row,) = csv.DictReader(io.StringIO(table.read_text()))
     assert (row["kind"], row["body_a"], row["body_b"]) == ("hit", "Ground", "Ball")
     assert (row["material_a"], row["material_b"]) == ("", "Glass")

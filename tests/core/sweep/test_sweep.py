@@ -28,7 +28,7 @@ from solver_core.sweep.folder import files_of
 from solver_core.sweep.outcome import Outcome, State
 from solver_core.sweep.pool import PoolLost
 from solver_core.sweep.run import Progress
-from solver_core.sweep.task import made_of
+from solver_core.sweep.task import software_versions
 
 from ..worker_runs import ROOT, SECONDS_TO_END, SETTINGS, poses, scene, snapshot
 
@@ -295,7 +295,7 @@ class Answers:
 
 
 def test_a_worker_of_another_version_and_one_without_the_folder_are_refused_by_name():
-    mine = made_of()
+    mine = software_versions()
     digests = {"tcp://a:1": "d", "tcp://b:1": "d"}
     refuse_workers(Answers(dict.fromkeys(digests, mine), digests), "/sweep", "d")
     older = {**mine, "numba": "0.1"}
