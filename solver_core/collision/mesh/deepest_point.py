@@ -30,7 +30,7 @@ MIN_CELL_IN_TOLERANCES = 10.0
 MAX_QUERIES = 4_000
 CELL_COUNT, QUERY_COUNT = range(2)
 # A cell: three corners, the bound of its depth, and the depth of its centroid.
-BOUND, CENTER_DEPTH, CELL_NUMBERS = 9, 10, 11
+CELL_BOUND, CELL_CENTER_DEPTH, CELL_NUMBERS = 9, 10, 11
 CHILDREN = 4
 # Capacity for cells in addition to one per triangle. Further cells are dropped.
 EXTRA_CELLS = 2_000
@@ -264,7 +264,7 @@ def append_cell(corners, radius, center_depth, min_useful, tolerance, search):
     p, q, r = corners
     for axis in range(3):
         cell[axis], cell[3 + axis], cell[6 + axis] = p[axis], q[axis], r[axis]
-    cell[BOUND], cell[CENTER_DEPTH] = center_depth + radius, center_depth
+    cell[CELL_BOUND], cell[CELL_CENTER_DEPTH] = center_depth + radius, center_depth
     search.counters[CELL_COUNT] += 1
 
 
@@ -274,11 +274,11 @@ def pop_largest_bound(search):
     cells, last = search.cells, search.counters[CELL_COUNT] - 1
     best = 0
     for row in range(last + 1):
-        if cells[row, BOUND] > cells[best, BOUND]:
+        if cells[row, CELL_BOUND] > cells[best, CELL_BOUND]:
             best = row
     cell = cells[best]
     p, q, r = (cell[0], cell[1], cell[2]), (cell[3], cell[4], cell[5]), (cell[6], cell[7], cell[8])
-    bound, center_depth = cell[BOUND], cell[CENTER_DEPTH]
+    bound, center_depth = cell[CELL_BOUND], cell[CELL_CENTER_DEPTH]
     for k in range(CELL_NUMBERS):
         cells[best, k] = cells[last, k]
     search.counters[CELL_COUNT] = last

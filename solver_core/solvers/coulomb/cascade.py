@@ -160,8 +160,7 @@ def _try_newton(shared, tumbles, tries, errors, effort, state, nearest):
     if not tumbles and tries == 0 and near * criteria.scale <= criteria.acceptable:
         # The remaining error would move the structure in the next step, and it would never come to rest.
         aim, scale = OF_FIXED_POINT * criteria.target, criteria.scale
-        penalty = PENALTY_OF_STANDING
-        wanted = StoppingCriteria(aim, criteria.acceptable, criteria.fallback, scale, 0, MAX_CHECKS)
+        penalty, wanted = PENALTY_OF_STANDING, StoppingCriteria(aim, aim, criteria.fallback, scale, 0, MAX_CHECKS)
     reached = newton(operator, shared.sides, penalty, wanted, effort, found)
     if reached < near * criteria.scale:
         near = reached / criteria.scale

@@ -60,6 +60,9 @@ MAX_UPHILL = 4  # uphill steps, with joints only; without joints they cost facto
 MAX_FALLS = 2  # consecutive reductions of the penalty; with more, a try that fails takes longer
 WITHIN = 1e-2  # target of Newton's method, relative to the smallest natural map so far; a looser one disturbs the next step
 WITHIN_AT_MOST = 1e-4  # upper bound of that map, relative to the velocity scale
+# Factorizations without halving the error after which the refinement of an accepted state ends. With more, redundant contacts
+# that exchange impulses take thousands; with fewer, walls come to rest later.
+PATIENCE_OF_REFINEMENT = 20
 REUSE = 0.1  # a factor is reused with joints if a step leaves at most this fraction of the residual; 0 never reuses it
 
 
@@ -153,7 +156,8 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     """Improve a state and return its natural map [m/s].
 
     It stops if the natural map is at most `criteria.target`, or at most `criteria.acceptable` with slow progress, or at most
-    `criteria.fallback` with slow progress at the largest penalty. It also stops if the error is no longer halved.
+    `criteria.fallback` with slow progress at the largest penalty. It also stops if the error is no longer halved, sooner if the
+    start is within `criteria.fallback` already.
 
     sides: number of sides of the friction polygon, 0 for the disk.
     first_penalty: first rho times the effective inverse mass.
@@ -180,8 +184,9 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     # The start may already be within the target here, but not by another residual. So always require an improvement.
     target, falls = min(criteria.target, SLOW_GAIN * least), 0
     penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
+    patient = PATIENCE_OF_REFINEMENT if least <= criteria.fallback else patience(effort)
     while least > (criteria.acceptable if slow else target) and penalty >= LEAST_PENALTY and not spent(effort):
-        if effort[DONE] - progressed >= patience(effort):
+        if effort[DONE] - progressed >= patient:
             break
         copy_vector(now.v, trial_v)
         before = effort[DONE]
