@@ -152,7 +152,8 @@ def function_of(*kinds: Any) -> Any:
     from llvmlite import ir
     from numba.core.registry import cpu_target
 
-    context: Any = cpu_target.target_context
+    # a context of its own, because numba keeps whether reference counts are enabled when a context is first asked for them
+    context: Any = cpu_target.target_context.subtarget(enable_nrt=True)
     context.refresh()
     types = [context.get_value_type(kind) for kind in kinds]
     function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), types), "function")
