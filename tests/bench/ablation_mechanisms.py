@@ -153,7 +153,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     ),
     # few contacts
     "few contacts at once": Mechanism(
-        (Edit(SOLVE, "and iteration_limit is None and is_few(problem):", "and iteration_limit is None and False:"),), ("few contacts",)
+        (Edit(SOLVE, "and iteration_limit is None and is_few(problem):", "and iteration_limit is None and False:"),),
+        ("few contacts",),
     ),
     "few contacts, once more": Mechanism((Edit(FEW, "for turn in range(2):", "for turn in range(1):"),), ("few contacts",)),
     # beside the solver

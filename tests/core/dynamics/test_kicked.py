@@ -21,7 +21,7 @@ WITH_KICKS = partial(solve_with_kicks, solve_islands)
 
 
 def hard(seed):
-    """Random contacts of high friction; of 600 such problems six are missed at 1e-6."""
+    """Random contacts of high friction; of 1,200 such problems six are missed at 1e-6."""
     mu = [(0.3, 2.0), (0.1, 20.0), (0.1, 400.0)][seed % 3]
     return random_bodies(seed, contacts=30 + 10 * (seed % 4), bodies=3 + seed % 5, mu=mu).system
 
@@ -41,7 +41,7 @@ def measured(system, impulse, v):
     return max(sc.residuals(problem, result).coulomb, sc.residuals(problem, result).consistency.relative)
 
 
-@pytest.mark.parametrize("seed", [254, 416, 584, 644])
+@pytest.mark.parametrize("seed", [416, 484, 584, 644])
 def test_a_missed_island_is_solved_from_kicked_impulses(seed):
     system = hard(seed)
     assert solve(solve_islands, system)[2].status == sc.Status.MAX_ITERATIONS
@@ -51,7 +51,7 @@ def test_a_missed_island_is_solved_from_kicked_impulses(seed):
 
 
 def test_kicks_move_no_bit_of_islands_that_are_solved_and_repeat():
-    system = together([random_bodies(1).system, hard(254), random_bodies(2).system])
+    system = together([random_bodies(1).system, hard(484), random_bodies(2).system])
     impulse, _, found = solve(solve_islands, system)
     kicked, _, after = solve(WITH_KICKS, system)
     assert found.status != SOLVED and after.status == SOLVED
@@ -64,7 +64,7 @@ def test_kicks_move_no_bit_of_islands_that_are_solved_and_repeat():
 
 
 def test_what_no_kick_solves_keeps_its_best_answer_and_nothing_is_kicked_when_time_is_over():
-    system = hard(254)
+    system = hard(484)
     before = measured(system, *solve(solve_islands, system, 1e-15)[:2])
     impulse, v, found = solve(WITH_KICKS, system, 1e-15)
     assert found.status != SOLVED
