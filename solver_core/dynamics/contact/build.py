@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ...collision.contact_set import ContactSet
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...problem.system import System
-from ..model.bodies import RIGID, State
+from ..model.bodies import State
 from ..model.carried import carry, swing, turned_along
 from ..model.impact_memory import ImpactMemory
+from ..model.mass_blocks import mass_blocks, widest_block
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS, AtRest
 from .grain import coefficient_in_force, has_all_its_friction
@@ -46,10 +47,16 @@ class Beyond(NamedTuple):
 
 
 class Unknowns(NamedTuple):
-    """The fields of a step's `System` that do not depend on contacts; `velocity` (dof,) is the predicted one."""
+    """The fields of a step's `System` that do not depend on contacts, and the columns of its Jacobians.
+
+    `velocity` (dof,) is the predicted one. width: degrees of freedom of the widest body.
+    """
 
     offset: NDArray[np.int64]
     block_start: NDArray[np.int64]
+    mass: Floats
+    inverse_mass: Floats
+    width: int
     velocity: Floats
     least_scale: float
 
@@ -262,13 +269,13 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
     system = System(
         offset=unknowns.offset,
         block_start=unknowns.block_start,
-        mass=bodies.mass.ravel(),
-        inverse_mass=bodies.inverse_mass.ravel(),
+        mass=unknowns.mass,
+        inverse_mass=unknowns.inverse_mass,
         velocity=unknowns.velocity,
         body_a=model.dof[contacts.body_a],
         body_b=model.dof[contacts.body_b],
-        jacobian_a=np.zeros((m, 3, RIGID)),
-        jacobian_b=np.zeros((m, 3, RIGID)),
+        jacobian_a=np.zeros((m, 3, unknowns.width)),
+        jacobian_b=np.zeros((m, 3, unknowns.width)),
         bias=np.zeros((m, 3)),
         slack=np.zeros(m),
         mu=np.zeros(m),
@@ -410,9 +417,10 @@ def build_system(
 
     Returns
     -------
-    The problem, with the impulses of the last step as its warm start.
+    The problem, with the impulses of the last step as its warm start. The columns of modes are zero (`bent.py`).
     """
-    unknowns = Unknowns(begin.offset, begin.block_start, begin.unknowns(begin.bodies.predicted), begin.least_scale)
+    velocity, blocks = begin.unknowns(begin.bodies.predicted), mass_blocks(begin)
+    unknowns = Unknowns(begin.offset, begin.block_start, *blocks, widest_block(begin), velocity, begin.least_scale)
     limits = Limits(begin.h, begin.last_step, stick_speed(begin.gravity, begin.h), least_bounce)
     given = Given(contacts, begin.at_rest(contacts), beyond, begin.begun, held)
     problem, elastic = build_problem(begin.model, state.position, begin.bodies, unknowns, limits, rules, given, memory)

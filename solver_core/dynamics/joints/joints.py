@@ -16,9 +16,9 @@ from ...problem.system import System
 from ...scene.spec import SceneSpec, SceneWarning
 from ...solvers.infeasible import contradiction
 from ...validation.findings import listed
-from ..contact.bent import with_modal_blocks
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
+from ..model.mass_blocks import with_modal_blocks
 from ..model.predict import Begin
 from ..motion.rotation import matrices
 from .attached import Attached, attached_joints, bent_frames

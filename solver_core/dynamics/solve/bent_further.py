@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ...linalg.in_order import length, product
 from ...linalg.small_dense import solved
 from ...problem.result import WORST_FIRST, Status
-from ..contact.bent import with_curves
 from ..contact.build import StepProblem
 from ..model.large_bends import BEND_PARTS, LargeBend, LargeBends, Linearization
+from ..model.mass_blocks import with_curves
 from ..model.predict import Begin
 from .islands import Totals
 

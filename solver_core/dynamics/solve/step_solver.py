@@ -14,7 +14,7 @@ from ...collision.contact_set import ContactSet
 from ...problem.result import Status
 from ...problem.system import System
 from ...scene.spec import SceneSpec, SolverSettings
-from ..contact.bent import with_modes
+from ..contact.bent import add_modes
 from ..contact.build import NO_TURNING, Beyond, StepProblem, build_system
 from ..contact.material_rules import rules_of
 from ..contact.memory import ContactMemory, remember
@@ -191,7 +191,9 @@ class StepSolver:
             turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
         beyond = Beyond(drift if modes is None else drift + bent, *turning)
         problem = build_system(begin, state, contacts, beyond, *known)
-        return with_modes(problem, begin, contacts, modes, bent)
+        if modes is not None:
+            add_modes(problem, modes, np.broadcast_to(bent, contacts.normal.shape))
+        return problem
 
     def _moments_of(self, begin: Begin, contacts: ContactSet, problem: StepProblem) -> Moments | None:
         """Return what contacts can carry of rolling and torsional friction; None if they carry none."""
