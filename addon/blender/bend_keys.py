@@ -185,8 +185,8 @@ def give_back_mesh(ob: Object) -> None:
         actions.remove_if_made_by_bake(bake_action)
 
 
-def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
-    """Assign an action to the keys of a baked object: a new one if there is none or if `anew`, otherwise a copy.
+def begin_action(ob: Object, *, always_new: bool) -> tuple[Key, Any, str]:
+    """Assign an action to the keys of a baked object: a new one if there is none or if `always_new`, otherwise a copy.
 
     Return the former action and its slot.
     """
@@ -194,7 +194,7 @@ def begin_action(ob: Object, *, anew: bool) -> tuple[Key, Any, str]:
     assert keys is not None
     action = keys.animation_data.action if keys.animation_data is not None else None
     slot = actions.slot_identifier(keys)
-    if action is None or anew:
+    if action is None or always_new:
         actions.empty_action(keys, f"{ob.name} Baked Bend")
     else:
         actions.copy_for_bake(keys, f"{ob.name} Baked Bend")

@@ -13,15 +13,15 @@ VIEWS = ("VIEW_3D", "DOPESHEET_EDITOR")
 
 def redraw() -> None:
     """Draw the editors that say something of ours."""
-    draw_anew(PANELS)
+    redraw_areas(PANELS)
 
 
 def redraw_views() -> None:
     """Draw the editors in which we draw ourselves."""
-    draw_anew(VIEWS)
+    redraw_areas(VIEWS)
 
 
-def draw_anew(editors: tuple[str, ...]) -> None:
+def redraw_areas(editors: tuple[str, ...]) -> None:
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             if area.type in editors:

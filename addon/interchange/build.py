@@ -337,7 +337,7 @@ def animate(ob: Object, path: Array, start: int) -> None:
 
 
 def frame_rate(fps: float) -> tuple[int, float]:
-    """Return the frame rate of Blender, an integer, and its base, by which it is divided.
+    """Return the frame rate of Blender, an integer, and its base, the divisor.
 
     Raises SceneError if the rate is too large or too small for them.
     """

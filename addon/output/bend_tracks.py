@@ -35,7 +35,7 @@ def write_bends(samples: Samples, reader: FrameCacheReader, keys: Keys) -> list[
         remove_stress(ob)
         written = track(PATH, [number], values, samples, keys, bend(values, backup.reach))
         tracks.append(written)
-        block_keys, action, slot = begin_action(ob, anew=keys.to_strip)
+        block_keys, action, slot = begin_action(ob, always_new=keys.to_strip)
         times, chosen = samples.times[written.keys[0]], values[0][written.keys[0]]
         for item, row in zip(backup.keys, chosen.T, strict=True):
             actions.write_curve(block_keys, path_of(item.name), 0, times, row)

@@ -116,7 +116,7 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
     is_placed = any(ob.parent is not None for ob in objects)
     basis = placed_basis(context, samples) if is_placed else samples.worlds
     tracks = tracks_of(samples, basis, channels_of(objects, basis), keys)
-    actions_of_bake = [begin_action(ob, anew=keys.to_strip) for ob in objects]
+    actions_of_bake = [begin_action(ob, always_new=keys.to_strip) for ob in objects]
     for track in tracks:
         for index, values, chosen in zip(track.indices, track.values, track.keys, strict=True):
             for component in range(values.shape[1]):
@@ -129,11 +129,11 @@ def write_keyframes(context: Context, samples: Samples, keys: Keys) -> list[Trac
     return tracks
 
 
-def begin_action(ob: Object, *, anew: bool) -> tuple[Action | None, str]:
-    """Assign an action to the object: a new one if there is none or if `anew`. Return the former action and its slot."""
+def begin_action(ob: Object, *, always_new: bool) -> tuple[Action | None, str]:
+    """Assign an action to the object: a new one if there is none or if `always_new`. Return the former action and its slot."""
     action = ob.animation_data.action if ob.animation_data is not None else None
     slot = actions.slot_identifier(ob)
-    if action is None or anew:
+    if action is None or always_new:
         actions.empty_action(ob, f"{ob.name} Baked")
     return action, slot
 

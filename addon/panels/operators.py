@@ -52,7 +52,7 @@ class STICTION_OT_bake(ReadingOperator, Operator):
 
     resume: BoolProperty(
         name="Resume",
-        description="Continue after the last good frame of the cache instead of starting anew",
+        description="Continue after the last good frame of the cache instead of starting over",
         options={"SKIP_SAVE"},
     )
     from_here: BoolProperty(

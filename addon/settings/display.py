@@ -13,7 +13,7 @@ from ..blender.redraw import redraw_views
 __all__ = ["register", "remove_shown", "unregister"]
 
 
-def show_anew(self: PropertyGroup, context: Context) -> None:
+def on_change(self: PropertyGroup, context: Context) -> None:
     redraw_views()
 
 
@@ -29,26 +29,29 @@ class SceneDisplay(PropertyGroup):
     """How the viewport and the timeline show a bake."""
 
     show_contacts: BoolProperty(
-        name="Contacts", description="Show the contacts of the current frame in the viewport", update=show_anew
+        name="Contacts", description="Show the contacts of the current frame in the viewport", update=on_change
     )
     show_normal_forces: BoolProperty(
-        name="Normal Forces", description="Show the normal force of each contact as a line", default=True, update=show_anew
+        name="Normal Forces",
+        description="Show the normal force of each contact as a line",
+        default=True,
+        update=on_change,
     )
     show_friction_forces: BoolProperty(
         name="Friction Forces",
         description="Show the friction force of each contact as a line",
         default=True,
-        update=show_anew,
+        update=on_change,
     )
     show_friction_cones: BoolProperty(
         name="Friction Cones",
         description="Show the cone that bounds the force of each contact; a contact slides if its force lies on the cone",
-        update=show_anew,
+        update=on_change,
     )
     only_selected: BoolProperty(
         name="Only Selected",
         description="Show only the contacts of selected objects, and the forces on these objects",
-        update=show_anew,
+        update=on_change,
     )
     force_length: FloatProperty(
         name="Length per Newton",
@@ -58,7 +61,7 @@ class SceneDisplay(PropertyGroup):
         soft_max=1.0,
         precision=4,
         subtype="DISTANCE",
-        update=show_anew,
+        update=on_change,
     )
     points_object: PointerProperty(
         name="Points", description="Object whose points are the contacts of the current frame", type=Object
@@ -71,22 +74,24 @@ class SceneDisplay(PropertyGroup):
     show_grid: BoolProperty(
         name="Show Grid",
         description="Show the bricks that the solver uses to deform the active flexible object",
-        update=show_anew,
+        update=on_change,
     )
     show_statistics: BoolProperty(
-        name="Plots", description="Plot the work of the solver over the frames, in a corner of the viewport", update=show_anew
+        name="Plots",
+        description="Plot the work of the solver over the frames, in a corner of the viewport",
+        update=on_change,
     )
     statistics_corner: EnumProperty(
         name="Corner",
         description="Corner of the viewport for the plots",
         items=(("LEFT", "Left", "Bottom left"), ("RIGHT", "Right", "Bottom right")),
-        update=show_anew,
+        update=on_change,
     )
     show_frames: BoolProperty(
         name="Frames in Timeline",
         description="Show in the timeline which frames are cached, outdated and missing",
         default=True,
-        update=show_anew,
+        update=on_change,
     )
 
 

@@ -27,6 +27,8 @@ SYSTEM_SOLVER = "dynamics/solve/system_solver.py"
 JOINED_STEP = "dynamics/solve/joined_step.py"
 ISLAND_MOTION = "dynamics/model/island_motion.py"
 TRIANGLES = "collision/mesh/contacts.py"
+CURVES = "collision/mesh/intersection_curves.py"
+DEEPEST = "collision/mesh/deepest_point.py"
 IMPACT = "collision/time_of_impact.py"
 DEFORMATION = "dynamics/motion/deformation.py"
 OF_BENDS = ("woven square", "chair", "foam")
@@ -204,6 +206,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "what moves aims lower": Mechanism(
         (Edit("solvers/criteria.py", "TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-1", "TARGET, TARGET_OF_TUMBLING = 1e-3, 1e-3"),)
     ),
+    "refinements that end early": Mechanism(
+        (Edit(NEWTON, "PATIENCE_OF_REFINEMENT = 20", "PATIENCE_OF_REFINEMENT = 10**9"),), ("drum", "card house 5", "wall 60")
+    ),
     "projections pass kinks": Mechanism(
         (Edit(PROJECTION, "STALLED_STEPS = 2", "STALLED_STEPS = 1"),), ("breakable wall", "cubes 27, octagons")
     ),
@@ -249,6 +254,20 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("bunnies, large bends", "dinosaurs, large bends"),
     ),
     # meshes
+    "one contact at one point of a curve": Mechanism(
+        (Edit(CURVES, "SAME_POINT_RATIO = 1e-4", "SAME_POINT_RATIO = 0.0"),), (*OF_MESHES, "drum")
+    ),
+    "sides of points that are known": Mechanism(
+        (
+            Edit(
+                DEEPEST,
+                "is_known = distance2(centroid(child), center) <",
+                "is_known = False and distance2(centroid(child), center) <",
+            ),
+        ),
+        (*OF_MESHES, "bunnies 64"),
+        keeps_bits=True,
+    ),
     "triangles that keep clear": Mechanism(
         (Edit(IMPACT, "if stays_separated(shapes, triangles,", "if False and stays_separated(shapes, triangles,"),),
         OF_MESHES,

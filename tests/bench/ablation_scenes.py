@@ -34,7 +34,7 @@ from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
 from . import mesh_scenes as meshes
-from .artists import structures
+from .artists import piles, structures
 from .breaking import hit_wall, wall
 from .random_contacts import given_number
 
@@ -158,6 +158,8 @@ SCENES |= {
     "wall of bonds": Scene("falls", partial(hit_wall, wall(8, 13), 6e5, 0.1, 0.9), 6),
     "wall of bonds, stands": Scene("stands", partial(hit_wall, wall(8, 13), 4e6, 0.1, 0.9), 6),
     "Voronoi pieces": Scene("stands", breaking.voronoi_slab, 1),
+    "drum": Scene("tumbles", partial(piles.drum, 69), 36),
+    "bunnies 64": Scene("meshes", published_bending.bunny_drop, 16),
     "concave meshes 18": Scene("meshes", meshes.heap, 16),
     "bolt in its nut": Scene("meshes", meshes.bolt_in_nut, 4),
     "crowd on 100,352 triangles": Scene("meshes", meshes.crowd, 6),

@@ -101,7 +101,7 @@ def test_no_constant_has_two_values():
     assert {name: different for name, different in values.items() if len(different) > 1} == {}
 
 
-# Programs that bake, play, settle and check scenes: the engine. Programs that compile kernels or solve files may use all wings.
+# Programs that bake, play, settle and check scenes: the engine. Programs that compile kernels or solve files may use all parts.
 ENGINE_PROGRAMS = (
     "worker.py",
     "warm_worker.py",
@@ -111,7 +111,7 @@ ENGINE_PROGRAMS = (
     "certificate.py",
     "dynamics/simulation.py",
 )
-WINGS = ("published", "laboratory")
+PARTS = ("published", "laboratory")
 
 
 def reached(sources: set[Path]) -> set[Path]:
@@ -125,7 +125,7 @@ def reached(sources: set[Path]) -> set[Path]:
     return found
 
 
-def wing_of(source: Path) -> str:
+def part_of(source: Path) -> str:
     """The folder of the core that a file is in."""
     return source.relative_to(CORE).parts[0]
 
@@ -133,12 +133,12 @@ def wing_of(source: Path) -> str:
 def test_the_engine_imports_no_published_method_and_no_laboratory():
     engine = reached({CORE / program for program in ENGINE_PROGRAMS})
     assert CORE / "solvers" / "coulomb" / "cascade.py" in engine
-    assert {str(source.relative_to(CORE)) for source in engine if wing_of(source) in WINGS} == set()
+    assert {str(source.relative_to(CORE)) for source in engine if part_of(source) in PARTS} == set()
 
 
 def test_published_methods_do_without_the_laboratory():
     published = reached(set((CORE / "published").rglob("*.py")))
-    assert {str(source.relative_to(CORE)) for source in published if wing_of(source) == "laboratory"} == set()
+    assert {str(source.relative_to(CORE)) for source in published if part_of(source) == "laboratory"} == set()
 
 
 def test_every_registered_method_of_a_step_is_loaded_by_its_name():
@@ -161,14 +161,14 @@ print(*sorted(name for name in sys.modules if name.startswith("solver_core.")))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "wings"), [("staggered", set()), pytest.param("pivot", {"published"}, marks=pytest.mark.long)]
+    ("method", "parts"), [("staggered", set()), pytest.param("pivot", {"published"}, marks=pytest.mark.long)]
 )
-def test_a_simulation_loads_the_wing_of_its_method_alone(method, wings):
+def test_a_simulation_loads_the_part_of_its_method_alone(method, parts):
     command = [sys.executable, "-c", LOADED_BY_A_BAKE, method]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = {name.split(".")[1] for name in run.stdout.split()}
     assert "dynamics" in loaded
-    assert loaded & set(WINGS) == wings
+    assert loaded & set(PARTS) == parts
 
 
 MOST_VALUES = 8  # that a function may receive; a tuple that it unpacks counts by its elements, a record once

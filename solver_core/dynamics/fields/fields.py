@@ -43,7 +43,7 @@ class Fields:
         self._frame, self._table = 0, self._frames.table(0)
 
     def effects(self, frame: int, state: State, bodies: Flags, which: Flags | None = None) -> Effects:
-        """Return the effects of fields on bodies `bodies` (n,) during the motion to a frame.
+        """Return the effects of fields on the chosen bodies (n,) during the motion to a frame.
 
         which: (f,) the fields that count; None for all.
         """

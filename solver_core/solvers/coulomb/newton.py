@@ -184,9 +184,9 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
     # The start may already be within the target here, but not by another residual. So always require an improvement.
     target, falls = min(criteria.target, SLOW_GAIN * least), 0
     penalty, mark, progressed, slow = first_penalty, least, effort[DONE], False
-    patient = PATIENCE_OF_REFINEMENT if least <= criteria.fallback else patience(effort)
+    stall_limit = PATIENCE_OF_REFINEMENT if least <= criteria.fallback else patience(effort)
     while least > (criteria.acceptable if slow else target) and penalty >= LEAST_PENALTY and not spent(effort):
-        if effort[DONE] - progressed >= patient:
+        if effort[DONE] - progressed >= stall_limit:
             break
         copy_vector(now.v, trial_v)
         before = effort[DONE]

@@ -237,7 +237,7 @@ def _respond_all(system, sets, rho, impulse, v, u, trial):
 
 
 @kernel
-def project(operator, sets, target, criteria, effort, state, steps, stalls):
+def project(operator, sets, target, criteria, effort, state, steps, max_stalled):
     """Project onto the contact set or the friction set in the kinetic metric: (25) or (24) of Kaufman et al. 2008.
 
     The method of multipliers improves y until the error  max_k |P_k(y_k - kappa_k u_k) - y_k| / kappa_k  reaches its target.
@@ -249,7 +249,7 @@ def project(operator, sets, target, criteria, effort, state, steps, stalls):
     state: on input, the warm start y in the rows of this kind and in the joint rows. On output, the solution y in these rows;
         the other rows are unchanged. The velocities are target + M^-1 J^T y to the last bit.
     steps: maximum number of multiplier steps.
-    stalls: number of Newton steps in a row that do not halve the gradient, after which a multiplier step ends.
+    max_stalled: number of Newton steps in a row that do not halve the gradient, after which a multiplier step ends.
 
     Returns the error [m/s], or inf if the Hessian has no factor.
     """
@@ -284,9 +284,9 @@ def project(operator, sets, target, criteria, effort, state, steps, stalls):
             if now <= INNER * criteria.target:
                 break
             stalled = stalled + 1 if t == 1.0 and refreshed and now > 0.5 * before else 0
-            if stalled > 0 and (stalled == stalls or not _differ(derivative, factored_with)):
+            if stalled > 0 and (stalled == max_stalled or not _differ(derivative, factored_with)):
                 # A full step that stays on its piece leaves round-off only. Steps that change the piece need not reduce the
-                # gradient, but full ones may alternate between two pieces for ever.
+                # gradient, but full ones may alternate between two pieces forever.
                 break
             refreshed = not factored or now > 0.1 * before
             if refreshed and (not factored or _differ(derivative, factored_with)):
