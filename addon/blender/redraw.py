@@ -12,12 +12,12 @@ VIEWS = ("VIEW_3D", "DOPESHEET_EDITOR")
 
 
 def redraw() -> None:
-    """Draw the editors that say something of ours."""
+    """Redraw the editors with panels or strips of the add-on."""
     redraw_areas(PANELS)
 
 
 def redraw_views() -> None:
-    """Draw the editors in which we draw ourselves."""
+    """Redraw the editors in which the add-on draws its overlays."""
     redraw_areas(VIEWS)
 
 
