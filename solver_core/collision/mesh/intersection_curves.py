@@ -276,23 +276,33 @@ def append_intersection(pair, ends, keys, row, exit_translation, out):
 
 
 @leaf_kernel
-def merge_points(ends, curve, radius, merged):
+def merge_points(ends, curve, order, radius, owner):
     """Replace the points of a curve within a radius of each other [m] by their mean.
 
-    The points of a curve are the first ends of its segments. merged: (k,) output, segments whose point is part of the mean of
-    an earlier one.
+    The points of a curve are the first ends of its segments.
+
+    order: (k,) segments, sorted by the first coordinate of their points.
+    owner: (k,) output, the segment that keeps the point of each segment, which is the first of those that are merged.
     """
-    for row in range(len(ends)):
-        if merged[row]:
+    owner[:] = -1
+    for i in range(len(order)):
+        row = order[i]
+        if owner[row] >= 0:
             continue
-        point, total, count = vec(ends[row], FIRST_END), vec(ends[row], FIRST_END), 1
-        for other in range(row + 1, len(ends)):
-            if curve[other] != curve[row] or merged[other]:
-                continue
-            if distance2(vec(ends[other], FIRST_END), point) <= radius * radius:
-                merged[other], total, count = True, add(total, vec(ends[other], FIRST_END)), count + 1
-        if count > 1:
-            set_vec(ends[row], FIRST_END, divided(total, float(count)))
+        point, total, count, first, end = vec(ends[row], FIRST_END), ZERO, 0, row, i
+        while end < len(order) and ends[order[end], FIRST_END, 0] - point[0] <= radius:
+            other = order[end]
+            end += 1
+            is_near = distance2(vec(ends[other], FIRST_END), point) <= radius * radius
+            if curve[other] == curve[row] and owner[other] < 0 and is_near:
+                owner[other] = row
+                total, count, first = add(total, vec(ends[other], FIRST_END)), count + 1, min(first, other)
+        if count == 1:
+            continue
+        for k in range(i, end):
+            if owner[order[k]] == row:
+                owner[order[k]] = first
+        set_vec(ends[first], FIRST_END, divided(total, float(count)))
 
 
 @leaf_kernel
@@ -331,9 +341,10 @@ def with_curve_contacts(table, query, intersecting, found):
     write_exits(table, query, ends, keys, curve, overlap, exits, search)
     keep_gaps(found, -query.noise, np.inf)
     out = ensure_capacity(found, len(intersecting))
-    merged = np.zeros(len(ends), np.bool_)
-    merge_points(ends, curve, SAME_POINT_RATIO * query.scale, merged)
-    append_curves(table, query, ends, keys, curve, with_normal[curve] & ~merged, exits, out)
+    order, owner = np.argsort(ends[:, FIRST_END, 0], kind="mergesort"), np.empty(len(ends), np.int64)
+    merge_points(ends, curve, order, SAME_POINT_RATIO * query.scale, owner)
+    is_contact = with_normal[curve] & (owner == np.arange(len(ends)))
+    append_curves(table, query, ends, keys, curve, is_contact, exits, out)
     return out, has_undefined_normal, is_torn
 
 
