@@ -150,7 +150,7 @@ def _newton(system, G, kappa, compliances, target, state):
     free = relative_velocities(system, system.velocity)
     for k in range(kappa.size):
         free[k, 0] += system.slack[k]
-    law = DenseLaw(G, free.reshape(3 * kappa.size), system.mu, np.empty((0, 2)), kappa)
+    law = DenseLaw(G, free.reshape(3 * kappa.size), system.mu, kappa)
     return newton_in_impulses(law, compliances, target, state.impulse.reshape(3 * kappa.size))[0]
 
 

@@ -40,7 +40,6 @@ __all__ = [
     "OF_FIXED_POINT",
     "OF_MENDED",
     "OF_STANDING",
-    "ROWS_BESIDE_JOINTS",
     "SLOW_GAIN",
     "TARGET",
     "TIGHTER_A_TRY",
@@ -62,11 +61,9 @@ FEW_BODIES = 64
 # Contacts per body. An island with more, and with more than its degrees of freedom, starts with Newton's method. With a larger
 # value such islands take longer, with a smaller one loose piles do.
 CROWDED = 12
-# Largest number of contacts with eliminated joints, and of rows of the remaining dense problem. A dense step costs the cube of
-# the number of its active rows, so with larger values piles of jointed bodies take longer. With smaller ones, single jointed
-# bodies do.
+# Joints are eliminated beside at most so many contacts, or as many contacts as joints. With larger values piles of bodies with
+# few joints take longer. With smaller ones, single jointed bodies do.
 MOST_BESIDE_JOINTS = 40
-ROWS_BESIDE_JOINTS = 160
 # Bodies. A larger island is started as a whole and finished by regions. A region of a smaller island would contain most of it.
 # With a larger value large islands take longer, with a smaller one regions cost more than they save.
 LARGE = 128

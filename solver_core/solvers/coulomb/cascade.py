@@ -107,7 +107,7 @@ def propose_beforehand(
 
     Returns the number of factorizations, and the method that found the impulses.
     """
-    if variant != ACCELERATED or request.sides > 0 or not len(impulse):
+    if variant != ACCELERATED or request.sides > 0 or not len(impulse) or can_eliminate(system, request.sides):
         return 0, Found.START
     if is_large(system):
         # Moving islands get their last digits from Newton's method, static ones from many iterations of ADMM.

@@ -195,7 +195,7 @@ def _proximal_step(island: Island, compliance: float, impulse: Floats, target: f
     """
     x = impulse.ravel().copy()
     if island.is_small:
-        law = DenseLaw(np.ascontiguousarray(island.matrix), island.free.ravel(), island.mu, np.empty((0, 2)), island.kappa)
+        law = DenseLaw(np.ascontiguousarray(island.matrix), island.free.ravel(), island.mu, island.kappa)
         steps, is_solved = newton_from_far(law, compliance, target, x)
     else:
         trial = _Trial(np.empty(impulse.shape), np.empty((len(impulse), 3, 3)))

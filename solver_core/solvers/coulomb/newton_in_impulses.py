@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Newton's method in impulses, for contacts and bounded rows of a small dense Delassus operator G: u = G lam + g.
+"""Newton's method in impulses, for the contacts of a small dense Delassus operator G: u = G lam + g.
 
-A row is one of the three of a contact, or a single row with bounds: a limit, a motor, or a joint that can break. Let y(w) be
-the projection of a trial impulse onto the friction constraints, or onto the bounds (Alart and Curnier 1991), and kappa the
-effective mass of a contact or row. With a compliance c, relative to 1 / kappa, and impulses lam_0, the equation is
+Let y(w) be the projection of a trial impulse onto the friction constraints (Alart and Curnier 1991), and kappa the effective
+mass of a contact. With a compliance c, relative to 1 / kappa, and impulses lam_0, the equation is
 
     lam = y(w),    w = lam - kappa (G lam + g) - c (lam - lam_0),
 
@@ -25,11 +24,10 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...linalg.copying import copy_vector
-from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
 
-__all__ = ["LARGE_RULES", "DenseLaw", "newton_from_far", "newton_in_impulses"]
+__all__ = ["LARGE_RULES", "DenseLaw", "is_within", "newton_from_far", "newton_in_impulses"]
 
 Floats = NDArray[np.float64]
 
@@ -44,19 +42,17 @@ LEAST_PIVOT = 1e-15  # smallest pivot of a nonsingular matrix, whose rows are sc
 
 
 class DenseLaw(NamedTuple):
-    """A dense problem in impulses, of c contacts and l bounded rows; r = 3 c + l.
+    """A dense problem in impulses, of c contacts; r = 3 c.
 
     G: (r, r) Delassus operator [1/kg].
     free: (r,) velocities without impulses, with the slack included [m/s].
     mu: (c,) coefficients of friction, finite.
-    bounds: (l, 2) smallest and largest impulse of each bounded row [N s].
-    kappa: (c + l,) effective masses [kg], 0 if nothing can move.
+    kappa: (c,) effective masses [kg], 0 if nothing can move.
     """
 
     G: Floats
     free: Floats
     mu: Floats
-    bounds: Floats
     kappa: Floats
 
 
@@ -77,7 +73,7 @@ class _Equation(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """Evaluation of the equation: u (r,) G lam + g [m/s], residual (r,) y(w) - lam [N s], derivative (c + l, 3, 3) D."""
+    """Evaluation of the equation: u (r,) G lam + g [m/s], residual (r,) y(w) - lam [N s], derivative (c, 3, 3) D."""
 
     u: Floats
     residual: Floats
@@ -100,8 +96,8 @@ def _evaluate(equation, lam, trial):
     """Update `trial` to impulses lam (r,) and return the norm of the residual in the metric of 1 / kappa."""
     law, compliance, center, y, w = equation.law, equation.compliance, equation.center, equation.y, equation.w
     _fill_velocities(law, lam, trial.u)
-    total, contacts = 0.0, law.mu.size
-    for k in range(contacts):
+    total = 0.0
+    for k in range(law.mu.size):
         at, kappa = 3 * k, law.kappa[k]
         for r in range(3):
             w[r] = lam[at + r] - kappa * trial.u[at + r] - compliance * (lam[at + r] - center[at + r])
@@ -110,26 +106,22 @@ def _evaluate(equation, lam, trial):
             trial.residual[at + r] = y[r] - lam[at + r]
             if kappa > 0.0:
                 total += trial.residual[at + r] * trial.residual[at + r] / kappa
-    for i in range(law.bounds.shape[0]):
-        at, kappa = 3 * contacts + i, law.kappa[contacts + i]
-        x = lam[at] - kappa * trial.u[at] - compliance * (lam[at] - center[at])
-        nearest, is_free = project_interval(x, law.bounds[i, 0], law.bounds[i, 1], 1.0)
-        trial.derivative[contacts + i, 0, 0], trial.residual[at] = is_free, nearest - lam[at]
-        if kappa > 0.0:
-            total += trial.residual[at] * trial.residual[at] / kappa
     return np.sqrt(total)
 
 
 @leaf_kernel
-def _is_solved(equation, trial, target):
-    """Return True if no residual exceeds the impulse that changes the velocity of its row by `target` [m/s]."""
-    law = equation.law
-    contacts = law.mu.size
-    for i in range(trial.residual.size):
-        unit = i // 3 if i < 3 * contacts else i - 2 * contacts
-        if not abs(trial.residual[i]) <= target * law.kappa[unit]:
+def is_within(residual, kappa, target):
+    """Return True if no residual (3 c,) exceeds the impulse that changes the velocity of its contact by `target` [m/s]."""
+    for i in range(residual.size):
+        off = abs(residual[i])
+        if not off <= target * kappa[i // 3]:
             return False
     return True
+
+
+@leaf_kernel
+def _is_solved(equation, trial, target):
+    return is_within(trial.residual, equation.law.kappa, target)
 
 
 @kernel_part
@@ -149,20 +141,6 @@ def _fill_rows_of_contact(equation, k, trial, step, first, count):
             row[first + s] += (equation.compliance - 1.0) * d[s]
         row[first + r] += 1.0
         row[count] = right
-
-
-@kernel_part
-def _fill_bounded_row(equation, at, trial, step, first, count):
-    """Fill the row of the matrix that belongs to bounded row `at`, whose impulse is within its bounds."""
-    law, active = equation.law, equation.active
-    row, right, g, kappa = equation.matrix[first], trial.residual[at], law.G[at], law.kappa[at - 2 * law.mu.size]
-    for c in range(step.size):
-        if step[c] != 0.0:
-            right -= kappa * g[c] * step[c]
-    for s in range(count):
-        row[s] = kappa * g[active[s]]
-    row[first] += equation.compliance
-    row[count] = right
 
 
 @kernel_part
@@ -199,25 +177,15 @@ def _find_step(equation, trial, _fresh, step):
 
     The matrix is factored in place, so each step needs a fresh factor.
     """
-    law, A, active = equation.law, equation.matrix, equation.active
-    count, contacts = 0, law.mu.size
-    for unit in range(law.kappa.size):
-        at, rows = (3 * unit, 3) if unit < contacts else (2 * contacts + unit, 1)
-        is_active = trial.derivative[unit, 0, 0] > 0.0
-        for r in range(at, at + rows):
-            step[r] = 0.0 if is_active else trial.residual[r]
-            if is_active:
-                active[count] = r
-                count += 1
-    i = 0
-    while i < count:
-        at = active[i]
-        if at < 3 * contacts:
-            _fill_rows_of_contact(equation, at // 3, trial, step, i, count)
-            i += 3
-        else:
-            _fill_bounded_row(equation, at, trial, step, i, count)
-            i += 1
+    A, active, count = equation.matrix, equation.active, 0
+    for r in range(step.size):
+        is_active = trial.derivative[r // 3, 0, 0] > 0.0
+        step[r] = 0.0 if is_active else trial.residual[r]
+        if is_active:
+            active[count] = r
+            count += 1
+    for i in range(0, count, 3):
+        _fill_rows_of_contact(equation, active[i] // 3, trial, step, i, count)
     if not _eliminate(A, count):
         return False
     for s in range(count):
