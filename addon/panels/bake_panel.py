@@ -60,7 +60,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
             row = layout.row(align=True)
             row.progress(factor=session.compiling_factor, text="Compiling (first run only)")
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
-            draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
+            draw_compiling(layout.column(align=True), session.compiling, width)
     draw_messages(layout, context)
 
 
@@ -80,6 +80,13 @@ def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], wid
     rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
     for row in (*rows, *(shortened(hint, width) for hint in hints))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
+
+
+def draw_compiling(column: UILayout, text: str, width: int) -> None:
+    """Draw the progress of compiling in two rows at any count, so that the layout below does not move."""
+    progress, _, now = text.partition("; ")
+    for row in (progress, now or HINTS[0]):
+        column.label(text=shortened(row, width), icon="BLANK1")
 
 
 def draw_from_here(column: UILayout, context: Context) -> None:
