@@ -70,7 +70,7 @@ def draw_play(column: UILayout, context: Context) -> None:
     column.operator("stiction.play", icon="PLAY")
     if session.take and session.take_scene == str(context.scene.session_uid):
         row = column.row(align=True)
-        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0]}", icon="FILE_TICK")
+        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0].capitalize()}", icon="FILE_TICK")
 
 
 def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], width: int) -> None:

@@ -207,7 +207,7 @@ def test_a_play_that_is_over_can_be_kept_in_its_scene_alone(make_body):
     session, scene = bpy.context.window_manager.stiction, bpy.context.scene
     session.take, session.take_scene = "frames 1 to 80, 2 pulls of up to 31 N", str(scene.session_uid)
     (options,) = (options for _, name, options, _ in drawn("scene").operators if name == "stiction.keep_play")
-    assert options["text"] == "Keep frames 1 to 80"
+    assert options["text"] == "Keep Frames 1 to 80"
     session.take_scene = "0"
     assert not [name for _, name, _, _ in drawn("scene").operators if name == "stiction.keep_play"]
     session.take = session.take_scene = ""
