@@ -70,6 +70,15 @@ def test_compiling_is_told_while_it_lasts_and_only_then(job):
     assert play(job, STARTED, frame(1), job.CancelRequested(), count)[0].status == "Stopping"
 
 
+def test_a_bake_that_compiles_in_its_middle_says_one_time_that_is_left(job):
+    """The status bar had the time of the kernels and that of the frames in one line, and the panel no count."""
+    count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544, "left": 75.0}
+    compiling = play(job, STARTED, frame(1), frame(2), count)[0]
+    assert "1:15 min left" in compiling.status and compiling.details == ()
+    again = play(job, STARTED, frame(1), frame(2), count, frame(3))[0]
+    assert again.status.startswith("Frame 3") and len(again.details) > 1
+
+
 def test_why_kernels_that_were_brought_cannot_be_used_is_told(job):
     _, effects = play(job, {"event": "compiling", "unfit": "the kernels are for numpy 9.9, here is 2.3"})
     assert [effect.level for effect in effects] == ["INFO"] and "numpy 9.9" in effects[0].text
