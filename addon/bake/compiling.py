@@ -96,7 +96,7 @@ def look() -> float | None:
         if Session.background is not None and not Session.background.is_stopped:
             Session.background.stop()
             Session.background = None
-            show("")
+        show("")
         return SECONDS_BETWEEN_LOOKS
     if Session.background is None:
         if not any(scene.rigidbody_world for scene in bpy.data.scenes):

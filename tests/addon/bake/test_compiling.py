@@ -68,6 +68,8 @@ def test_what_the_user_has_stopped_does_not_begin_again_after_a_bake(compiling, 
     stopped.runs, session.is_baking = False, True
     try:
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
+        # nor is its last count still shown
+        assert session.compiling == ""
     finally:
         session.is_baking = False
     assert compiling.look() is None and compiling.Session.background is stopped
