@@ -18,9 +18,10 @@ from .manual import FIRST_BAKE, FRONT
 __all__ = ["register", "unregister"]
 
 MOST_PAIRS = 6
-# Widths in characters: of a button without its text, and of the space beside the name of a setting.
+# Widths in characters: of a button without its text, of the space beside the name of a setting, and of the arrow of a menu.
 MARGIN_CHARACTERS = 4
 GAP_CHARACTERS = 3
+ARROW_CHARACTERS = 2
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -412,8 +413,9 @@ def choice(layout: UILayout, settings: bpy.types.PropertyGroup, name: str, width
     property_ = settings.bl_rna.properties[name]
     label, longest = property_.name, max(len(item.name) for item in property_.enum_items)
     row = layout.column(align=True)
-    if len(label) + longest <= width:
-        row = row.split(factor=(len(label) + GAP_CHARACTERS) / (len(label) + longest + 2 * GAP_CHARACTERS))
+    if len(label) + longest + ARROW_CHARACTERS <= width:
+        beside = longest + ARROW_CHARACTERS + GAP_CHARACTERS
+        row = row.split(factor=(len(label) + GAP_CHARACTERS) / (len(label) + GAP_CHARACTERS + beside))
     row.label(text=label)
     row.prop(settings, name, text="")
 

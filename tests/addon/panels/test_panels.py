@@ -15,8 +15,8 @@ from ..fuzzing import Window
 NARROW, USUAL, WIDE = 200, 250, 900
 # characters of a name beside its field that the usual width has space for
 MOST_BESIDE = 11
-# Of a row without an icon, in addition to those of a label with one, and of the space around a text.
-WITHOUT_ICON, AROUND = 6, 3
+# Of a row without an icon, in addition to those of a label with one, of the space around a text, and of the arrow of a menu.
+WITHOUT_ICON, AROUND, ARROW = 6, 3, "  "
 
 
 class Drawn:
@@ -66,7 +66,7 @@ class Drawn:
             self.root.beside.append(text)
             return
         if property_.type == "ENUM":
-            text += max((item.name for item in property_.enum_items), key=len, default="")
+            text += max((item.name for item in property_.enum_items), key=len, default="") + ARROW
         else:
             text += f"{getattr(owner, name):.{getattr(property_, 'precision', 0)}f}"
         self.root.shown.append((text, 1.0 - (self.share or 0.0)))
