@@ -84,8 +84,8 @@ def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], wid
 
 def draw_compiling(column: UILayout, text: str, width: int) -> None:
     """Draw the progress of compiling in two rows at any count, so that the layout below does not move."""
-    progress, _, now = text.partition("; ")
-    for row in (progress, now or HINTS[0]):
+    progress, _, part = text.partition("; now ")
+    for row in (progress, part[:1].upper() + part[1:] or HINTS[0]):
         column.label(text=shortened(row, width), icon="BLANK1")
 
 
