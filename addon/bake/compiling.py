@@ -2,8 +2,8 @@
 """Compilation of all kernels in the background, from the first rigid body world in a session with a window.
 
 It takes minutes, once, at low priority, and can be stopped; the next session continues. If the extension includes compiled
-kernels, the process ends at once. It does not run during a bake, which would wait for kernels compiled at low priority and
-starts its own helper process.
+kernels, the process ends at once. It does not run while a bake, a live simulation, a check or *Settle* runs, which would wait
+for kernels compiled at low priority; bakes and live simulations start a helper process of their own.
 """
 
 from __future__ import annotations
@@ -82,13 +82,21 @@ class Session:
     background: Background | None = None
 
 
+def is_at_work() -> bool:
+    """Return True if something that may compile kernels itself runs for the user."""
+    sessions = [manager.stiction for manager in bpy.data.window_managers]
+    # A live simulation and Settle set is_reading.
+    return any(session.is_baking or session.is_reading or session.is_checking for session in sessions)
+
+
 def look() -> float | None:
     """Start the process once there are rigid bodies, and show what it says; seconds until the next look, None for no more."""
-    if any(manager.stiction.is_baking for manager in bpy.data.window_managers):
-        # What the user has stopped does not begin again after the bake.
+    if is_at_work():
+        # What the user has stopped does not begin again afterward.
         if Session.background is not None and not Session.background.is_stopped:
             Session.background.stop()
             Session.background = None
+        show("")
         return SECONDS_BETWEEN_LOOKS
     if Session.background is None:
         if not any(scene.rigidbody_world for scene in bpy.data.scenes):
@@ -99,7 +107,12 @@ def look() -> float | None:
             print(f"Stiction: kernels are not compiled in the background: {error}")
             return None
     background = Session.background
-    says = background.says if background.runs and not background.is_stopped else ""
+    show(background.says if background.runs and not background.is_stopped else "")
+    return SECONDS_BETWEEN_LOOKS if background.runs else None
+
+
+def show(says: str) -> None:
+    """Show what the process says in the panels."""
     counted = COUNT.search(says)
     for manager in bpy.data.window_managers:
         if manager.stiction.compiling != says:
@@ -108,7 +121,6 @@ def look() -> float | None:
                 manager.stiction.compiling_factor = int(counted[1]) / max(int(counted[2]), 1)
             for area in (area for window in manager.windows for area in window.screen.areas if area.type == "PROPERTIES"):
                 area.tag_redraw()
-    return SECONDS_BETWEEN_LOOKS if Session.background.runs else None
 
 
 class STICTION_OT_stop_compiling(Operator):

@@ -133,8 +133,8 @@ class Job:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Lines about the progress."""
-        if self.is_over or self.last_frame is None:
+        """Lines about the progress; none while kernels are compiled, which has a time of its own."""
+        if self.is_over or self.last_frame is None or self.status.startswith(COMPILING):
             return ()
         return self.progress.lines(self.frame_start, self.last_frame, self.frame_end)
 

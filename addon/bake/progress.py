@@ -55,7 +55,7 @@ class Progress:
             texts.append(f"Overlap {depth}, {' and '.join(self.pair)}")
         if self.size and last > first:
             whole = self.size * (end - first + 1) / (last - first + 1)
-            texts.append(f"{amount(self.size)} on disk, {amount(whole)} when finished")
+            texts.append(f"{amount(self.size)} of {amount(whole)} on disk")
         return tuple(texts)
 
 
@@ -86,7 +86,7 @@ def with_frame(progress: Progress, record: Mapping[str, Any], is_first: bool) ->
 def rate(seconds_a_frame: float) -> str:
     if 0.0 < seconds_a_frame < 1.0:
         return f"{figure(1.0 / seconds_a_frame, 2)} frames/s"
-    return f"{figure(seconds_a_frame, 2)} s per frame"
+    return f"{figure(seconds_a_frame, 2)} s/frame"
 
 
 def amount(size: float) -> str:

@@ -16,7 +16,7 @@ __all__ = ["PUBLISHED"]
 
 
 class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
-    """Add a card house that stands until small blocks fall on it and bring it down"""
+    """Add a card house that stands until small blocks fall on it and bring most of it down"""
 
     bl_idname = "stiction.add_bombarded_card_house"
     bl_label = "Card House under Blocks"

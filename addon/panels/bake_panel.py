@@ -60,7 +60,7 @@ def draw_bake(layout: UILayout, context: Context, *, has_findings: bool = False)
             row = layout.row(align=True)
             row.progress(factor=session.compiling_factor, text="Compiling (first run only)")
             row.operator("stiction.stop_compiling", text="", icon="CANCEL")
-            draw_wrapped(layout.column(align=True), session.compiling, "BLANK1", width)
+            draw_compiling(layout.column(align=True), session.compiling, width)
     draw_messages(layout, context)
 
 
@@ -70,7 +70,7 @@ def draw_play(column: UILayout, context: Context) -> None:
     column.operator("stiction.play", icon="PLAY")
     if session.take and session.take_scene == str(context.scene.session_uid):
         row = column.row(align=True)
-        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0]}", icon="FILE_TICK")
+        row.operator("stiction.keep_play", text=f"Keep {session.take.partition(',')[0].capitalize()}", icon="FILE_TICK")
 
 
 def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], width: int) -> None:
@@ -80,6 +80,13 @@ def draw_details(layout: UILayout, lines: list[str], hints: tuple[str, ...], wid
     rows = [shortened(line, width) for line in lines] if len(lines) > 1 else wrapped(" ".join(lines), width)
     for row in (*rows, *(shortened(hint, width) for hint in hints))[:ROWS_OF_DETAILS]:
         column.label(text=row, icon="BLANK1")
+
+
+def draw_compiling(column: UILayout, text: str, width: int) -> None:
+    """Draw the progress of compiling in two rows at any count, so that the layout below does not move."""
+    progress, _, part = text.partition("; now ")
+    for row in (progress, part[:1].upper() + part[1:] or HINTS[0]):
+        column.label(text=shortened(row, width), icon="BLANK1")
 
 
 def draw_from_here(column: UILayout, context: Context) -> None:

@@ -18,10 +18,10 @@ from .manual import FIRST_BAKE, FRONT
 __all__ = ["register", "unregister"]
 
 MOST_PAIRS = 6
-# Width of a character in a label, relative to a panel of default width.
-SHARE_OF_CHARACTER = 0.024
-# Width of a button without its text.
+# Widths in characters: of a button without its text, of the space beside the name of a setting, and of the arrow of a menu.
 MARGIN_CHARACTERS = 4
+GAP_CHARACTERS = 3
+ARROW_CHARACTERS = 2
 # Blender wants a plain set; this one is never changed.
 CLOSED = {"DEFAULT_CLOSED"}
 
@@ -161,7 +161,7 @@ class STICTION_PT_object_mass(ObjectPanel, Panel):
         settings = context.object.stiction
         # Only active bodies need a mass.
         layout.active = context.object.rigid_body.type == "ACTIVE"
-        layout.prop(settings, "center_of_mass")
+        choice(layout, settings, "center_of_mass", characters_in_row(context))
         if settings.center_of_mass == "OBJECT":
             layout.prop(settings, "center_object")
         layout.prop(settings, "own_inertia")
@@ -351,23 +351,22 @@ class STICTION_PT_scene_solver(SceneChildPanel, Panel):
         self.layout.menu("STICTION_MT_solver_presets", text="", icon="PRESET")
 
     def draw(self, context: Context) -> None:
-        layout = self.layout
+        layout, width = self.layout, characters_in_row(context)
         settings = context.scene.stiction
-        # Names are inside the fields, which have enough space for them.
         column = layout.column()
         draw_qualities(column, context)
-        choice(column, settings, "method")
+        choice(column, settings, "method", width)
         tolerances = layout.column(align=True)
-        tolerances.prop(settings, "tolerance")
+        number(tolerances, settings, "tolerance", width)
         in_motion = tolerances.column(align=True)
         # Other methods have only one tolerance.
         in_motion.active = settings.method == ContactMethod.STAGGERED.name
-        in_motion.prop(settings, "moving_tolerance")
-        tolerances.prop(settings, "max_iterations")
+        number(in_motion, settings, "moving_tolerance", width)
+        number(tolerances, settings, "max_iterations", width)
         column = layout.column()
         # Instead of a split layout, which has too little space for these names.
         overridable(column, "Substeps", settings, "substeps", context.scene.rigidbody_world, "substeps_per_frame")
-        choice(column, settings, "friction_combine")
+        choice(column, settings, "friction_combine", width)
 
 
 class STICTION_PT_scene_advanced(ScenePanel, Panel):
@@ -409,12 +408,27 @@ class STICTION_PT_scene_range(SceneChildPanel, Panel):
         layout.column(heading="Timeline").prop(context.scene.stiction_display, "show_frames", text="Show")
 
 
-def choice(layout: UILayout, settings: bpy.types.PropertyGroup, name: str) -> None:
-    """Draw an enum property with its full name, for which Blender itself would reserve only a third of the row."""
-    label = settings.bl_rna.properties[name].name
-    row = layout.split(factor=0.2 + SHARE_OF_CHARACTER * len(label))
+def choice(layout: UILayout, settings: bpy.types.PropertyGroup, name: str, width: int) -> None:
+    """Draw an enum property with its full name and enough space for its longest item, in a row or, if narrow, in two."""
+    property_ = settings.bl_rna.properties[name]
+    label, longest = property_.name, max(len(item.name) for item in property_.enum_items)
+    row = layout.column(align=True)
+    if len(label) + longest + ARROW_CHARACTERS <= width:
+        beside = longest + ARROW_CHARACTERS + GAP_CHARACTERS
+        row = row.split(factor=(len(label) + GAP_CHARACTERS) / (len(label) + GAP_CHARACTERS + beside))
     row.label(text=label)
     row.prop(settings, name, text="")
+
+
+def number(layout: UILayout, settings: bpy.types.PropertyGroup, name: str, width: int) -> None:
+    """Draw a number with its full name: inside the field, or above it if the field is too narrow for both."""
+    property_, value = settings.bl_rna.properties[name], getattr(settings, name)
+    digits = f"{value:.{property_.precision}f}" if property_.type == "FLOAT" else str(value)
+    if len(property_.name) + len(digits) <= width:
+        layout.prop(settings, name)
+        return
+    layout.label(text=property_.name)
+    layout.prop(settings, name, text="")
 
 
 def draw_qualities(layout: UILayout, context: Context) -> None:

@@ -132,7 +132,7 @@ class STICTION_OT_play(Operator):
             return {"CANCELLED"}
         self.last.set(None)
         self._hand: Hand | None = None
-        self._pauses = False
+        self._pauses, self._status = False, ""
         self._timer = context.window_manager.event_timer_add(1.0 / context.scene.render.fps, window=context.window)
         add = bpy.types.SpaceView3D.draw_handler_add
         self._drawings = [
@@ -168,8 +168,7 @@ class STICTION_OT_play(Operator):
                 self.report({"ERROR"}, self._live.over)
                 self.leave(context)
                 return {"CANCELLED"}
-            status = "paused" if self._pauses else self._live.status
-            context.workspace.status_text_set(f"Stiction: {status}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
+            self.show_status(context, "paused" if self._pauses else self._live.status)
         elif event.type in ENDS and event.value == "PRESS":
             self.leave(context)
             return {"FINISHED"}
@@ -191,6 +190,12 @@ class STICTION_OT_play(Operator):
             # Other input would reach a temporarily changed scene.
             return {"PASS_THROUGH"}
         return {"RUNNING_MODAL"}
+
+    def show_status(self, context: Context, status: str) -> None:
+        """Show a status in the status bar, if it is new: Blender draws the window again for each text."""
+        if status != self._status:
+            self._status = status
+            context.workspace.status_text_set(f"Stiction: {status}    Drag: Pull    Space: Pause    K: Keep    Esc: End")
 
     def catch(self, context: Context, event: Event) -> None:
         """Grab the body under the mouse, if the solver moves it."""

@@ -6,7 +6,8 @@
 Each scene is made by the operator of its *Add* menu with the values, the camera, the lights and the materials that it has
 there, baked with the defaults, and drawn by Cycles at the last frame; then Free Bake, and Bullet plays the same file from its
 first frame on. Scenes to settle are drawn as they begin, settled, and as Bullet has them at the last frame. Names are those
-of the operators. `glued_wall` and `skirt` are scenes of this folder.
+of the operators. `glued_wall` and `skirt` are scenes of this folder. `house` is the card house for
+the README, docs/pictures/house.png.
 """
 # pyright: reportMissingImports=false
 
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).resolve().parent / "gallery"
 SIZE = 400, 280
+SIZE_OF_HOUSE = 480, 400
 GAP = 8  # pixels of white between the two
 SAMPLES = 8
 SCENES = (
+    "house",
     "card_house",
     "arch",
     "tower",
@@ -119,9 +122,16 @@ def write(pixels: np.ndarray, file: Path) -> None:
 
 def size_of(name: str) -> tuple[int, int]:
     """Pixels of each drawing of a scene, from left to right and from below to above."""
+    if name == "house":
+        return SIZE_OF_HOUSE
     if name in SETTLED:
         return NARROW
     return HIGH.get(name, LOW) if name in MOMENTS else SIZE
+
+
+def file_of(name: str) -> Path:
+    """The picture of a scene."""
+    return (PICTURES.parent if name == "house" else PICTURES) / f"{name}.png"
 
 
 def add(name: str) -> SceneSpec | None:
@@ -135,7 +145,7 @@ def add(name: str) -> SceneSpec | None:
         add_skirt(bpy.context)
         return None
     if name != "glued_wall":
-        getattr(bpy.ops.stiction, f"add_{name}")()
+        getattr(bpy.ops.stiction, "add_card_house" if name == "house" else f"add_{name}")()
         return None
     from glued_wall import glued_wall
 
@@ -178,7 +188,7 @@ def make(name: str) -> None:
     begin = time.perf_counter()
     bpy.ops.stiction.bake()
     seconds, missed = time.perf_counter() - begin, scene.stiction.bake.missed_steps
-    file, moments = PICTURES / f"{name}.png", MOMENTS.get(name, (scene.frame_end,))
+    file, moments = file_of(name), MOMENTS.get(name, (scene.frame_end,))
     ours, our_film, _ = play(file, moments, spec)
     bpy.ops.stiction.free_bake()
     bullets, bullets_film, bullets_seconds = play(file, moments, spec)
@@ -194,7 +204,7 @@ def make(name: str) -> None:
 
 def settle(scene: bpy.types.Scene, name: str) -> None:
     """Draw a scene to settle as it begins, settled, and as Bullet has it at the last frame, side by side."""
-    file = PICTURES / f"{name}.png"
+    file = file_of(name)
     begin = draw(scene, file)
     bullets, _, seconds = play(file, (scene.frame_end,), None)
     scene.frame_set(scene.frame_start)

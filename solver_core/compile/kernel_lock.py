@@ -20,8 +20,10 @@ from .ahead import bring
 from .processor import vectors_of
 from .trust import written_by_us_alone
 
-__all__ = ["compile_in_turn"]
+__all__ = ["WAIT", "compile_in_turn", "in_turn"]
 
+# An event for listeners of numba.
+WAIT = "stiction:kernel_lock"
 # Longer than the compilation of any kernel. A process that holds a lock for longer was suspended.
 SECONDS_FOR_KERNEL = 600.0
 
@@ -88,11 +90,13 @@ def collecting_less() -> Iterator[None]:
 
 @contextmanager
 def in_turn(path: Path, held: set[Path]) -> Iterator[None]:
-    """Hold the lock of `path`, unless this process holds it already."""
+    """Hold the lock of `path`, unless this process holds it already. Listeners of numba are told while it waits for it."""
+    from numba.core import event
+
     lock = None
     if path not in held:
         # If the other process was suspended, the kernel is compiled twice, which does no harm.
-        with suppress(LockHeld):
+        with suppress(LockHeld), event.trigger_event(WAIT):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock.acquire(path, patience=SECONDS_FOR_KERNEL)
     if lock is None:

@@ -23,6 +23,7 @@ from types import TracebackType
 
 from numba.core import event
 
+from .kernel_lock import WAIT
 from .process import start
 from .stock import Stock
 
@@ -31,6 +32,7 @@ __all__ = ["Compiling", "Count", "Watch"]
 SECONDS_BETWEEN_REPORTS = 1.0
 FEW_KERNELS = 10  # kernels; the pace of fewer is not representative, because some take a minute and most take a moment
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
+KINDS = (COMPILE, LOCK, WAIT)
 
 
 @dataclass(frozen=True)
@@ -85,18 +87,20 @@ class Watch(event.Listener, AbstractContextManager):
         self._stock = Stock(folder)
         # Number of threads that hold the compiler lock or wait for it. numba takes it to compile or load a kernel.
         self._depth, self._compiles, self._has_compiled = 0, 0, False
+        # Number of threads that wait for a kernel that another process compiles.
+        self._waits = 0
         self._is_over = threading.Event()
         self._helper: subprocess.Popen | None = None
 
     def __enter__(self) -> Watch:
-        for kind in (COMPILE, LOCK):
+        for kind in KINDS:
             event.register(kind, self)
         threading.Thread(target=self._count, name="kernels", daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._is_over.set()
-        for registered in (COMPILE, LOCK):
+        for registered in KINDS:
             event.unregister(registered, self)
         if self._helper is not None and self._helper.stdin is not None:
             # It ends at the end of its standard input. Its compiled kernels remain.
@@ -106,6 +110,9 @@ class Watch(event.Listener, AbstractContextManager):
         """Handle the start of a search or compilation. The first compilation starts the second process."""
         if event.kind == LOCK:
             self._depth += 1
+            return
+        if event.kind == WAIT:
+            self._waits += 1
             return
         self._compiles += 1
         if not self._has_compiled:
@@ -117,6 +124,8 @@ class Watch(event.Listener, AbstractContextManager):
         """Handle the end of a search or compilation."""
         if event.kind == LOCK:
             self._depth -= 1
+        elif event.kind == WAIT:
+            self._waits -= 1
         else:
             self._compiles -= 1
 
@@ -131,7 +140,7 @@ class Watch(event.Listener, AbstractContextManager):
                 begin, first = time.monotonic(), there
             made, elapsed = there - first, time.monotonic() - begin
             # If the count does not grow, a kernel may be loading.
-            if made > 0 or self._compiles > 0:
+            if made > 0 or self._compiles > 0 or self._waits > 0:
                 left = (whole - there) * elapsed / made if made >= FEW_KERNELS else None
                 if not self._tell(Count(made, there, whole, left)):
                     return

@@ -81,6 +81,12 @@ class Reader:
             raise self.wrong(f"{place} must be one whole number, not {values[:4].tolist()}")
         return int(values[0])
 
+    def indices(self, place: str) -> NDArray[np.int64]:
+        values = self.dataset(place)
+        if values.dtype.kind == "f" and (values != np.floor(values)).any():
+            raise self.wrong(f"{place} has an index that is no whole number")
+        return values.astype(np.int64)
+
     def vector(self, place: str, size: int | None = None) -> Floats:
         values = self.dataset(place).astype(np.float64)
         if size is not None and values.size != size:
@@ -101,15 +107,15 @@ class Reader:
         m, n, kind = (self.whole(f"{place}/{name}") for name in ("m", "n", "nz"))
         if (m, n) != (rows, columns):
             raise self.wrong(f"{place} is declared to be {m} by {n}, and {rows} by {columns} go with the vectors")
-        p, i, x = (self.dataset(f"{place}/{name}") for name in ("p", "i", "x"))
+        p, i = self.indices(f"{place}/p"), self.indices(f"{place}/i")
+        x = self.dataset(f"{place}/x")
         count = kind if kind >= TRIPLET else (int(p[-1]) if p.size else 0)
         if kind < COMPRESSED_ROWS or count < 0 or min(i.size, x.size) < count:
             raise self.wrong(f"{place} has nz = {kind}, {i.size} indices and {x.size} values, which is no sparse matrix")
-        i, x = i[:count].astype(np.int64), x[:count].astype(np.float64)
+        i, x = i[:count], x[:count].astype(np.float64)
         if kind >= TRIPLET:
-            return self._triplets(place, (i, p[:count].astype(np.int64), x), (m, n))
+            return self._triplets(place, (i, p[:count], x), (m, n))
         runs, across = (n, m) if kind == COMPRESSED_COLUMNS else (m, n)
-        p = p.astype(np.int64)
         if p.size != runs + 1 or p[0] != 0 or (np.diff(p) < 0).any():
             raise self.wrong(f"{place}/p must be {runs + 1} numbers that rise from 0, where the runs of {place}/x begin")
         if count and (i.min() < 0 or i.max() >= across):

@@ -39,7 +39,8 @@ TEXTS = ("title", "description", "math_info")
 SOLUTION_PARTS = ("r", "u", "l", "v")
 OF_WHOLE_NUMBERS = {"offset", "block_start", "body_a", "body_b"}  # integer arrays of a system
 UNBOUNDED = {"box", "mu", "mu_dynamic"}  # arrays that may be infinite
-OF_PROBLEM = ("static", "dynamic", "sliding", "direction", "bilateral_rows", "bilateral_free")
+SLIDING = "sliding"
+OF_PROBLEM = ("static", "dynamic", SLIDING, "direction", "bilateral_rows", "bilateral_free")
 
 
 def written_npz(problem: ProblemFile) -> bytes:
@@ -103,11 +104,23 @@ class Arrays:
             raise self.wrong(f"{name} must be one whole number")
         return int(value)
 
+    def wholes(self, name: str) -> NDArray[Any]:
+        value = self[name]
+        if value.dtype.kind not in "iu":
+            raise self.wrong(f"{name} must be whole numbers")
+        return value
+
+    def reals(self, name: str) -> NDArray[Any]:
+        value = self[name]
+        if value.dtype.kind not in "iuf":
+            raise self.wrong(f"{name} must be real numbers, not {value.dtype}")
+        return value
+
     def matrix(self, name: str) -> csr_matrix:
-        data, indices, indptr = (self[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-        sizes = self[f"{name}_shape"]
-        if sizes.shape != (2,):
+        data, sizes = self.reals(f"{name}_data"), self[f"{name}_shape"]
+        if sizes.shape != (2,) or sizes.dtype.kind not in "iu":
             raise self.wrong(f"{name}_shape must be two whole numbers")
+        indices, indptr = self.wholes(f"{name}_indices"), self.wholes(f"{name}_indptr")
         shape = int(sizes[0]), int(sizes[1])
         if indptr.size != shape[0] + 1 or indices.size != data.size or (indices.size and indices.max() >= shape[1]):
             raise self.wrong(f"the matrix {name} does not fit together")
@@ -118,7 +131,7 @@ class Arrays:
     def solution(self, name: str) -> Solution | None:
         if f"{name}_r" not in self.names:
             return None
-        return Solution(**{part: finite_array(part, self[f"{name}_{part}"]) for part in SOLUTION_PARTS})
+        return Solution(**{part: finite_array(part, self.reals(f"{name}_{part}")) for part in SOLUTION_PARTS})
 
     def guesses(self) -> Iterator[Solution]:
         count = 0
@@ -154,7 +167,7 @@ def _read(arrays: Arrays) -> ProblemFile:
         form: Any = _bodies(arrays, dim)
     elif name in FORMS:
         kind, matrices, vectors = FORMS[name]
-        parts = {one: arrays.matrix(one) for one in matrices} | {one: arrays[one] for one in vectors}
+        parts = {one: arrays.matrix(one) for one in matrices} | {one: arrays.reals(one) for one in vectors}
         form = kind(**parts, dim=dim)
     else:
         raise arrays.wrong(f"its form is {name!r}, and none of local, global and bodies")
@@ -166,15 +179,10 @@ def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
     """Return a problem with bodies, after a check that all arrays fit together. Kernels do not check it."""
     parts: dict[str, Any] = {}
     for name in System._fields:
-        value = arrays[name]
         if name in OF_WHOLE_NUMBERS:
-            if value.dtype.kind not in "iu":
-                raise arrays.wrong(f"{name} must be whole numbers")
-            parts[name] = value.astype(np.int64)
+            parts[name] = arrays.wholes(name).astype(np.int64)
         else:
-            if value.dtype.kind not in "iuf":
-                raise arrays.wrong(f"{name} must be real numbers, not {value.dtype}")
-            array = value.astype(np.float64)
+            array = arrays.reals(name).astype(np.float64)
             if np.isnan(array).any() or (name not in UNBOUNDED and not np.isfinite(array).all()):
                 raise arrays.wrong(f"{name} has something in it that is no finite number")
             parts[name] = np.ascontiguousarray(array)
@@ -182,7 +190,10 @@ def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
         raise arrays.wrong("least_scale must be one number")
     parts["least_scale"] = float(parts["least_scale"].item())
     system = System(**parts)
-    static, dynamic, sliding, direction, rows, free = (arrays[name] for name in OF_PROBLEM)
+    static, dynamic, direction, rows, free = (arrays.reals(name) for name in OF_PROBLEM if name != SLIDING)
+    sliding = arrays[SLIDING]
+    if sliding.dtype.kind != "b":
+        raise arrays.wrong(f"{SLIDING} must be true or false for each contact")
     bodies, n, m, j = len(system.offset) - 1, system.velocity.size, system.body_a.size, len(system.box)
     c, width = m - j, np.diff(system.offset)
     widest = int(width.max(initial=0))

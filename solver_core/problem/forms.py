@@ -76,6 +76,8 @@ def _contacts(dim: int, name: str, rows: int) -> int:
 
 def _friction(values: ArrayLike, contacts: int) -> Floats:
     """Return coefficients of friction (m,) from one or m numbers."""
+    if np.iscomplexobj(values):
+        raise ValueError("mu must be an array of numbers: they are complex")
     mu = np.asarray(values, dtype=np.float64).reshape(-1)
     if mu.size not in (1, contacts):
         raise ValueError(f"mu must have {contacts} entries, not {mu.size}")

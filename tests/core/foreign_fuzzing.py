@@ -22,6 +22,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from solver_core.dynamics.simulation import Simulation
 from solver_core.interchange.described import Described, Found
@@ -367,7 +368,9 @@ def a_problem_file(ending: str, spoil: Callable[[Random, bytes], bytes]) -> Call
 
     def case(random: Random, folder: Foreign) -> None:
         file = damaged(random, folder, ending, spoil)
-        with contextlib.suppress(ProblemFileError, OSError):
+        with contextlib.suppress(ProblemFileError, OSError), warnings.catch_warnings():
+            # an imaginary part that is left out is a silent loss
+            warnings.simplefilter("error", ComplexWarning)
             found = read_problem(file)
             # whose own exception is ValueError
             with contextlib.suppress(ValueError):

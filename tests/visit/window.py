@@ -23,9 +23,13 @@ NOTCHES = 20
 PANELS = {
     "SCENE": (
         *("scene_check", "scene_solver", "scene_advanced"),
-        *("scene_range", "scene_more", "scene_pairs", "scene_contacts", "scene_statistics", "scene_wedge"),
+        *("scene_range", "scene_more", "scene_pairs", "scene_debris", "scene_sound", "scene_wedge"),
+        *("scene_contacts", "scene_statistics"),
     ),
-    "PHYSICS": ("object_surface", "object_flexible", "object_motion", "object_pairs", "object_bake"),
+    "PHYSICS": (
+        *("object_surface", "object_grain", "object_mass", "object_surface_motion", "object_flexible", "object_motion"),
+        *("object_pairs", "object_bake", "object_sound"),
+    ),
 }
 CLASSES: dict[str, type[bpy.types.Panel]] = {}
 

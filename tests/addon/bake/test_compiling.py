@@ -45,16 +45,18 @@ def test_it_is_seen_until_it_is_stopped(compiling, scene):
     assert compiling.look() is None and session.compiling == ""
 
 
-def test_a_bake_does_not_wait_for_what_is_compiled_at_low_priority(compiling, scene):
+@pytest.mark.parametrize("at_work", ["is_baking", "is_reading", "is_checking"])
+def test_nobody_waits_for_what_is_compiled_at_low_priority(compiling, scene, at_work):
+    """A bake, a live simulation, which is told by is_reading, and a check; the process would hold the lock of their kernel."""
     compiling.look()
     before, session = compiling.Session.background, bpy.context.window_manager.stiction
-    session.is_baking = True
+    setattr(session, at_work, True)
     try:
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
-        assert before.is_stopped and compiling.Session.background is None
+        assert before.is_stopped and compiling.Session.background is None and session.compiling == ""
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
     finally:
-        session.is_baking = False
+        setattr(session, at_work, False)
     compiling.look()
     assert compiling.Session.background.runs and not compiling.Session.background.is_stopped
 
@@ -66,6 +68,8 @@ def test_what_the_user_has_stopped_does_not_begin_again_after_a_bake(compiling, 
     stopped.runs, session.is_baking = False, True
     try:
         assert compiling.look() == compiling.SECONDS_BETWEEN_LOOKS
+        # nor is its last count still shown
+        assert session.compiling == ""
     finally:
         session.is_baking = False
     assert compiling.look() is None and compiling.Session.background is stopped

@@ -15,6 +15,8 @@ def job(extension):
     return job
 
 
+# characters of a label with an icon in a properties editor of 277 pixels
+MOST_IN_ROW = 29
 STARTED = {"event": "started", "frame_start": 1, "frame_end": 4, "resumed_from": None, "bodies": 2}
 
 
@@ -66,6 +68,15 @@ def test_compiling_is_told_while_it_lasts_and_only_then(job):
     assert play(job, *compiling)[0].factor == 0.25 and play(job, *compiling, frame(2))[0].factor == 0.5
     assert play(job, *compiling, frame(2))[0].status == "Frame 2 of 4, 3 contacts"
     assert play(job, STARTED, frame(1), job.CancelRequested(), count)[0].status == "Stopping"
+
+
+def test_a_bake_that_compiles_in_its_middle_says_one_time_that_is_left(job):
+    """The status bar had the time of the kernels and that of the frames in one line, and the panel no count."""
+    count = {"event": "compiled", "kernels": 12, "there": 136, "whole": 544, "left": 75.0}
+    compiling = play(job, STARTED, frame(1), frame(2), count)[0]
+    assert "1:15 min left" in compiling.status and compiling.details == ()
+    again = play(job, STARTED, frame(1), frame(2), count, frame(3))[0]
+    assert again.status.startswith("Frame 3") and len(again.details) > 1
 
 
 def test_why_kernels_that_were_brought_cannot_be_used_is_told(job):
@@ -256,17 +267,26 @@ def test_time_left_and_rate_are_those_of_the_last_frames_without_the_one_that_lo
     started = {**STARTED, "frame_end": 101}
     assert play(job, started)[0].details == play(job, started, timed(1, 0.0))[0].details == ()
     cold = play(job, started, timed(1, 0.0), timed(2, 90.0))[0]
-    assert cold.details[0] == "2:28 h left, 90 s per frame"
+    assert cold.details[0] == "2:28 h left, 90 s/frame"
     warm = play(job, started, timed(1, 0.0), timed(2, 90.0), timed(3, 0.5))[0]
     assert warm.details[0] == "49 s left, 2 frames/s"
     slower = play(job, started, timed(1, 0.0), *(timed(n, 0.5) for n in range(2, 41)), *(timed(n, 2.0) for n in range(41, 61)))[
         0
     ]
-    assert slower.details[0] == "1:22 min left, 2 s per frame"
+    assert slower.details[0] == "1:22 min left, 2 s/frame"
     fast, very_slow = (play(job, started, timed(1, 0.0), timed(2, 9.0), timed(3, pace))[0] for pace in (1.0 / 152.0, 147.0))
-    assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s per frame")
+    assert (fast.details[0], very_slow.details[0]) == ("1 s left, 150 frames/s", "4:00 h left, 150 s/frame")
     assert slower.details[1] == "3 contacts, 1 iteration"
-    assert slower.details[-1] == "60 kB on disk, 101 kB when finished"
+    assert slower.details[-1] == "60 kB of 101 kB on disk"
+
+
+def test_figures_of_a_running_bake_are_whole_at_the_usual_width(job):
+    """Two of the four rows were cut in Blender 5.2 at its default width."""
+    from stiction.addon.bake.progress import Progress
+
+    large = Progress(contacts=1234, iterations=156, seconds=(147.0,), size=654_000_000)
+    rows = large.lines(1, 100, 240)
+    assert len(rows) == 3 and max(map(len, rows)) <= MOST_IN_ROW
 
 
 def test_the_deepest_overlap_of_the_last_frame_is_told_with_its_bodies(job):

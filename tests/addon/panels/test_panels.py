@@ -13,20 +13,26 @@ import pytest
 from ..fuzzing import Window
 
 NARROW, USUAL, WIDE = 200, 250, 900
-# characters of a name beside its number that the usual width has space for
+# characters of a name beside its field that the usual width has space for
 MOST_BESIDE = 11
+# Of a row without an icon, in addition to those of a label with one, of the space around a text, and of the arrow of a menu.
+WITHOUT_ICON, AROUND, ARROW = 6, 3, "  "
 
 
 class Drawn:
     """Stands for a layout, and writes down what is drawn: buttons, properties, labels, bars, with the row that each is in.
 
-    beside: the names that are beside their number, where a third of the row is theirs.
+    beside: the names that are beside their field, where a third of the row is theirs.
+    share: of the row, that has the name; a field has the rest. None for a row that is not split.
+    shown: names, and fields with their longest text, each with its share of the row.
     """
 
     def __init__(self, root: Drawn | None = None):
         self.root = self if root is None else root
         self.use_property_split = False
+        self.share: float | None = None
         self.beside: list[str] = []
+        self.shown: list[tuple[str, float]] = []
         self.operators: list[tuple[Drawn, str, dict[str, Any], SimpleNamespace]] = []
         self.props: list[tuple[Any, str, dict[str, Any]]] = []
         self.labels: list[str] = []
@@ -37,7 +43,12 @@ class Drawn:
         inner.use_property_split = self.use_property_split
         return inner
 
-    row = column = box = split = grid_flow = within
+    row = column = box = grid_flow = within
+
+    def split(self, *, factor: float = 0.5, **_: Any) -> Drawn:
+        inner = self.within()
+        inner.share = factor
+        return inner
 
     def operator(self, name: str, **options: Any) -> SimpleNamespace:
         asked = SimpleNamespace()
@@ -48,11 +59,21 @@ class Drawn:
         getattr(owner, name)
         self.root.props.append((owner, name, options))
         property_ = owner.bl_rna.properties[name]
-        if self.use_property_split and property_.type in ("FLOAT", "INT") and not property_.is_array:
-            self.root.beside.append(options.get("text", property_.name))
+        if property_.type not in ("FLOAT", "INT", "ENUM") or getattr(property_, "is_array", False):
+            return
+        text = options.get("text", property_.name)
+        if self.use_property_split and text:
+            self.root.beside.append(text)
+            return
+        if property_.type == "ENUM":
+            text += max((item.name for item in property_.enum_items), key=len, default="") + ARROW
+        else:
+            text += f"{getattr(owner, name):.{getattr(property_, 'precision', 0)}f}"
+        self.root.shown.append((text, 1.0 - (self.share or 0.0)))
 
     def label(self, *, text: str = "", icon: str = "") -> None:
         self.root.labels.append(text)
+        self.root.shown.append((text, self.share or 1.0))
 
     def progress(self, *, factor: float, text: str) -> None:
         self.root.bars.append(text)
@@ -96,6 +117,20 @@ def test_names_beside_a_number_are_short_enough_for_the_usual_width(make_body):
             names = drawn(panel.__name__.removeprefix("STICTION_PT_"), USUAL).beside
             cut += [(panel.__name__, name) for name in names if len(name) > MOST_BESIDE]
     assert not cut
+
+
+@pytest.mark.parametrize("width", [NARROW, USUAL, WIDE])
+def test_names_and_values_of_the_solver_are_whole_at_any_width(make_body, width):
+    """Staggered Projections was cut at the usual width, and Moving Tolerance at a narrow one."""
+    from stiction.addon.blender.label_wrapping import characters_in_row
+
+    bpy.context.view_layer.objects.active = make_body()
+    context = Window()
+    context.region = SimpleNamespace(width=width)
+    row = characters_in_row(context) + WITHOUT_ICON
+    for panel in ("scene_solver", "object_mass"):
+        shown = drawn(panel, width).shown
+        assert len(shown) > 1 and not [text for text, share in shown if len(text) + AROUND > share * row + 1e-9], panel
 
 
 def test_check_scene_is_beside_bake_and_its_findings_are_right_below(make_body):
@@ -172,7 +207,7 @@ def test_a_play_that_is_over_can_be_kept_in_its_scene_alone(make_body):
     session, scene = bpy.context.window_manager.stiction, bpy.context.scene
     session.take, session.take_scene = "frames 1 to 80, 2 pulls of up to 31 N", str(scene.session_uid)
     (options,) = (options for _, name, options, _ in drawn("scene").operators if name == "stiction.keep_play")
-    assert options["text"] == "Keep frames 1 to 80"
+    assert options["text"] == "Keep Frames 1 to 80"
     session.take_scene = "0"
     assert not [name for _, name, _, _ in drawn("scene").operators if name == "stiction.keep_play"]
     session.take = session.take_scene = ""
@@ -245,6 +280,22 @@ def test_what_is_below_a_running_bake_stays_where_it_is(make_body, width):
         heights.append(len(drawn("scene", width).labels))
     session.is_baking = False
     assert len(set(heights)) == 1
+
+
+@pytest.mark.parametrize("width", [NARROW, USUAL, WIDE])
+def test_what_is_below_the_count_of_kernels_stays_where_it_is(make_body, width):
+    make_body()
+    session = bpy.context.window_manager.stiction
+    heights = []
+    for compiling in (
+        "9 of 857 kernels; now islands",
+        "166 of 857 kernels; now Staggered Projections",
+        "2 of 7 islands: 80 kernels",
+    ):
+        session.compiling = compiling
+        heights.append(len(drawn("scene", width).labels))
+    session.compiling = ""
+    assert len(set(heights)) == 1 and heights[0] > len(drawn("scene", width).labels)
 
 
 @pytest.mark.parametrize("unit", ["mm", "m", "s", "min", "MB", "%"])

@@ -124,3 +124,15 @@ def test_without_a_window_nothing_plays(scene, make_body):
     make_body("Box")
     with pytest.raises(RuntimeError, match="no viewport"):
         bpy.ops.stiction.play("INVOKE_DEFAULT")
+
+
+def test_the_status_bar_is_written_when_its_text_changes_and_not_at_every_tick(extension):
+    """Blender draws its window again for each text, which took two thirds of a processor that compiles kernels."""
+    from stiction.addon.show.play import STICTION_OT_play
+
+    said: list[str] = []
+    operator = SimpleNamespace(_status="")
+    context = SimpleNamespace(workspace=SimpleNamespace(status_text_set=said.append))
+    for status in ("Frame 1", "Frame 1", "Frame 2"):
+        STICTION_OT_play.show_status(operator, context, status)
+    assert len(said) == 2 and "Frame 1" in said[0] and "Frame 2" in said[1]

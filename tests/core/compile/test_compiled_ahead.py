@@ -21,11 +21,13 @@ from numba.core import event
 
 from solver_core.compile import ahead, kernel, process, watch
 from solver_core.compile.folders import kernel_folder
+from solver_core.compile.kernel_lock import in_turn
 from solver_core.compile.processor import V2, V3, level_of
 from solver_core.compile.stock import Stock, read_keys, write_keys
 from solver_core.compile_all import __main__ as command
 from solver_core.compile_all import rehearsal
 from solver_core.process.ending import Ending, StopAsked
+from solver_core.process.file_lock import FileLock
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -346,6 +348,32 @@ def test_kernels_of_another_process_count_while_this_one_waits_for_them(monkeypa
             told.get()
         time.sleep(0.05)
         assert told.empty(), "it says that it compiles, and does not"
+
+
+def test_a_process_that_waits_for_the_first_kernel_of_another_one_tells_the_count(monkeypatch, tmp_path):
+    """A bake said "Loading" for a minute while another process compiled one kernel, for the count did not grow."""
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_REPORTS", 0.01)
+    told: queue.SimpleQueue[watch.Count] = queue.SimpleQueue()
+    path, has_it = tmp_path / "kernel", threading.Event()
+
+    def tell(count):
+        told.put(count)
+        return True
+
+    def wait_for_it():
+        with event.trigger_event(watch.LOCK), in_turn(path, set()):
+            has_it.set()
+
+    other = FileLock.acquire(path)
+    with watch.Watch(tmp_path, tell):
+        waiting = threading.Thread(target=wait_for_it)
+        waiting.start()
+        try:
+            assert told.get(timeout=60).kernels == 0 and not has_it.is_set()
+        finally:
+            other.release()
+            waiting.join(timeout=60)
+    assert has_it.is_set()
 
 
 def test_the_kernels_that_a_folder_has_are_counted_of_all_in_the_sources(tmp_path):

@@ -387,6 +387,34 @@ def test_a_matrix_without_sizes_is_named(tmp_path):
             read_problem(tmp_path / "b.npz")
 
 
+@pytest.mark.parametrize("make", [local, of_bodies, lambda: random_bodies(3, 6, 3)])
+def test_npz_with_numbers_of_another_kind_is_refused_and_loses_nothing(tmp_path, make):
+    """A complex mu was read without its imaginary part, and an index of 2.5 as 2."""
+    arrays = arrays_of(ProblemFile(make()))
+    numbers = [name for name, value in arrays.items() if value.dtype.kind in "iuf"]
+    assert len(numbers) > 10
+    for name in numbers:
+        value = arrays[name]
+        others = [value + 2.0j, value.astype(str)]
+        if value.dtype.kind in "iu":
+            others.append(value + 0.5)
+        for other in others:
+            np.savez(tmp_path / "a.npz", **(arrays | {name: other}))
+            with pytest.raises(ProblemFileError, match=rf"a\.npz: .*{name.partition('_')[0]}"):
+                read_problem(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("place", ["fclib_global/M/i", "fclib_global/H/p"])
+def test_an_index_of_hdf5_that_is_no_whole_number_is_named(tmp_path, place):
+    write_problem(tmp_path / "a.hdf5", ProblemFile(of_bodies()))
+    with h5py.File(tmp_path / "a.hdf5", "r+") as file:
+        values = file[place][()] + 0.5
+        del file[place]
+        file[place] = values
+    with pytest.raises(ProblemFileError, match=rf"{place} has an index that is no whole number"):
+        read_problem(tmp_path / "a.hdf5")
+
+
 @pytest.mark.parametrize("old", ["0 1 :", "1 1 :"])
 def test_an_index_of_26_digits_is_named(tmp_path, old):
     (tmp_path / "a.dat").write_text(TRIPLETS.replace(old, f"{10**25} 1 :"))

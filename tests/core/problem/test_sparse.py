@@ -204,6 +204,7 @@ GLOBAL = {"M": np.eye(6), "H": np.ones((6, 3)), "f": np.zeros(6), "w": np.zeros(
         (sc.LocalForm, LOCAL, {"q": np.zeros(5)}, "q must have 6 entries, not 5"),
         (sc.LocalForm, LOCAL, {"mu": [0.5, -np.inf]}, r"mu\[1\] is -inf"),
         (sc.LocalForm, LOCAL, {"mu": [0.5, 0.5, 0.5]}, "mu must have 2 entries"),
+        (sc.LocalForm, LOCAL, {"mu": [0.5, 0.5j]}, "mu must be an array of numbers: they are complex"),
         (sc.LocalForm, LOCAL, {"dim": 4}, "dim must be 2 or 3"),
         (sc.LocalForm, LOCAL, {"W": np.eye(5), "q": np.zeros(5)}, "5 rows of contacts are no multiple"),
         (sc.LocalForm, LOCAL, {"V": np.ones((6, 1))}, "V and R must be given together"),
