@@ -36,6 +36,7 @@ __all__ = [
     "count_products",
     "deadline_timer",
     "effort_of_a_step",
+    "has_work_left",
     "is_over",
     "is_worked_off",
     "patience",
@@ -92,6 +93,12 @@ def count_products(effort, products):
 def is_worked_off(effort: NDArray[np.int64], contacts: int = 0) -> bool:
     """Return True if a step with this number of contacts has used up its work."""
     return bool(effort[WORK] >= max(MULTIPLICATIONS, OF_A_CONTACT_IN_ALL_TRIES * contacts))
+
+
+@leaf_kernel
+def has_work_left(effort):
+    """Return True if the step may do more work, whatever a solve has done."""
+    return effort[OVERDUE] == 0 and effort[WORK] < MULTIPLICATIONS
 
 
 @leaf_kernel

@@ -2,9 +2,8 @@
 """Islands with joints, solved in one kernel together with the corrections that make their joints hold where the step ends.
 
 After a solve the bodies are moved to the end of the step, and the bias of the joints is evaluated there. Islands whose bias
-changed are solved again (`dynamics/joints/rows.py`). Only the bias differs between these solves. So the factor of the joints and
-the blocks of the contacts are found once for each island (`solvers/coulomb/elimination.py`), and a correction costs one or two
-steps of Newton's method.
+changed are solved again (`dynamics/joints/rows.py`). Only the bias differs between these solves. So the factor of the joints is
+computed once for each island (`solvers/coulomb/elimination.py`), and a correction costs one or two steps of Newton's method.
 
 An island that its given impulses solve is not eliminated. An island that is not accepted here keeps its given impulses and
 bias, and the cascade solves it.

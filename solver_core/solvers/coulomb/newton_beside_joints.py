@@ -38,7 +38,7 @@ from ...problem.cones import project_interval
 from ...problem.coulomb import respond
 from ...problem.system import push_bodies, relative_velocity
 from ..block_operator import Operator, assemble, gap_velocity
-from ..effort import OVERDUE, count_products
+from ..effort import count_products, has_work_left
 from .newton_in_impulses import is_within
 from .newton_iteration import NewtonOperator, NewtonRules, newton_iteration
 
@@ -208,7 +208,7 @@ def _finish_step(equation, step):
 def _find_step(equation, trial, _fresh, step):
     """Set step (3 m,) to the Newton step. Its matrix is factored in each step, because D changes."""
     operator = equation.one.operator
-    if equation.effort[OVERDUE] > 0:
+    if not has_work_left(equation.effort):
         return False
     _fill_weights(equation, trial, step)
     assemble(operator, equation.weight, FALSE)

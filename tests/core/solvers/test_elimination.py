@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import solver_core as sc
+from solver_core.solvers.coulomb.cascade import ACCELERATED, Request, solve_system
 from solver_core.solvers.criteria import MOST_BESIDE_JOINTS
+from solver_core.solvers.effort import MULTIPLICATIONS, WORK, effort_of_a_step
 
 from ..contact_problems import frame, random_bodies, rigid_jacobian
 from ..jointed_problems import joined
@@ -155,6 +157,21 @@ def test_a_pile_without_friction_has_the_velocities_of_the_published_algorithm(s
     assert ours.status is SOLVED and ours.stats.found == ELIMINATION
     assert plain.status is SOLVED
     np.testing.assert_allclose(ours.body_velocity, plain.body_velocity, atol=1e-6)
+
+
+def test_a_step_that_has_done_its_work_eliminates_nothing():
+    """A factor of thousands of bodies would cost more than all that the step may do."""
+    problem = ball_joints(2, 6, tree(6), [[HOLD] * 3] * 6, contacts=4)
+    system, request = problem.system, Request(1e-6, True, 100, 0)
+    found = []
+    for work in (0, MULTIPLICATIONS):
+        effort = effort_of_a_step()
+        effort[WORK] = work
+        impulse, history = np.zeros((len(system.body_a), 3)), np.zeros((100, 3))
+        answer = solve_system(system, request, ACCELERATED, effort, impulse, np.empty_like(system.velocity), history)
+        found.append(answer.found)
+    assert found[0] == ELIMINATION
+    assert found[1] != ELIMINATION
 
 
 def test_a_few_joints_beside_many_contacts_are_left_to_the_methods_for_many():
