@@ -8,6 +8,7 @@ from bpy.types import Context, Object, Operator
 
 from ...solver_core.scene.spec import FrictionCombine, SceneSpec
 from ...solver_core.scenes.destruction import BondedScene
+from .appearance import make_see_through
 from .demo_scene import bond, build_scene, hidden_by
 
 __all__ = ["AddDemo"]
@@ -43,7 +44,7 @@ class AddDemo:
             context.scene.rigidbody_world.substeps_per_frame = substeps
         for ob in collection.objects:
             if see_through and ob.name.startswith(see_through):
-                ob.display_type = "WIRE"
+                make_see_through(ob)
         return self.tell(context, before)
 
     def add_bonded(self: Operator, context: Context, scene: BondedScene) -> set[str]:
