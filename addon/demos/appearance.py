@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...solver_core.scene.spec import BodyKind, BodySpec, ShapeKind
 
-__all__ = ["dress", "make_see_through"]
+__all__ = ["ROOM", "dress", "make_see_through"]
 
 Array = NDArray[np.float64]
 Color = tuple[float, float, float]
@@ -47,14 +47,20 @@ ACTIVE = (
 # direction from the middle of a demo to its camera
 VIEW = Vector((0.55, -1.0, 0.55))
 LENS = 50.0  # mm
-# width of the picture relative to the demo
+# width of the picture relative to the bodies of a demo at their start
 ROOM = 1.15
 # W/m² and angles about x, y and z, in rad.
 SUNS = (("Sun", 3.0, (0.7, -0.35, 0.3)), ("Fill Light", 0.8, (0.9, 0.6, -0.9)))
 SKY = (0.55, 0.65, 0.75, 1.0)
 
 
-def dress(context: Context, collection: Collection, bodies: Mapping[str, BodySpec], objects: Mapping[str, Object]) -> None:
+def dress(
+    context: Context,
+    collection: Collection,
+    bodies: Mapping[str, BodySpec],
+    objects: Mapping[str, Object],
+    room: float = ROOM,
+) -> None:
     """Add materials, the scene's camera and two suns to a demo.
 
     Parameters
@@ -62,6 +68,7 @@ def dress(context: Context, collection: Collection, bodies: Mapping[str, BodySpe
     collection : collection of the camera and the lights
     bodies : the bodies of the demo by name
     objects : the objects of the bodies, by the same names
+    room : width of the picture relative to the bodies
     """
     paint(bodies, objects)
     context.view_layer.update()
@@ -71,7 +78,7 @@ def dress(context: Context, collection: Collection, bodies: Mapping[str, BodySpe
     if len(points):
         # Bodies that start above the ground fall on it.
         points = np.concatenate([points, *(below(points, ob) for ob in grounds)])
-        add_camera(context.scene, collection, points)
+        add_camera(context.scene, collection, points, room)
         add_suns(collection, points)
     if context.scene.world is None:
         context.scene.world = sky()
@@ -129,8 +136,8 @@ def material_of(wanted: Paint) -> Material:
     return material
 
 
-def add_camera(scene: Scene, collection: Collection, points: Array) -> None:
-    """Add a camera that sees all points (n, 3) m, and make it that of the scene."""
+def add_camera(scene: Scene, collection: Collection, points: Array, room: float) -> None:
+    """Add a camera that sees all points (n, 3) m, and make it that of the scene. room: width of the picture over theirs."""
     data = bpy.data.cameras.new(f"{collection.name} Camera")
     camera = bpy.data.objects.new(data.name, data)
     toward = VIEW.normalized()
@@ -141,7 +148,7 @@ def add_camera(scene: Scene, collection: Collection, points: Array) -> None:
     half_width = 0.5 * data.sensor_width / LENS
     half_height = half_width * scene.render.resolution_y / scene.render.resolution_x
     # A point is in the picture if |across| <= half_width (distance - ahead).
-    distance = float(max(np.max(ROOM * np.abs(across) / half_width + ahead), np.max(ROOM * np.abs(up) / half_height + ahead)))
+    distance = float(max(np.max(room * np.abs(across) / half_width + ahead), np.max(room * np.abs(up) / half_height + ahead)))
     camera.matrix_world = Matrix.Translation(Vector(middle) + distance * toward) @ turn.to_4x4()
     data.clip_start, data.clip_end = 0.01 * distance, 100.0 * distance
     data.display_size = 0.1 * distance
