@@ -108,7 +108,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "joints begin with Newton": Mechanism((Edit(FIRST_ORDER, "if system.box.shape[0] > 0 and (in", "if False and (in"),)),
     "joints eliminated": Mechanism(
         (
-            Edit(ELIMINATION, "if joints == 0 or contacts > MOST_BESIDE_JOINTS or sides > 0:", "if contacts >= 0:"),
+            Edit(ELIMINATION, "joints == 0 or contacts > max(MOST_BESIDE_JOINTS, joints) or sides > 0", "contacts >= 0"),
             Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),
         ),
         ("dolls", "drawbridge"),
@@ -117,9 +117,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),),
         ("dolls", "drawbridge"),
     ),
-    "limits taken in late": Mechanism(
-        (Edit(ELIMINATION, "(law[0] < 0.0 and u > 0.0) or impulse[k, r] != 0.0)", "(law[0] < 0.0 and u > 0.0) or True)"),),
-        ("dolls",),
+    "joints eliminated beside many contacts": Mechanism(
+        (Edit(ELIMINATION, "contacts > max(MOST_BESIDE_JOINTS, joints)", "contacts > MOST_BESIDE_JOINTS"),),
+        ("dolls 8", "ragdolls 60"),
     ),
     "islands with joints first": Mechanism(
         (Edit(JOINED_STEP, "if self._is_staggered:\n            # Islands", "if begin.h < 0.0:\n            # Islands"),),

@@ -34,7 +34,7 @@ from ..core.dolls import doll, together
 from ..core.masonry import barrel_vault
 from . import heap_scenes as heaps
 from . import mesh_scenes as meshes
-from .artists import piles, structures
+from .artists import characters, piles, structures
 from .breaking import hit_wall, wall
 from .random_contacts import given_number
 
@@ -151,6 +151,7 @@ SCENES |= {
     "wall 60, octagons": Scene("falls", of_heaps("wall", 60), 24, OCTAGONS),
     "cubes 27, octagons": Scene("tumbles", of_heaps("cubes", 27), 60, OCTAGONS),
     "dolls 8": Scene("large", partial(dolls, 8), 72, first=1),
+    "ragdolls 60": Scene("large", partial(characters.dolls_on_stairs, 60), 2, first=60),
     "hanging chain": Scene("jointed", partial(jointed.hanging_chain, 30), 48),
     "building and ram": Scene("jointed", breaking.framed_building, 24),
     "house and ball": Scene("jointed", partial(structures.house, 100), 12, first=20),

@@ -7,7 +7,7 @@ Staggering converges slowly if normal and tangential impulses are strongly coupl
 | proposal                       | problems                                          | bound                                   |
 | ------------------------------ | ------------------------------------------------- | --------------------------------------- |
 | warm start                     | all                                               | acceptable                              |
-| joints eliminated              | joints with at most `MOST_BESIDE_JOINTS` contacts | target                                  |
+| joints eliminated              | joints with few contacts, or with as many         | target                                  |
 | first order, by regions        | more than `LARGE` bodies                          | acceptable, at least `COARSE` if moving |
 | first order: sweeps, then ADMM | moving or many bodies, not mostly joints          | acceptable, at least `COARSE` if few    |
 | Newton's method                | unsolved ones, before each further iteration      | target                                  |

@@ -124,8 +124,8 @@ def test_a_joint_bears_its_breaking_impulse_and_no_more():
 
 
 def test_a_body_that_is_held_in_all_directions_bears_a_contact():
-    """Its operator is that of the compliance of the joints alone, a millionth of that of a free body. Where Newton's method on
-    the dense rows does not end, the cascade goes on."""
+    """Its operator is that of the compliance of the joints alone, a millionth of that of a free body. Where Newton's method
+    does not end, the cascade goes on."""
     problem = ball_joints(5, 2, [(-1, 0), (-1, 0), (-1, 0), (0, 1)], [[HOLD] * 3] * 4, contacts=3)
     problem.system.bias[3:] = 0.0
     result = sc.solve(problem, tolerance=1e-6)
@@ -134,7 +134,30 @@ def test_a_body_that_is_held_in_all_directions_bears_a_contact():
     assert np.abs(result.body_velocity[:6]).max() < 1e-3
 
 
-def test_joints_beside_many_contacts_are_left_to_the_methods_for_many():
+def test_a_pile_of_jointed_bodies_is_solved_with_its_joints_eliminated():
+    """200 bodies in trees of ten with 150 contacts between them: first-order methods take seconds for such a pile."""
+    pairs = [(10 * t + a if a >= 0 else -1, 10 * t + b) for t in range(20) for a, b in tree(10) if b > 0 or t == 0]
+    laws = [[HOLD] * 3 if j % 3 else [HOLD, LIMIT, SPRING] for j in range(len(pairs))]
+    problem = ball_joints(6, 200, pairs, laws, contacts=150)
+    result = sc.solve(problem, tolerance=1e-6)
+    assert result.status is SOLVED and result.stats.found == ELIMINATION
+    assert sc.residuals(problem, result).coulomb <= 1e-6
+    assert result.stats.factorisations <= 40
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pile_without_friction_has_the_velocities_of_the_published_algorithm(seed):
+    """Without friction velocities are unique. More contacts than `MOST_BESIDE_JOINTS`, and as many joints."""
+    contacts = MOST_BESIDE_JOINTS + 10
+    laws = [[HOLD] * 3 if j % 4 else [SPRING, LIMIT, MOTOR] for j in range(60)]
+    problem = ball_joints(seed, 60, tree(60), laws, contacts=contacts, mu=(0.0, 0.0))
+    ours, plain = sc.solve(problem, tolerance=1e-8), sc.solve(problem, tolerance=1e-8, staggering="plain")
+    assert ours.status is SOLVED and ours.stats.found == ELIMINATION
+    assert plain.status is SOLVED
+    np.testing.assert_allclose(ours.body_velocity, plain.body_velocity, atol=1e-6)
+
+
+def test_a_few_joints_beside_many_contacts_are_left_to_the_methods_for_many():
     pairs, contacts = tree(4), MOST_BESIDE_JOINTS + 1
     problem = ball_joints(2, 4, pairs, [[HOLD] * 3] * 4, contacts=contacts)
     result = sc.solve(problem, tolerance=1e-4)
