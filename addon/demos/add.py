@@ -8,6 +8,7 @@ from bpy.types import Context, Object, Operator
 
 from ...solver_core.scene.spec import FrictionCombine, SceneSpec
 from ...solver_core.scenes.destruction import BondedScene
+from .appearance import ROOM, make_see_through
 from .demo_scene import bond, build_scene, hidden_by
 
 __all__ = ["AddDemo"]
@@ -29,21 +30,27 @@ class AddDemo:
         return context.mode == "OBJECT"
 
     def add(
-        self: Operator, context: Context, spec: SceneSpec, *, substeps: int | None = None, see_through: tuple[str, ...] = ()
+        self: Operator,
+        context: Context,
+        spec: SceneSpec,
+        *,
+        substeps: int | None = None,
+        see_through: tuple[str, ...] = (),
+        room: float = ROOM,
     ) -> set[str]:
         """Add a scene.
 
         substeps: required time steps per frame, if the file's number is not enough. see_through: prefixes of the names of
-            bodies with others inside.
+            bodies with others inside. room: width of the picture relative to the bodies at their start.
         """
         assert spec.friction_combine is FrictionCombine.PRODUCT, "Blender's own rigid bodies multiply friction"
         before = set(context.scene.objects)
-        collection = build_scene(context, spec, self.bl_label)
+        collection = build_scene(context, spec, self.bl_label, room)
         if substeps is not None:
             context.scene.rigidbody_world.substeps_per_frame = substeps
         for ob in collection.objects:
             if see_through and ob.name.startswith(see_through):
-                ob.display_type = "WIRE"
+                make_see_through(ob)
         return self.tell(context, before)
 
     def add_bonded(self: Operator, context: Context, scene: BondedScene) -> set[str]:

@@ -16,7 +16,7 @@ from ...solver_core.scenes.destruction import BondedScene
 from ..blender import actions
 from ..blender.shape_meshes import form_of, shape_mesh, slab
 from ..settings.object_properties import PA
-from .appearance import dress
+from .appearance import ROOM, dress
 from .constraints import add_constraint
 
 __all__ = ["GROUND_THICKNESS", "bond", "build_scene", "ground_width", "hidden_by", "hold", "world_members"]
@@ -26,8 +26,11 @@ GROUND_WIDTH = 6.0
 GROUND_THICKNESS = 0.1
 
 
-def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
-    """Make and select the bodies of `spec` around the 3D cursor, in a collection of their own; add a camera and lights."""
+def build_scene(context: Context, spec: SceneSpec, name: str, room: float = ROOM) -> Collection:
+    """Make and select the bodies of `spec` around the 3D cursor, in a collection of their own; add a camera and lights.
+
+    room: width of the picture relative to the bodies.
+    """
     scene = context.scene
     members = world_members(context)
     collection = bpy.data.collections.new(name)
@@ -55,7 +58,7 @@ def build_scene(context: Context, spec: SceneSpec, name: str) -> Collection:
         ob.location += scene.cursor.location
         collection.objects.link(ob)
     set_scene(scene, spec)
-    dress(context, collection, {body.name: body for body in spec.bodies}, objects)
+    dress(context, collection, {body.name: body for body in spec.bodies}, objects, room)
     return collection
 
 

@@ -14,6 +14,9 @@ from .add import AddDemo
 
 __all__ = ["PUBLISHED"]
 
+# Widths of the picture relative to bodies that move out of their place, and to a bar that stands up.
+WIDE, WIDER = 1.9, 3.0
+
 
 class STICTION_OT_add_bombarded_card_house(AddDemo, Operator):
     """Add a card house that stands until small blocks fall on it and bring most of it down"""
@@ -69,7 +72,7 @@ class STICTION_OT_add_bar_on_four_feet(AddDemo, Operator):
     )
 
     def execute(self, context: Context) -> set[str]:
-        return self.add(context, published_scenes.bar_on_four_feet(head=self.head))
+        return self.add(context, published_scenes.bar_on_four_feet(head=self.head), room=WIDER)
 
 
 class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
@@ -82,7 +85,7 @@ class STICTION_OT_add_rods_of_1991(AddDemo, Operator):
     friction: FloatProperty(name="Friction", description="Friction of rod on ground", default=0.75, min=0.0, soft_max=1.5)
 
     def execute(self, context: Context) -> set[str]:
-        return self.add(context, published_scenes.rods_of_1991(speed=self.speed, mu=self.friction))
+        return self.add(context, published_scenes.rods_of_1991(speed=self.speed, mu=self.friction), room=WIDE)
 
 
 class STICTION_OT_add_jamming_tube(AddDemo, Operator):
@@ -153,7 +156,7 @@ class STICTION_OT_add_double_action_jack(AddDemo, Operator):
     friction: FloatProperty(name="Friction", description="Coefficient of friction", default=0.3, min=0.01, soft_max=1.0)
 
     def execute(self, context: Context) -> set[str]:
-        return self.add(context, machine_scenes.double_action_jack(self.load, self.turns, self.friction))
+        return self.add(context, machine_scenes.double_action_jack(self.load, self.turns, self.friction), room=WIDE)
 
 
 class STICTION_OT_add_bunny_drop(AddDemo, Operator):

@@ -78,6 +78,7 @@ SETTLED = ("table_for_twelve", "bin_of_mugs", "library_shelf")
 # Frames that are drawn below each other, where the last alone does not show what happens.
 MOMENTS = {
     "glued_wall": (26, 36, 97),
+    "catenary_arch": (80, 96, 241),
     "diving_board": (15, 28, 78),
     "roly_polies": (1, 145),
     "skirt": (1, 24, 73),

@@ -198,6 +198,26 @@ def test_one_looks_into_the_tube(scene):
     assert shown["Neck 1"] == shown["Tube 4"] == "WIRE" and shown["Cube 1"] == "TEXTURED"
 
 
+@pytest.mark.parametrize(
+    ("name", "outside", "inside"), [("jamming_tube", "Tube 1", "Cube 1"), ("block_feeder", "Left", "Block 1")]
+)
+def test_a_render_shows_what_is_inside(scene, name, outside, inside):
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    alpha = {}
+    for ob in (bpy.data.objects[outside], bpy.data.objects[inside]):
+        (material,) = {slot.material for slot in ob.material_slots}
+        alpha[ob.name] = material.node_tree.nodes["Principled BSDF"].inputs["Alpha"].default_value
+    assert alpha[outside] < 0.5 and alpha[inside] == 1.0
+
+
+@pytest.mark.parametrize("name", ["jamming_tube", "rubber_jam"])
+def test_the_camera_sees_the_ground_below_bodies_that_fall(scene, name):
+    assert getattr(bpy.ops.stiction, f"add_{name}")() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    fallen = [ob.matrix_world.translation * Vector((1.0, 1.0, 0.0)) for ob in scene.objects if ob.name.startswith("Cube")]
+    assert len(fallen) > 8 and all(in_the_picture(scene, place) for place in fallen)
+
+
 def drawn_menu(name):
     """The operators and the menus that a menu shows."""
     shown = {"operator": [], "menu": [], "separator": []}

@@ -8,6 +8,8 @@ import json
 import bpy
 import numpy as np
 import pytest
+from bpy_extras.object_utils import world_to_camera_view
+from mathutils import Vector
 
 from ..objects import world_matrix
 
@@ -79,6 +81,23 @@ def test_cards_fall_from_the_top_of_the_house_alone(baked, scene):
     assert np.abs(cards[:, 1] - cards[:, 0]).max() < 1e-4
     fallen = cards[:, 2] < cards[:, 1] - 0.01
     assert 1 <= fallen.sum() < len(cards) / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("rods_of_1991", 49),
+        pytest.param("bar_on_four_feet", 49, marks=pytest.mark.long),
+        pytest.param("double_action_jack", 121, marks=pytest.mark.long),
+    ],
+)
+def test_the_camera_sees_what_moves_out_of_its_place(baked, scene, name, last):
+    bodies = baked(name, (last,))
+    bpy.context.view_layer.update()
+    for ob in (bpy.data.objects[body] for body in bodies if body != "Ground"):
+        corners = [world_matrix(ob) @ np.append(corner, 1.0) for corner in ob.bound_box]
+        places = [world_to_camera_view(scene, scene.camera, Vector(corner[:3])) for corner in corners]
+        assert all(place.z > 0.0 and 0.0 < place.x < 1.0 and 0.0 < place.y < 1.0 for place in places), ob.name
 
 
 def test_cubes_are_held_by_friction_alone(baked):
