@@ -20,10 +20,10 @@ from .ahead import bring
 from .processor import vectors_of
 from .trust import written_by_us_alone
 
-__all__ = ["WAIT", "compile_in_turn", "in_turn"]
+__all__ = ["WAIT_EVENT", "compile_in_turn", "in_turn"]
 
 # An event for listeners of numba.
-WAIT = "stiction:kernel_lock"
+WAIT_EVENT = "stiction:kernel_lock"
 # Longer than the compilation of any kernel. A process that holds a lock for longer was suspended.
 SECONDS_FOR_KERNEL = 600.0
 
@@ -96,7 +96,7 @@ def in_turn(path: Path, held: set[Path]) -> Iterator[None]:
     lock = None
     if path not in held:
         # If the other process was suspended, the kernel is compiled twice, which does no harm.
-        with suppress(LockHeld), event.trigger_event(WAIT):
+        with suppress(LockHeld), event.trigger_event(WAIT_EVENT):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock.acquire(path, patience=SECONDS_FOR_KERNEL)
     if lock is None:

@@ -23,7 +23,7 @@ from types import TracebackType
 
 from numba.core import event
 
-from .kernel_lock import WAIT
+from .kernel_lock import WAIT_EVENT
 from .process import start
 from .stock import Stock
 
@@ -32,7 +32,7 @@ __all__ = ["Compiling", "Count", "Watch"]
 SECONDS_BETWEEN_REPORTS = 1.0
 FEW_KERNELS = 10  # kernels; the pace of fewer is not representative, because some take a minute and most take a moment
 COMPILE, LOCK = "numba:compile", "numba:compiler_lock"
-KINDS = (COMPILE, LOCK, WAIT)
+EVENTS = (COMPILE, LOCK, WAIT_EVENT)
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class Watch(event.Listener, AbstractContextManager):
         self._helper: subprocess.Popen | None = None
 
     def __enter__(self) -> Watch:
-        for kind in KINDS:
+        for kind in EVENTS:
             event.register(kind, self)
         threading.Thread(target=self._count, name="kernels", daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._is_over.set()
-        for registered in KINDS:
+        for registered in EVENTS:
             event.unregister(registered, self)
         if self._helper is not None and self._helper.stdin is not None:
             # It ends at the end of its standard input. Its compiled kernels remain.
@@ -111,7 +111,7 @@ class Watch(event.Listener, AbstractContextManager):
         if event.kind == LOCK:
             self._depth += 1
             return
-        if event.kind == WAIT:
+        if event.kind == WAIT_EVENT:
             self._waits += 1
             return
         self._compiles += 1
@@ -124,7 +124,7 @@ class Watch(event.Listener, AbstractContextManager):
         """Handle the end of a search or compilation."""
         if event.kind == LOCK:
             self._depth -= 1
-        elif event.kind == WAIT:
+        elif event.kind == WAIT_EVENT:
             self._waits -= 1
         else:
             self._compiles -= 1

@@ -39,8 +39,8 @@ TEXTS = ("title", "description", "math_info")
 SOLUTION_PARTS = ("r", "u", "l", "v")
 OF_WHOLE_NUMBERS = {"offset", "block_start", "body_a", "body_b"}  # integer arrays of a system
 UNBOUNDED = {"box", "mu", "mu_dynamic"}  # arrays that may be infinite
-SLIDING = "sliding"
-OF_PROBLEM = ("static", "dynamic", SLIDING, "direction", "bilateral_rows", "bilateral_free")
+SLIDING_FIELD = "sliding"
+OF_PROBLEM = ("static", "dynamic", SLIDING_FIELD, "direction", "bilateral_rows", "bilateral_free")
 
 
 def written_npz(problem: ProblemFile) -> bytes:
@@ -190,10 +190,10 @@ def _bodies(arrays: Arrays, dim: int) -> ContactProblem:
         raise arrays.wrong("least_scale must be one number")
     parts["least_scale"] = float(parts["least_scale"].item())
     system = System(**parts)
-    static, dynamic, direction, rows, free = (arrays.reals(name) for name in OF_PROBLEM if name != SLIDING)
-    sliding = arrays[SLIDING]
+    static, dynamic, direction, rows, free = (arrays.reals(name) for name in OF_PROBLEM if name != SLIDING_FIELD)
+    sliding = arrays[SLIDING_FIELD]
     if sliding.dtype.kind != "b":
-        raise arrays.wrong(f"{SLIDING} must be true or false for each contact")
+        raise arrays.wrong(f"{SLIDING_FIELD} must be true or false for each contact")
     bodies, n, m, j = len(system.offset) - 1, system.velocity.size, system.body_a.size, len(system.box)
     c, width = m - j, np.diff(system.offset)
     widest = int(width.max(initial=0))
