@@ -162,7 +162,7 @@ def modes_of(surface: Surface, material: SoundMaterial) -> ShapeModes:
         stiffness = stiffness_matrix(grid, material.young, material.poisson)
         statics = Statics(stiffness, mass_matrix(grid, mass), grid.points, np.zeros(0, dtype=np.int64))
         room = len(statics.free) - statics.rigid.shape[1]
-        omega, shapes = elastic_modes(statics, min(MODES_OF_A_VOICE, room), whole_families=False)
+        omega, shapes = elastic_modes(statics, min(MODES_OF_A_VOICE, room))
     except ValueError as error:
         return ShapeModes(np.zeros(0), None, np.zeros((0, 3, 0)), str(error))
     hertz = omega / (2.0 * math.pi)
