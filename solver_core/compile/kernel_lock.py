@@ -90,7 +90,7 @@ def collecting_less() -> Iterator[None]:
 
 @contextmanager
 def in_turn(path: Path, held: set[Path]) -> Iterator[None]:
-    """Hold the lock of `path`, unless this process holds it already. Listeners of numba are told while it waits for it."""
+    """Hold the lock of `path`, unless this process holds it already. The wait is an event for listeners of numba."""
     from numba.core import event
 
     lock = None

@@ -282,7 +282,7 @@ def merge_points(ends, curve, order, radius, owner):
     The points of a curve are the first ends of its segments.
 
     order: (k,) segments, sorted by the first coordinate of their points.
-    owner: (k,) output, the segment that keeps the point of each segment, which is the first of those that are merged.
+    owner: (k,) output, for each segment the first segment of its mean. Only that one keeps a point.
     """
     owner[:] = -1
     for i in range(len(order)):

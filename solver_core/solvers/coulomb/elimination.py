@@ -157,7 +157,7 @@ def _gather(system, one, impulse, lam):
 
 @leaf_kernel
 def _scatter(system, one, lam, v, impulse):
-    """Set impulse (m, 3) to lam (3 m,), and in the eliminated rows to what follows from velocities v (n,)."""
+    """Set impulse (m, 3) to lam (3 m,), and the impulses of eliminated rows to -(J v + b) / gamma."""
     contacts = system.mu.size
     for k in range(impulse.shape[0]):
         for r in range(3):
