@@ -25,7 +25,6 @@ from ..compile.kernel import leaf_kernel
 
 __all__ = [
     "ACCEPTABLE",
-    "BOUNDED_BESIDE_JOINTS",
     "COARSE",
     "CROWDED",
     "FEW_BODIES",
@@ -65,9 +64,6 @@ CROWDED = 12
 # Joints are eliminated beside at most so many contacts, or as many contacts as joints. With larger values piles of bodies with
 # few joints take longer. With smaller ones, single jointed bodies do.
 MOST_BESIDE_JOINTS = 40
-# Rows with two bounds, of motors and of joints that can break. Newton's method has to find which of them yield. With a larger
-# value glued walls that are hit take longer, with a smaller one machines with many motors do.
-BOUNDED_BESIDE_JOINTS = 40
 # Bodies. A larger island is started as a whole and finished by regions. A region of a smaller island would contain most of it.
 # With a larger value large islands take longer, with a smaller one regions cost more than they save.
 LARGE = 128

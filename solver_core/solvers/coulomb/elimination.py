@@ -28,7 +28,7 @@ from ...linalg.copying import copy_rows
 from ...problem.residuals import effective_masses, fastest_velocity, relative_coulomb
 from ...problem.system import apply_mass, effective_inverse_mass, relative_velocities
 from ..block_operator import State, assemble, operator_of, operator_of_joints, update_velocities
-from ..criteria import BOUNDED_BESIDE_JOINTS, LARGE, MOST_BESIDE_JOINTS, good_enough, relative_target
+from ..criteria import LARGE, MOST_BESIDE_JOINTS, good_enough, relative_target
 from ..effort import DONE, allow, count_factorisation, count_products
 from ..kaufman_2008.staggered import into_cones, residual
 from .newton_beside_joints import Elimination, newton_beside_joints, velocities_with
@@ -91,7 +91,7 @@ def _is_linear(law):
 def can_eliminate(system, sides):
     """Return True if the elimination of the joints pays.
 
-    It does with as many joints as contacts, or few contacts, all with finite friction, and few rows with two bounds.
+    It does with as many joints as contacts, or few contacts, all with finite friction.
 
     sides: number of sides of the friction polygon, 0 for the disk.
     """
@@ -101,15 +101,11 @@ def can_eliminate(system, sides):
     for k in range(contacts):
         if not system.mu[k] < np.inf:
             return False
-    linear, bounded = 0, 0
     for j in range(joints):
         for r in range(3):
-            law = system.box[j, r]
-            if _is_linear(law):
-                linear += 1
-            elif law[0] < 0.0 and law[1] > 0.0:
-                bounded += 1
-    return linear > 0 and bounded <= BOUNDED_BESIDE_JOINTS
+            if _is_linear(system.box[j, r]):
+                return True
+    return False
 
 
 @leaf_kernel
