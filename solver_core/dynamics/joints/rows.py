@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.disjoint_sets import connected
-from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
+from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
 from ..model.predict import Begin, Bend, StepTimes
 from .attached import Attached, bent_frames, modal_rows
@@ -39,7 +39,7 @@ from .coordinates import measured
 from .laws import JOINT_COMPLIANCE, EndMotion, JointPose, laws, laws_about, weigh
 from .limits import farthest_off, row_direction, row_value
 from .table import AT_MOST, SPRING, Chosen, Frames, Rows
-from .tension import FOLLOWED, held_in_line
+from .tension import JointLevers, held_in_line
 from .thresholds import (
     Thresholds,
     bounds_of_rows,
@@ -58,8 +58,6 @@ Ints = NDArray[np.int64]
 # As JOINT_COMPLIANCE, for joints that conflict with each other by more. An almost straight chain under tension could otherwise
 # lengthen a little only by throwing its links sideways at any speed.
 SOFT_COMPLIANCE = 1e-3
-NEAR_BOUND = 0.999  # fraction of the bound on tension, because sums in another order differ by rounding
-NO_BODIES, NO_INERTIA = np.zeros(0, np.int64), np.zeros((0, 3, 3))
 
 
 class JointRows(NamedTuple):
@@ -130,13 +128,6 @@ class Followed(NamedTuple):
     state: State
 
 
-class JointLevers(NamedTuple):
-    """The ends of j joints. body: (j, 2), -1 for the world. lever: (j, 2, 3) m, from the body's center of mass to the joint."""
-
-    body: Ints
-    lever: Floats
-
-
 class JointStep:
     """The active joints of a step.
 
@@ -167,7 +158,8 @@ class JointStep:
         self._fixed = fixed = empty(r, t, widest)
         pose = JointPose(bent, chosen.held, angle)
         before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, fixed)
-        self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
+        self._angle = before.value[:, 3:].copy()
+        self._levers = JointLevers(frames.body, before.point[:, None] - state.position[frames.body])
         if bend is not None and len(ends.joint):
             rows, modes, first = modal_rows(
                 bent, ends, chosen.rows, fixed.direction, before, state.position, begin, state.modal
@@ -396,15 +388,8 @@ class JointStep:
         """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
         if self.is_bond.any():
             impulse = np.where(self.is_bond[:, None], 0.0, impulse)
-        begin, levers = self._begin, JointLevers(self._frames.body, self._lever)
-        inverse_mass = begin.bodies.inverse_mass
-        if not may_swing(self._rows, self._fixed, impulse, levers, begin.model.dof, inverse_mass, begin.times):
-            return NO_BODIES, NO_INERTIA
-        on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
-        held = self._chosen.held
-        force = np.stack([-on_b[held], on_b[held]], axis=1)
-        ends = self._frames.body[held].ravel(), self._lever[held].reshape(-1, 3), force.reshape(-1, 3)
-        return held_in_line(self._begin, *ends)
+        begin = self._begin
+        return held_in_line(self._rows, self._fixed, impulse, self._levers, begin.model, begin.bodies, begin.times)
 
     def held(self, impulse: Floats) -> Held:
         """Return the impulses of joints, from row impulses (t, 3)."""
@@ -493,42 +478,6 @@ def _quadratic(row, matrix):
         for k in range(RIGID):
             total += row[i] * matrix[i, k] * row[k]
     return total
-
-
-@kernel
-def may_swing(rows, fixed, impulse, levers, dof, inverse_mass, times):
-    """Return whether `held_in_line` may apply to a body under tension.
-
-    This is so if the sum of force times lever of a body comes near its bound.
-
-    Parameters
-    ----------
-    rows, fixed : `Rows` and `Fixed` of the joints
-    impulse : (t, 3) N s, of the rows
-    levers : `JointLevers`
-    dof : (n,) the index of each body among those that the solver moves, or -1
-    inverse_mass : (moving, 6, 6)
-    times : `StepTimes`
-    """
-    body, lever, h, force_time = levers.body, levers.lever, times.h, times.force_time
-    pull, bound = np.zeros((body.shape[0], 3)), np.zeros(inverse_mass.shape[0])
-    for r in range(rows.joint.size):
-        if rows.coordinate[r] < 3:
-            for i in range(3):
-                pull[rows.joint[r], i] += impulse[rows.triple[r], rows.place[r]] * fixed.direction[r, i]
-    for j in range(body.shape[0]):
-        for end in range(2):
-            d = dof[body[j, end]] if body[j, end] >= 0 else -1
-            if d >= 0:
-                bound[d] += norm(vec(lever[j], end)) * norm(vec(pull, j)) / force_time
-    for d in range(bound.size):
-        square = 0.0
-        for i in range(3, 6):
-            for k in range(3, 6):
-                square += inverse_mass[d, i, k] ** 2
-        if 0.5 * h * h * bound[d] * np.sqrt(square) > NEAR_BOUND * FOLLOWED:
-            return True
-    return False
 
 
 @kernel
