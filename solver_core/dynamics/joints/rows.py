@@ -361,7 +361,7 @@ class JointStep:
         largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
 
-    def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
+    def gain(self, impulse: Floats, before: JointRows, drift: float, recovery_speed: float) -> float:
         """Return the energy that constraints of joints add in the step.
 
         They do no work unless the step is too long for the rotation of their bodies. Joints that transmit their thresholds are
@@ -370,7 +370,7 @@ class JointStep:
         Parameters
         ----------
         impulse : (t, 3) N s, of the rows
-        rows : the rows that the step was solved with, and the first-order rows
+        before : the rows that the step was solved with
         drift : lengths, the allowed drift of joints, along which work is allowed
         recovery_speed : lengths per second, at which large constraint errors are corrected; this work is allowed as well
 
@@ -378,11 +378,9 @@ class JointStep:
         -------
         J
         """
-        before, straight = rows
         if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
-        turning = straight.bias - before.bias
-        return work(self._rows, self._fixed, impulse, turning, drift, self._begin.h, recovery_speed)
+        return work(self._rows, self._fixed, impulse, before.bias, drift, self._begin.times, recovery_speed)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
@@ -496,7 +494,7 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 
 @kernel
-def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
+def work(rows, fixed, impulse, bias, drift, times, recovery_speed):
     """Return the work of locked and limited rows in excess of the allowed work.
 
     The work is the impulse times the mean speed of the coordinate in the step.
@@ -506,20 +504,22 @@ def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
     rows : Rows
     fixed : Fixed
     impulse : (t, 3) N s
-    turning : (t, 3) m/s, the speeds due to the rotation of rows in the step
+    bias : (t, 3) m/s, of the rows; its difference from that of first-order rows is due to the rotation of rows in the step
     drift : lengths, the allowed motion of each row
-    h : s, the step
+    times : `StepTimes`
     recovery_speed : lengths per second, at which a constraint error is corrected that is too large for one step
 
     Returns
     -------
     J
     """
-    total = 0.0
+    total, h = 0.0, times.h
+    straight, _ = laws(rows, fixed, fixed.known, times, recovery_speed, JOINT_COMPLIANCE)
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
-            lam = impulse[rows.triple[r], rows.place[r]]
-            total += 0.5 * lam * (fixed.speed[r] + turning[rows.triple[r], rows.place[r]])
+            triple, place = rows.triple[r], rows.place[r]
+            lam, turning = impulse[triple, place], straight[triple, place] - bias[triple, place]
+            total += 0.5 * lam * (fixed.speed[r] + turning)
             recovered, allowed = recovery_speed * h * fixed.length[r], drift * fixed.length[r]
             if fixed.scale[r] * abs(fixed.now[r] - rows.target[r]) > recovered:
                 allowed += recovered

@@ -215,7 +215,7 @@ class JoinedStep:
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         has_joints = flags_of(count, island)
-        waiting, is_jointed = which[:0], moved_in(problem.system, has_joints[islands])
+        waiting = which[:0]
         if self._is_staggered:
             # Islands without joints wait, because loose joints may ask for a shorter step.
             waiting, which = np.flatnonzero(~has_joints), np.flatnonzero(has_joints)
@@ -247,7 +247,7 @@ class JoinedStep:
             v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
-            change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
+            change = min(change, most_changed(problem.system, has_joints[islands], v - expected))
             about_answer = joints.rows(moved(v), v, *limits)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
@@ -261,7 +261,6 @@ class JoinedStep:
             rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
-        change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
         is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
         of_joints = problem.impulse[len(contacts.mu) :]
         is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
@@ -270,21 +269,21 @@ class JoinedStep:
         if waiting.size:
             v, of_all = self._solve_islands(begin, problem, asked, Again(waiting, v, out))
             of_all = after(factorisations, of_all)
-        straight = joints.straight_rows(*limits)
-        of_rows = problem.impulse[len(contacts.mu) :], (rows_before, straight)
-        gain = joints.gain(*of_rows, JOINT_DRIFT, self._settings.recovery_speed)
+        gain = joints.gain(of_joints, rows_before, JOINT_DRIFT, self._settings.recovery_speed)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
         # Joints without driven ends hold if nothing moves, so a shorter step helps.
         if not is_loose or (may_cut and not joints.are_driven):
             return Joined((problem, v, of_all, is_loose), islands, out)
-        problem = problem._replace(system=with_joints(contacts, straight))
+        change = min(change, most_changed(problem.system, has_joints[islands], v - expected))
+        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(*limits)))
         out = not_begun(count)
         anew = Again(np.arange(count), problem.system.velocity.copy(), out)
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
         # A shorter step would have less time to correct joints that are off already.
-        contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= UNMOVED * change
+        at_last = most_changed(problem.system, has_joints[islands], v - expected)
+        contradict = joints.off > JOINT_OFF or at_last <= UNMOVED * change
         return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
 
     def _solve_pass(
@@ -340,11 +339,11 @@ def flags_of(count: int, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
     return flags
 
 
-def moved_in(system: System, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (dof,) the velocities that the chosen contacts or triples of rows (m,) act on."""
+def most_changed(system: System, rows: NDArray[np.bool_], change: Floats) -> float:
+    """Return the largest change of the velocities that the chosen contacts or triples of rows (m,) act on. change: (dof,)."""
     bodies = np.concatenate([system.body_a[rows], system.body_b[rows]])
     acted_on = flags_of(len(system.offset) - 1, bodies[bodies >= 0])
-    return np.repeat(acted_on, np.diff(system.offset))
+    return float(np.abs(change)[np.repeat(acted_on, np.diff(system.offset))].max(initial=0.0))
 
 
 def pairs_that_touch(dof: NDArray[np.int64], ends: NDArray[np.int64], system: System) -> NDArray[np.bool_]:
