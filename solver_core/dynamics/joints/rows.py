@@ -428,6 +428,13 @@ def begin_rows(pose, rows, model, position, bodies, out):
     farthest = 0.0
     for j in range(off.size):
         farthest = max(farthest, off[j])
+    _fill(rows, frames, before, model, position, bodies, out)
+    return before, farthest
+
+
+@leaf_kernel
+def _fill(rows, frames, before, model, position, bodies, out):
+    """Fill a `Fixed` as `begin_rows` does. frames, before: of the joints, at the start of the step."""
     for r in range(rows.joint.size):
         j, c, triple, place = rows.joint[r], rows.coordinate[r], rows.triple[r], rows.place[r]
         out.length[r] = length = frames.length[j]
@@ -456,7 +463,6 @@ def begin_rows(pose, rows, model, position, bodies, out):
             if model.dof[body] < 0:
                 out.known[r] += speed
                 row[:] = 0.0
-    return before, farthest
 
 
 @inlined_kernel
