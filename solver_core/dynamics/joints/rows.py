@@ -132,10 +132,9 @@ class JointStep:
     """The active joints of a step.
 
     triples: (t,) their triples of rows in the table. bodies: (t, 2) of each triple. off: lengths, the largest constraint error
-    at the start of the step. are_driven: whether a joint has an end with prescribed motion. joint: (t,) of each triple. length:
-    (t,) m, at which a force rotates the bodies of a joint as easily as it translates them. ends: (j, 2) the bodies of all
-    joints. position: (moving, 3) m, of the bodies that the solver moves. is_bond: (t,) triples of bonds. has_lost: (t,) triples
-    of bonds that break in this step; they transmit the impulses `transmitted` (t, 3) and no others.
+    at the start of the step. are_driven: whether a joint has an end with prescribed motion. joint: (t,) of each triple. ends:
+    (j, 2) the bodies of all joints. is_bond: (t,) triples of bonds. has_lost: (t,) triples of bonds that break in this step;
+    they transmit the impulses `transmitted` (t, 3) and no others.
     """
 
     def __init__(
@@ -151,7 +150,8 @@ class JointStep:
         """ends: of joints on flexible bodies. angle: (j, 3) rad, the last angles of all joints. thresholds: of all joints; None
         if no joint can break."""
         self._thresholds, self._bounds, self._state = thresholds, None, state
-        self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
+        self._frames, self._ends, self._chosen, self._rows = frames, ends, chosen, chosen.rows
+        self._begin, self._times = begin, begin.times
         r, t = len(chosen.rows.joint), len(chosen.triples)
         bent = bent_frames(frames, ends, state.modal)
         bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
@@ -168,12 +168,9 @@ class JointStep:
         bends = np.zeros(len(begin.model.dof), np.bool_)
         bends[ends.body] = True
         weigh(frames, chosen.rows, begin.h, bends, fixed)
-        self.triples, self.bodies = chosen.triples, fixed.bodies
-        self.joint = np.zeros(t, np.int64)
-        self.joint[chosen.rows.triple] = chosen.rows.joint
+        self.triples, self.joint, self.ends, self.bodies = chosen.triples, chosen.joint, frames.body, fixed.bodies
         self.are_driven = bool(fixed.known.any())
         self.is_bond = np.zeros(t, np.bool_) if thresholds is None else thresholds.is_bond[self.joint]
-        self.ends, self.position, self.length = frames.body, state.position[begin.awake], fixed_lengths(chosen.rows, fixed, t)
         self.has_lost, self.transmitted = np.zeros(t, np.bool_), np.zeros((t, 3))
 
     def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
@@ -203,6 +200,21 @@ class JointStep:
         out._thresholds = Thresholds(self._thresholds.capacity, self._thresholds.is_bond, load)
         out.transmitted = np.zeros_like(self.transmitted)
         return out
+
+    @property
+    def can_break(self) -> bool:
+        """Whether any joint of the scene can break."""
+        return self._thresholds is not None
+
+    @property
+    def length(self) -> Floats:
+        """(t,) m, at which a force rotates the bodies of a joint as easily as it translates them."""
+        return self._frames.length[self.joint]
+
+    @property
+    def position(self) -> Floats:
+        """(moving, 3) m, of the bodies that the solver moves."""
+        return self._state.position[self._begin.awake]
 
     @property
     def has_bounds(self) -> bool:
@@ -299,18 +311,16 @@ class JointStep:
         out[self.has_lost] = 0.0
         return out
 
-    def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
+    def rows(self, moved: State, v: Floats, recovery_speed: float) -> JointRows:
         """Return the rows about velocities v (dof,), which move bodies to the state `moved`.
 
-        force_time: s, over which forces act. recovery_speed: lengths per second, the largest rate at which constraint errors
-        are corrected.
+        recovery_speed: lengths per second, the largest rate at which constraint errors are corrected.
         """
         pose = JointPose(bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle)
         motion = EndMotion(v, self._begin.offset, moved.position, moved.orientation)
-        times = self._begin.times._replace(force_time=force_time)
-        return self._with(*laws_about(self._rows, self._fixed, pose, motion, times, recovery_speed))
+        return self._with(*laws_about(self._rows, self._fixed, pose, motion, self._times, recovery_speed))
 
-    def followed(self, force_time: float, recovery_speed: float) -> Followed | None:
+    def followed(self, recovery_speed: float) -> Followed | None:
         """Return the joints for kernels. Parameters as in `rows`.
 
         Returns None if rows have bounds from breaking impulses, if bonds break in this step, or if a body is flexible.
@@ -318,14 +328,13 @@ class JointStep:
         if self._bounds is not None or self.has_lost.any() or self._begin.bend is not None:
             return None
         pose = JointPose(self._frames, self._chosen.held, self._angle)
-        times = self._begin.times._replace(force_time=force_time)
-        return Followed(self._rows, self._fixed, pose, times, recovery_speed, self._state)
+        return Followed(self._rows, self._fixed, pose, self._times, recovery_speed, self._state)
 
-    def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
+    def biased_rows(self, bias: Floats, recovery_speed: float) -> JointRows:
         """Return the rows with a given bias (t, 3) from an earlier solve of this step."""
-        return self._about(self._fixed.known, force_time, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
+        return self._about(self._fixed.known, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
 
-    def straight_rows(self, force_time: float, recovery_speed: float, compliance: float | None = None) -> JointRows:
+    def straight_rows(self, recovery_speed: float, compliance: float | None = None) -> JointRows:
         """Return first-order rows, as if coordinates kept their rates from the start of the step.
 
         Jointed bodies then lose energy and drift if they rotate, but the rows always have a solution. compliance: relative to
@@ -333,12 +342,11 @@ class JointStep:
         """
         if compliance is None:
             compliance = SOFT_COMPLIANCE if self.are_driven else JOINT_COMPLIANCE
-        return self._about(self._fixed.known, force_time, recovery_speed, compliance)
+        return self._about(self._fixed.known, recovery_speed, compliance)
 
-    def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
+    def _about(self, rate: Floats, recovery_speed: float, compliance: float) -> JointRows:
         """Return the rows with given rates (r,) m/s of their coordinates in addition to J v."""
-        times = self._begin.times._replace(force_time=force_time)
-        return self._with(*laws(self._rows, self._fixed, rate, times, recovery_speed, compliance))
+        return self._with(*laws(self._rows, self._fixed, rate, self._times, recovery_speed, compliance))
 
     def _with(self, bias: Floats, box: Floats) -> JointRows:
         """Return the rows with a bias (t, 3) and bounds (t, 3, 3)."""
@@ -380,14 +388,14 @@ class JointStep:
         """
         if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
-        return work(self._rows, self._fixed, impulse, before.bias, drift, self._begin.times, recovery_speed)
+        return work(self._rows, self._fixed, impulse, before.bias, drift, self._times, recovery_speed)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
         if self.is_bond.any():
             impulse = np.where(self.is_bond[:, None], 0.0, impulse)
         begin = self._begin
-        return held_in_line(self._rows, self._fixed, impulse, self._levers, begin.model, begin.bodies, begin.times)
+        return held_in_line(self._rows, self._fixed, impulse, self._levers, begin.model, begin.bodies, self._times)
 
     def held(self, impulse: Floats) -> Held:
         """Return the impulses of joints, from row impulses (t, 3)."""
@@ -395,13 +403,6 @@ class JointStep:
         held = Held(np.zeros((count, 6)), np.zeros((count, 6)))
         sum_up(self._rows, self._fixed, impulse, held.by_coordinate, held.on_b)
         return held
-
-
-def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
-    """Return (triples,) m, the length of the joint of each triple."""
-    out = np.zeros(triples)
-    out[rows.triple] = fixed.length
-    return out
 
 
 @kernel
