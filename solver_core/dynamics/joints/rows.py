@@ -157,7 +157,9 @@ class JointStep:
         bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
         self._fixed = fixed = empty(r, t, widest)
         pose = JointPose(bent, chosen.held, angle)
-        before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, fixed)
+        bends = np.zeros(len(begin.model.dof), np.bool_)
+        bends[ends.body] = True
+        before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, begin.h, bends, fixed)
         self._angle = before.value[:, 3:].copy()
         self._levers = JointLevers(frames.body, before.point[:, None] - state.position[frames.body])
         if bend is not None and len(ends.joint):
@@ -165,9 +167,8 @@ class JointStep:
                 bent, ends, chosen.rows, fixed.direction, before, state.position, begin, state.modal
             )
             self._bend(bend, *rows, modes, first)
-        bends = np.zeros(len(begin.model.dof), np.bool_)
-        bends[ends.body] = True
-        weigh(frames, chosen.rows, begin.h, bends, fixed)
+            # Modes lower the effective mass of a row.
+            weigh(frames, chosen.rows, begin.h, bends, fixed)
         self.triples, self.joint, self.ends, self.bodies = chosen.triples, chosen.joint, frames.body, fixed.bodies
         self.are_driven = bool(fixed.known.any())
         self.is_bond = np.zeros(t, np.bool_) if thresholds is None else thresholds.is_bond[self.joint]
@@ -406,8 +407,8 @@ class JointStep:
 
 
 @kernel
-def begin_rows(pose, rows, model, position, bodies, out):
-    """Fill a `Fixed`, except for the weights of springs and the contribution of modes.
+def begin_rows(pose, rows, model, position, bodies, h, bends, out):
+    """Fill a `Fixed`, except for the contribution of modes.
 
     Parameters
     ----------
@@ -416,6 +417,8 @@ def begin_rows(pose, rows, model, position, bodies, out):
     model : `Model` of n bodies
     position : (n, 3) m, at the start of the step
     bodies : the `Prediction` of the step
+    h : s, the step
+    bends : (n,) which bodies are flexible
     out : `Fixed`, written
 
     Returns
@@ -430,6 +433,7 @@ def begin_rows(pose, rows, model, position, bodies, out):
     for j in range(off.size):
         farthest = max(farthest, off[j])
     _fill(rows, frames, before, model, position, bodies, out)
+    weigh(frames, rows, h, bends, out)
     return before, farthest
 
 
@@ -480,6 +484,9 @@ def _write_row(direction, lever, is_angular, sign, row):
 def _quadratic(row, matrix):
     total = 0.0
     for i in range(RIGID):
+        if row[i] == 0.0:
+            # A row of an angle has no linear part.
+            continue
         for k in range(RIGID):
             total += row[i] * matrix[i, k] * row[k]
     return total
