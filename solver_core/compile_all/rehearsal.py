@@ -15,6 +15,7 @@ import numpy as np
 
 from ..collision.detect import detect
 from ..collision.time_of_impact import OVERLAP_ALLOWED, Motion
+from ..dynamics.joints.tension import geometric_stiffness
 from ..dynamics.look_ahead.impacts import ImpactFinder
 from ..dynamics.model.bodies import build_bodies
 from ..dynamics.model.held_together import HeldTogether
@@ -74,6 +75,7 @@ def arithmetic() -> None:
     inverses(one)
     eigen_of_each(one)
     relative_eigen(one, one)
+    geometric_stiffness(1, np.zeros(3, np.int64), square, square)
     principal_axes_of_points(square)
     solved(square, row)
     inverse(square)

@@ -109,12 +109,12 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "joints eliminated": Mechanism(
         (
             Edit(ELIMINATION, "joints == 0 or contacts > max(MOST_BESIDE_JOINTS, joints) or sides > 0", "contacts >= 0"),
-            Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),
+            Edit(SYSTEM_SOLVER, "if step is None or not (self.is_staggered", "if asked or not (self.is_staggered"),
         ),
         ("dolls", "drawbridge"),
     ),
     "joints corrected in one kernel": Mechanism(
-        (Edit(SYSTEM_SOLVER, "if followed is None or not (self.is_staggered", "if begin or not (self.is_staggered"),),
+        (Edit(SYSTEM_SOLVER, "if step is None or not (self.is_staggered", "if asked or not (self.is_staggered"),),
         ("dolls", "drawbridge"),
     ),
     "joints eliminated beside many contacts": Mechanism(
@@ -185,7 +185,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(JOINED_STEP, "which = np.flatnonzero(again)", "which = np.arange(count)"),), ("dolls", "drawbridge")
     ),
     "joints about the last try": Mechanism(
-        (Edit(JOINED_STEP, "if about is None else joints.biased_rows(about, *limits)", ""),), ("dolls", "drawbridge")
+        (Edit(JOINED_STEP, "if about is None else joints.biased_rows(about, recovery)", ""),), ("dolls", "drawbridge")
     ),
     "tolerance in motion": Mechanism(
         (Edit(ISLAND_MOTION, "max(settings.tolerance, settings.moving_tolerance)", "settings.tolerance"),)

@@ -46,21 +46,6 @@ class Beyond(NamedTuple):
     known: NDArray[np.bool_]
 
 
-class Unknowns(NamedTuple):
-    """The fields of a step's `System` that do not depend on contacts, and the columns of its Jacobians.
-
-    `velocity` (dof,) is the predicted one. width: degrees of freedom of the widest body.
-    """
-
-    offset: NDArray[np.int64]
-    block_start: NDArray[np.int64]
-    mass: Floats
-    inverse_mass: Floats
-    width: int
-    velocity: Floats
-    least_scale: float
-
-
 class Limits(NamedTuple):
     """Times and speeds of a step.
 
@@ -243,8 +228,8 @@ def _pulled_together(normal, twist, predicted, a, b):
 
 
 @kernel
-def build_problem(model, position, bodies, unknowns, limits, rules, given, memory):
-    """Build the `StepProblem` of a step.
+def fill_problem(model, position, bodies, limits, rules, given, memory, problem):
+    """Fill the rows of a step's `StepProblem`, which has the zeros of `empty_problem`.
 
     A contact may close its gap within the step and no more: c = gap / h. In the step in which an impact ends, c is minus the
     speed of the rebound (`restitution.py`).
@@ -254,54 +239,25 @@ def build_problem(model, position, bodies, unknowns, limits, rules, given, memor
     model : of the bodies
     position : (n, 3) m, at the start of the step
     bodies : `Prediction` of the step
-    unknowns : `Unknowns`
     limits : `Limits`
     rules : how the coefficients of two bodies combine
     given : `Given`
     memory : `ContactMemory` of the last step
+    problem : `StepProblem`, written except for `elastic`
 
     Returns
     -------
-    The problem, and whether any contact has restitution.
+    Whether any contact has restitution.
     """
-    contacts, rest, beyond, begun = given.contacts, given.rest, given.beyond, given.begun
-    m = contacts.gap.size
-    system = System(
-        offset=unknowns.offset,
-        block_start=unknowns.block_start,
-        mass=unknowns.mass,
-        inverse_mass=unknowns.inverse_mass,
-        velocity=unknowns.velocity,
-        body_a=model.dof[contacts.body_a],
-        body_b=model.dof[contacts.body_b],
-        jacobian_a=np.zeros((m, 3, unknowns.width)),
-        jacobian_b=np.zeros((m, 3, unknowns.width)),
-        bias=np.zeros((m, 3)),
-        slack=np.zeros(m),
-        mu=np.zeros(m),
-        box=np.zeros((0, 3, 3)),
-        least_scale=unknowns.least_scale,
-    )
-    problem = StepProblem(
-        system=system,
-        elastic=False,
-        axes=np.empty((m, 3, 3)),
-        impulse=np.zeros((m, 3)),
-        restitution=np.zeros(m),
-        approach=np.zeros(m),
-        approach_before=np.zeros(m),
-        taken_before=np.zeros(m),
-        parting=np.zeros(m),
-        stretch=np.ones((m, 2)),
-    )
+    contacts, begun = given.contacts, given.begun
     work = Work(np.empty(3), np.empty(3), np.empty(3), np.empty(3))
     old = match(memory, contacts)
     turns = turned_along(bodies.twist, (model.dof < 0) | given.jointed, contacts.body_a, contacts.body_b)
-    known = Known(contacts, rest, beyond, memory, old, begun, turns)
+    known = Known(contacts, given.rest, given.beyond, memory, old, begun, turns)
     elastic = _fill_rows(model, position, bodies, limits, rules, known, work, problem)
     if elastic and begun.body_a.size:
         _share_taken(contacts, begun, problem)
-    return problem, elastic
+    return elastic
 
 
 @leaf_kernel
@@ -419,9 +375,44 @@ def build_system(
     -------
     The problem, with the impulses of the last step as its warm start. The columns of modes are zero (`bent.py`).
     """
-    velocity, blocks = begin.unknowns(begin.bodies.predicted), mass_blocks(begin)
-    unknowns = Unknowns(begin.offset, begin.block_start, *blocks, widest_block(begin), velocity, begin.least_scale)
     limits = Limits(begin.h, begin.last_step, stick_speed(begin.gravity, begin.h), least_bounce)
     given = Given(contacts, begin.at_rest(contacts), beyond, begin.begun, held)
-    problem, elastic = build_problem(begin.model, state.position, begin.bodies, unknowns, limits, rules, given, memory)
-    return problem._replace(elastic=elastic)
+    problem = empty_problem(begin, contacts)
+    elastic = fill_problem(begin.model, state.position, begin.bodies, limits, rules, given, memory, problem)
+    return problem._replace(elastic=True) if elastic else problem
+
+
+def empty_problem(begin: Begin, contacts: ContactSet) -> StepProblem:
+    """Return the problem of a step with rows of zeros for its contacts."""
+    m, dof, (mass, inverse_mass) = len(contacts), begin.model.dof, mass_blocks(begin)
+    jacobian_a, jacobian_b = np.zeros((2, m, 3, widest_block(begin)))
+    bias, impulse = np.zeros((2, m, 3))
+    slack, mu, restitution, approach, approach_before, taken_before, parting = np.zeros((7, m))
+    system = System(
+        offset=begin.offset,
+        block_start=begin.block_start,
+        mass=mass,
+        inverse_mass=inverse_mass,
+        velocity=begin.unknowns(begin.bodies.predicted),
+        body_a=dof[contacts.body_a],
+        body_b=dof[contacts.body_b],
+        jacobian_a=jacobian_a,
+        jacobian_b=jacobian_b,
+        bias=bias,
+        slack=slack,
+        mu=mu,
+        box=np.zeros((0, 3, 3)),
+        least_scale=begin.least_scale,
+    )
+    return StepProblem(
+        system=system,
+        elastic=False,
+        axes=np.empty((m, 3, 3)),
+        impulse=impulse,
+        restitution=restitution,
+        approach=approach,
+        approach_before=approach_before,
+        taken_before=taken_before,
+        parting=parting,
+        stretch=np.ones((m, 2)),
+    )

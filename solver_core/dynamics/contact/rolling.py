@@ -35,9 +35,9 @@ from ...compile.kernel import kernel, kernel_part, leaf_kernel
 from ...geometry.shapes import HULL, PLANE, ShapeTable
 from ...linalg.elementary import arctangent
 from ...linalg.mat3 import solve
-from ...linalg.vec3 import dot, rotated, rotated_back
+from ...linalg.vec3 import add, dot, rotated, rotated_back, scaled
 from ..look_ahead.impacts import ImpactFinder
-from ..look_ahead.later_contacts import twist_between
+from ..look_ahead.later_contacts import twists_between
 from ..model.bodies import Bodies, State
 from ..model.island_motion import IslandMotion
 from ..model.predict import Begin, is_locked
@@ -87,23 +87,16 @@ class Supports(NamedTuple):
     impulse: Floats
 
 
-class PlacedContacts(NamedTuple):
-    """Contacts at one time of a motion, with the positions (n, 3) m of the bodies at that time."""
-
-    contacts: ContactSet
-    position: Floats
-
-
 class ArcMotion(NamedTuple):
     """The motion w of n bodies in a step.
 
-    start_twist: (n, 6) velocities at its start. twist: (n, 6) the velocities w, as used in J w. mean_twist: (n, 6) the mean
-    velocities of the motion. h: s, the step.
+    begin, end: the states of the bodies at its start and at its end. twist: (n, 6) the velocities w, as used in J w. h: s, the
+    step.
     """
 
-    start_twist: Floats
+    begin: State
+    end: State
     twist: Floats
-    mean_twist: Floats
     h: float
 
 
@@ -155,12 +148,9 @@ class Rolling:
         reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, begin.h), 0.0)
         scene = moved.position, matrices(moved.orientation), reach, begin.model.collections
         found = detect(self._bodies.shapes, *scene, chosen & (begin.model.dof >= 0), self._bodies.excluded)
-        mean = twist_between(state, moved, twist, begin.h)
         # In continued contact, the gap changes by less than twice what gravity causes in a step. More is an impact.
-        largest_change = 2.0 * begin.single * begin.least_bounce
-        before, after = PlacedContacts(contacts, state.position), PlacedContacts(found, moved.position)
-        at_start = velocities_at_start(begin.model, begin.bodies, state, moved, twist, chosen)
-        return rolling_bias(before, after, which, ArcMotion(at_start, twist, mean, begin.h), largest_change)
+        largest_change, motion = 2.0 * begin.single * begin.least_bounce, ArcMotion(state, moved, twist, begin.h)
+        return rolling_bias(begin.model, begin.bodies, motion, contacts, found, which, largest_change)
 
 
 def balls_and_flats(shapes: ShapeTable) -> tuple[Flags, Flags]:
@@ -292,19 +282,20 @@ def turns_fast(spin, change, share):
 
 
 @kernel
-def rolling_bias(before, after, which, motion, largest_change):
+def rolling_bias(model, bodies, motion, contacts, later, which, largest_change):
     """Return (m, 3), (m, 3) and (m,) as `Rolling.turning` does.
 
     Parameters
     ----------
-    before, after : `PlacedContacts` at the start and at the end of the motion
-    which : (m,) contacts of rolling bodies, among those at the start
+    model, bodies : the `Model` and the `Prediction` of the bodies
     motion : `ArcMotion`
+    contacts, later : the contacts at the start and at the end of the motion
+    which : (m,) contacts of rolling bodies, among those at the start
     largest_change : m, the largest change of a gap; larger ones are impacts
     """
-    contacts, position, later, to_position = before.contacts, before.position, after.contacts, after.position
-    at_start, twist, way, h = motion.start_twist, motion.twist, motion.mean_twist, motion.h
-    slip, now = np.empty(3), np.empty(3)
+    start, end, twist, h = motion.begin, motion.end, motion.twist, motion.h
+    way = twists_between(start.position, end.position, start.orientation, end.orientation, twist, h)
+    slip, now, at_start = np.empty(3), np.empty(3), np.empty(6)
     out, aside, known = np.zeros((which.size, 3)), np.zeros((which.size, 3)), np.zeros(which.size, np.bool_)
     for k in np.flatnonzero(which):
         a, b, point, gap = contacts.body_a[k], contacts.body_b[k], contacts.point[k], contacts.gap[k]
@@ -319,11 +310,12 @@ def rolling_bias(before, after, which, motion, largest_change):
         known[k] = True
         slip[:], now[:] = 0.0, 0.0
         for body, side in ((b, 1.0), (a, -1.0)):
-            begin = point + (0.5 * side * gap) * n - position[body]
-            end = later.point[j] + (0.5 * side * later.gap[j]) * later.normal[j] - to_position[body]
-            mean = way[body, :3] + mean_along_arc(way[body, 3:], begin, end)
-            told = twist[body, :3] + np.cross(twist[body, 3:], point - position[body])
-            first = at_start[body, :3] + np.cross(at_start[body, 3:], begin)
+            first_lever = point + (0.5 * side * gap) * n - start.position[body]
+            last_lever = later.point[j] + (0.5 * side * later.gap[j]) * later.normal[j] - end.position[body]
+            mean = way[body, :3] + mean_along_arc(way[body, 3:], first_lever, last_lever)
+            told = twist[body, :3] + np.cross(twist[body, 3:], point - start.position[body])
+            _write_twist_at_start(model, bodies, motion, body, at_start)
+            first = at_start[:3] + np.cross(at_start[3:], first_lever)
             # The tangential part follows the motion; the normal part follows the change of the gap.
             slip += side * (mean - dot(mean, n) * n)
             now += side * (first - dot(first, n) * n)
@@ -335,24 +327,21 @@ def rolling_bias(before, after, which, motion, largest_change):
     return out, aside, known
 
 
-@kernel
-def velocities_at_start(model, bodies, state, moved, twist, chosen):
-    """Return (n, 6) the velocities of chosen bodies (n,) at the start of the step.
+@leaf_kernel
+def _write_twist_at_start(model, bodies, motion, body, out):
+    """Write the velocities of a body at the start of the step to `out` (6,).
 
-    They are the means of those in the middle of the last step and of `twist` (n, 6), those in the middle of this one. The
-    entries of other bodies are those of `twist`.
+    They are the means of those in the middle of the last step and of the motion, those in the middle of this one.
     """
-    out = twist.copy()
-    for i in range(chosen.size):
-        if not chosen[i] or model.dof[i] < 0:
-            continue
-        out[i] = 0.5 * (bodies.twist[i] + twist[i])
-        if not is_locked(model.lock[i]):
-            # The velocities of the step use the axes of the body in its middle.
-            momentum = 0.5 * (state.angular_momentum[i] + moved.angular_momentum[i])
-            spin = solve(model.inertia[i], rotated_back(bodies.rotation[i], momentum))
-            out[i, 3], out[i, 4], out[i, 5] = rotated(bodies.rotation[i], spin)
-    return out
+    moves, last, twist = model.dof[body] >= 0, bodies.twist[body], motion.twist[body]
+    for i in range(6):
+        out[i] = 0.5 * (last[i] + twist[i]) if moves else twist[i]
+    if moves and not is_locked(model.lock[body]):
+        # The velocities of the step use the axes of the body in its middle.
+        momentum = motion.begin.angular_momentum[body], motion.end.angular_momentum[body]
+        middle = scaled(0.5, add(momentum[0], momentum[1]))
+        spin = solve(model.inertia[body], rotated_back(bodies.rotation[body], middle))
+        out[3], out[4], out[5] = rotated(bodies.rotation[body], spin)
 
 
 @kernel_part

@@ -172,7 +172,7 @@ class Joints:
     def contradictions(self, begin: Begin, state: State) -> list[SceneWarning]:
         """Return one warning for joints that conflict with each other in the first step, even without contacts."""
         step = self.step(begin, state)
-        rows = step.straight_rows(begin.h, np.inf, 0.0)
+        rows = step.straight_rows(np.inf, 0.0)
         box = step.holding(rows.box)
         of_triple = dict(zip(self._table.rows.triple.tolist(), self._table.rows.joint.tolist(), strict=True))
         length = self._table.frames.length[[of_triple[triple] for triple in step.triples.tolist()]]
@@ -212,7 +212,7 @@ class Joints:
         load: (j, 6) N s and N m s, the impulses that joints have transmitted in the time step so far; None for zero.
         """
         held = moved_by_solver(self._table.frames.body, begin.model.dof) & self._holds
-        if not np.array_equal(held, self._chosen.held):
+        if (held != self._chosen.held).any():
             self._chosen = choose(self._table, held)
         thresholds = None
         if self._may_break:

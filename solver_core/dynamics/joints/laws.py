@@ -62,7 +62,7 @@ def weigh(frames, rows, h, bends, out):
     A mean with weights a has 2 (1 - cos theta) = W (1 - 2 a (1 - cos theta)), with W = h^2 k / m and the phase angle theta per
     step. theta is sqrt(W) for the a below, and real while W (1 - 4 a) < 4. The modes of flexible bodies lower this limit.
 
-    bends: (n,) which bodies are flexible. out: a `Fixed`, whose `last` and `first` are written.
+    bends: (n,) which bodies are flexible. out: a `Fixed`, whose `last` and `first` are written; they are zero for other rows.
     """
     total = np.zeros(bends.size)
     for r in range(rows.joint.size):
@@ -71,6 +71,9 @@ def weigh(frames, rows, h, bends, out):
             if body >= 0:
                 total[body] += _stiffness(rows, out, r, h)
     for r in range(rows.joint.size):
+        if rows.kind[r] != SPRING:
+            out.last[r], out.first[r] = 0.0, 0.0
+            continue
         a, b = frames.body[rows.joint[r], 0], frames.body[rows.joint[r], 1]
         most = STIFF_BENDING if (a >= 0 and bends[a]) or (b >= 0 and bends[b]) else STIFF
         if max(total[a] if a >= 0 else 0.0, total[b] if b >= 0 else 0.0) > most:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compile.kernel import kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.elementary import arctangent, sine_and_cosine
 from ...linalg.vec3 import add, cross, divided, dot, scaled, sub, vec
 from .coordinates import (
@@ -62,7 +62,7 @@ def farthest_off(rows, frames, found, out):
         out[j] = max(out[j], off if c >= 3 else off / frames.length[j])
 
 
-@leaf_kernel
+@inlined_kernel
 def row_value(rows, r, frames, found):
     """Return the value of row r, in m or rad. It equals the row's target if the coordinate is at its limit or locked value.
 
@@ -70,9 +70,29 @@ def row_value(rows, r, frames, found):
 
     rows: the `Rows` of joints. frames: their `Frames`. found: their `Coordinates`.
     """
+    if _is_steep(rows, r, frames):
+        return _steep_value(rows, r, frames, found)
+    return found.value[rows.joint[r], rows.coordinate[r]]
+
+
+@inlined_kernel
+def row_direction(rows, r, frames, found):
+    """Return (3,) the derivative of a row's value by the rotation vector, or by the displacement, of B relative to A."""
+    if _is_steep(rows, r, frames):
+        return _steep_direction(rows, r, frames, found)
+    return vec(found.direction[rows.joint[r]], rows.coordinate[r])
+
+
+@inlined_kernel
+def _is_steep(rows, r, frames):
+    """Return whether row r locks or limits an angle of a joint of the form `EULER_STEEP`."""
+    return rows.coordinate[r] >= 3 and rows.kind[r] <= AT_MOST and frames.form[rows.joint[r]] == EULER_STEEP
+
+
+@leaf_kernel
+def _steep_value(rows, r, frames, found):
+    """Return `row_value` of a row that locks or limits an angle of a joint of the form `EULER_STEEP`."""
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
-    if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP:
-        return found.value[j, c]
     sign = -1.0 if kind == AT_LEAST else 1.0
     if rows.is_twist[r]:
         return sign * _twist_beyond(frames.limits[j], found, j, sign)
@@ -89,10 +109,10 @@ def row_value(rows, r, frames, found):
 
 
 @leaf_kernel
-def row_direction(rows, r, frames, found):
-    """Return (3,) the derivative of a row's value by the rotation vector, or by the displacement, of B relative to A."""
+def _steep_direction(rows, r, frames, found):
+    """Return `row_direction` of a row that locks or limits an angle of a joint of the form `EULER_STEEP`."""
     j, c, kind = rows.joint[r], rows.coordinate[r], rows.kind[r]
-    if c < 3 or kind > AT_MOST or frames.form[j] != EULER_STEEP or c == Y_ROTATION:
+    if c == Y_ROTATION:
         return vec(found.direction[j], c)
     if rows.is_twist[r]:
         return _twist_direction(found, j)

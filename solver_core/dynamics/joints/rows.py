@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
 from ...linalg.disjoint_sets import connected
-from ...linalg.vec3 import cross, norm, scaled, set_vec, sub, vec
+from ...linalg.vec3 import cross, scaled, set_vec, sub, vec
 from ..model.bodies import RIGID, State
 from ..model.predict import Begin, Bend, StepTimes
 from .attached import Attached, bent_frames, modal_rows
@@ -39,7 +39,7 @@ from .coordinates import measured
 from .laws import JOINT_COMPLIANCE, EndMotion, JointPose, laws, laws_about, weigh
 from .limits import farthest_off, row_direction, row_value
 from .table import AT_MOST, SPRING, Chosen, Frames, Rows
-from .tension import FOLLOWED, held_in_line
+from .tension import JointLevers, held_in_line
 from .thresholds import (
     Thresholds,
     bounds_of_rows,
@@ -58,8 +58,6 @@ Ints = NDArray[np.int64]
 # As JOINT_COMPLIANCE, for joints that conflict with each other by more. An almost straight chain under tension could otherwise
 # lengthen a little only by throwing its links sideways at any speed.
 SOFT_COMPLIANCE = 1e-3
-NEAR_BOUND = 0.999  # fraction of the bound on tension, because sums in another order differ by rounding
-NO_BODIES, NO_INERTIA = np.zeros(0, np.int64), np.zeros((0, 3, 3))
 
 
 class JointRows(NamedTuple):
@@ -130,21 +128,13 @@ class Followed(NamedTuple):
     state: State
 
 
-class JointLevers(NamedTuple):
-    """The ends of j joints. body: (j, 2), -1 for the world. lever: (j, 2, 3) m, from the body's center of mass to the joint."""
-
-    body: Ints
-    lever: Floats
-
-
 class JointStep:
     """The active joints of a step.
 
     triples: (t,) their triples of rows in the table. bodies: (t, 2) of each triple. off: lengths, the largest constraint error
-    at the start of the step. are_driven: whether a joint has an end with prescribed motion. joint: (t,) of each triple. length:
-    (t,) m, at which a force rotates the bodies of a joint as easily as it translates them. ends: (j, 2) the bodies of all
-    joints. position: (moving, 3) m, of the bodies that the solver moves. is_bond: (t,) triples of bonds. has_lost: (t,) triples
-    of bonds that break in this step; they transmit the impulses `transmitted` (t, 3) and no others.
+    at the start of the step. are_driven: whether a joint has an end with prescribed motion. joint: (t,) of each triple. ends:
+    (j, 2) the bodies of all joints. is_bond: (t,) triples of bonds. has_lost: (t,) triples of bonds that break in this step;
+    they transmit the impulses `transmitted` (t, 3) and no others.
     """
 
     def __init__(
@@ -160,28 +150,28 @@ class JointStep:
         """ends: of joints on flexible bodies. angle: (j, 3) rad, the last angles of all joints. thresholds: of all joints; None
         if no joint can break."""
         self._thresholds, self._bounds, self._state = thresholds, None, state
-        self._frames, self._ends, self._chosen, self._rows, self._begin = frames, ends, chosen, chosen.rows, begin
+        self._frames, self._ends, self._chosen, self._rows = frames, ends, chosen, chosen.rows
+        self._begin, self._times = begin, begin.times
         r, t = len(chosen.rows.joint), len(chosen.triples)
         bent = bent_frames(frames, ends, state.modal)
         bend, widest = begin.bend, RIGID if begin.bend is None else int(np.diff(begin.offset).max())
         self._fixed = fixed = empty(r, t, widest)
         pose = JointPose(bent, chosen.held, angle)
-        before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, fixed)
-        self._angle, self._lever = before.value[:, 3:].copy(), before.point[:, None] - state.position[frames.body]
+        bends = np.zeros(len(begin.model.dof), np.bool_)
+        bends[ends.body] = True
+        before, self.off = begin_rows(pose, chosen.rows, begin.model, state.position, begin.bodies, begin.h, bends, fixed)
+        self._angle = before.value[:, 3:].copy()
+        self._levers = JointLevers(frames.body, before.point[:, None] - state.position[frames.body])
         if bend is not None and len(ends.joint):
             rows, modes, first = modal_rows(
                 bent, ends, chosen.rows, fixed.direction, before, state.position, begin, state.modal
             )
             self._bend(bend, *rows, modes, first)
-        bends = np.zeros(len(begin.model.dof), np.bool_)
-        bends[ends.body] = True
-        weigh(frames, chosen.rows, begin.h, bends, fixed)
-        self.triples, self.bodies = chosen.triples, fixed.bodies
-        self.joint = np.zeros(t, np.int64)
-        self.joint[chosen.rows.triple] = chosen.rows.joint
+            # Modes lower the effective mass of a row.
+            weigh(frames, chosen.rows, begin.h, bends, fixed)
+        self.triples, self.joint, self.ends, self.bodies = chosen.triples, chosen.joint, frames.body, fixed.bodies
         self.are_driven = bool(fixed.known.any())
         self.is_bond = np.zeros(t, np.bool_) if thresholds is None else thresholds.is_bond[self.joint]
-        self.ends, self.position, self.length = frames.body, state.position[begin.awake], fixed_lengths(chosen.rows, fixed, t)
         self.has_lost, self.transmitted = np.zeros(t, np.bool_), np.zeros((t, 3))
 
     def _bend(self, bend: Bend, row: Ints, end: Ints, modes: Floats, first: Ints) -> None:
@@ -211,6 +201,21 @@ class JointStep:
         out._thresholds = Thresholds(self._thresholds.capacity, self._thresholds.is_bond, load)
         out.transmitted = np.zeros_like(self.transmitted)
         return out
+
+    @property
+    def can_break(self) -> bool:
+        """Whether any joint of the scene can break."""
+        return self._thresholds is not None
+
+    @property
+    def length(self) -> Floats:
+        """(t,) m, at which a force rotates the bodies of a joint as easily as it translates them."""
+        return self._frames.length[self.joint]
+
+    @property
+    def position(self) -> Floats:
+        """(moving, 3) m, of the bodies that the solver moves."""
+        return self._state.position[self._begin.awake]
 
     @property
     def has_bounds(self) -> bool:
@@ -307,18 +312,16 @@ class JointStep:
         out[self.has_lost] = 0.0
         return out
 
-    def rows(self, moved: State, v: Floats, force_time: float, recovery_speed: float) -> JointRows:
+    def rows(self, moved: State, v: Floats, recovery_speed: float) -> JointRows:
         """Return the rows about velocities v (dof,), which move bodies to the state `moved`.
 
-        force_time: s, over which forces act. recovery_speed: lengths per second, the largest rate at which constraint errors
-        are corrected.
+        recovery_speed: lengths per second, the largest rate at which constraint errors are corrected.
         """
         pose = JointPose(bent_frames(self._frames, self._ends, moved.modal), self._chosen.held, self._angle)
         motion = EndMotion(v, self._begin.offset, moved.position, moved.orientation)
-        times = self._begin.times._replace(force_time=force_time)
-        return self._with(*laws_about(self._rows, self._fixed, pose, motion, times, recovery_speed))
+        return self._with(*laws_about(self._rows, self._fixed, pose, motion, self._times, recovery_speed))
 
-    def followed(self, force_time: float, recovery_speed: float) -> Followed | None:
+    def followed(self, recovery_speed: float) -> Followed | None:
         """Return the joints for kernels. Parameters as in `rows`.
 
         Returns None if rows have bounds from breaking impulses, if bonds break in this step, or if a body is flexible.
@@ -326,14 +329,13 @@ class JointStep:
         if self._bounds is not None or self.has_lost.any() or self._begin.bend is not None:
             return None
         pose = JointPose(self._frames, self._chosen.held, self._angle)
-        times = self._begin.times._replace(force_time=force_time)
-        return Followed(self._rows, self._fixed, pose, times, recovery_speed, self._state)
+        return Followed(self._rows, self._fixed, pose, self._times, recovery_speed, self._state)
 
-    def biased_rows(self, bias: Floats, force_time: float, recovery_speed: float) -> JointRows:
+    def biased_rows(self, bias: Floats, recovery_speed: float) -> JointRows:
         """Return the rows with a given bias (t, 3) from an earlier solve of this step."""
-        return self._about(self._fixed.known, force_time, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
+        return self._about(self._fixed.known, recovery_speed, JOINT_COMPLIANCE)._replace(bias=bias)
 
-    def straight_rows(self, force_time: float, recovery_speed: float, compliance: float | None = None) -> JointRows:
+    def straight_rows(self, recovery_speed: float, compliance: float | None = None) -> JointRows:
         """Return first-order rows, as if coordinates kept their rates from the start of the step.
 
         Jointed bodies then lose energy and drift if they rotate, but the rows always have a solution. compliance: relative to
@@ -341,12 +343,11 @@ class JointStep:
         """
         if compliance is None:
             compliance = SOFT_COMPLIANCE if self.are_driven else JOINT_COMPLIANCE
-        return self._about(self._fixed.known, force_time, recovery_speed, compliance)
+        return self._about(self._fixed.known, recovery_speed, compliance)
 
-    def _about(self, rate: Floats, force_time: float, recovery_speed: float, compliance: float) -> JointRows:
+    def _about(self, rate: Floats, recovery_speed: float, compliance: float) -> JointRows:
         """Return the rows with given rates (r,) m/s of their coordinates in addition to J v."""
-        times = self._begin.times._replace(force_time=force_time)
-        return self._with(*laws(self._rows, self._fixed, rate, times, recovery_speed, compliance))
+        return self._with(*laws(self._rows, self._fixed, rate, self._times, recovery_speed, compliance))
 
     def _with(self, bias: Floats, box: Floats) -> JointRows:
         """Return the rows with a bias (t, 3) and bounds (t, 3, 3)."""
@@ -369,7 +370,7 @@ class JointStep:
         largest_changes(self._rows, self._fixed, bias, after.bias, island, largest)
         return largest * self._begin.h
 
-    def gain(self, impulse: Floats, rows: tuple[JointRows, JointRows], drift: float, recovery_speed: float) -> float:
+    def gain(self, impulse: Floats, before: JointRows, drift: float, recovery_speed: float) -> float:
         """Return the energy that constraints of joints add in the step.
 
         They do no work unless the step is too long for the rotation of their bodies. Joints that transmit their thresholds are
@@ -378,7 +379,7 @@ class JointStep:
         Parameters
         ----------
         impulse : (t, 3) N s, of the rows
-        rows : the rows that the step was solved with, and the first-order rows
+        before : the rows that the step was solved with
         drift : lengths, the allowed drift of joints, along which work is allowed
         recovery_speed : lengths per second, at which large constraint errors are corrected; this work is allowed as well
 
@@ -386,25 +387,16 @@ class JointStep:
         -------
         J
         """
-        before, straight = rows
         if self._bounds is not None or self.has_lost.any():
             impulse = np.where(self.giving_way(impulse, before.box)[self.joint][:, None], 0.0, impulse)
-        turning = straight.bias - before.bias
-        return work(self._rows, self._fixed, impulse, turning, drift, self._begin.h, recovery_speed)
+        return work(self._rows, self._fixed, impulse, before.bias, drift, self._times, recovery_speed)
 
     def in_line(self, impulse: Floats) -> tuple[Ints, Floats]:
         """Return as `held_in_line` does, for bodies under tension from row impulses (t, 3). Bonds do not count."""
         if self.is_bond.any():
             impulse = np.where(self.is_bond[:, None], 0.0, impulse)
-        begin, levers = self._begin, JointLevers(self._frames.body, self._lever)
-        inverse_mass = begin.bodies.inverse_mass
-        if not may_swing(self._rows, self._fixed, impulse, levers, begin.model.dof, inverse_mass, begin.times):
-            return NO_BODIES, NO_INERTIA
-        on_b = self.held(impulse).on_b[:, :3] / self._begin.force_time
-        held = self._chosen.held
-        force = np.stack([-on_b[held], on_b[held]], axis=1)
-        ends = self._frames.body[held].ravel(), self._lever[held].reshape(-1, 3), force.reshape(-1, 3)
-        return held_in_line(self._begin, *ends)
+        begin = self._begin
+        return held_in_line(self._rows, self._fixed, impulse, self._levers, begin.model, begin.bodies, self._times)
 
     def held(self, impulse: Floats) -> Held:
         """Return the impulses of joints, from row impulses (t, 3)."""
@@ -414,16 +406,9 @@ class JointStep:
         return held
 
 
-def fixed_lengths(rows: Rows, fixed: Fixed, triples: int) -> Floats:
-    """Return (triples,) m, the length of the joint of each triple."""
-    out = np.zeros(triples)
-    out[rows.triple] = fixed.length
-    return out
-
-
 @kernel
-def begin_rows(pose, rows, model, position, bodies, out):
-    """Fill a `Fixed`, except for the weights of springs and the contribution of modes.
+def begin_rows(pose, rows, model, position, bodies, h, bends, out):
+    """Fill a `Fixed`, except for the contribution of modes.
 
     Parameters
     ----------
@@ -432,6 +417,8 @@ def begin_rows(pose, rows, model, position, bodies, out):
     model : `Model` of n bodies
     position : (n, 3) m, at the start of the step
     bodies : the `Prediction` of the step
+    h : s, the step
+    bends : (n,) which bodies are flexible
     out : `Fixed`, written
 
     Returns
@@ -445,6 +432,14 @@ def begin_rows(pose, rows, model, position, bodies, out):
     farthest = 0.0
     for j in range(off.size):
         farthest = max(farthest, off[j])
+    _fill(rows, frames, before, model, position, bodies, out)
+    weigh(frames, rows, h, bends, out)
+    return before, farthest
+
+
+@leaf_kernel
+def _fill(rows, frames, before, model, position, bodies, out):
+    """Fill a `Fixed` as `begin_rows` does. frames, before: of the joints, at the start of the step."""
     for r in range(rows.joint.size):
         j, c, triple, place = rows.joint[r], rows.coordinate[r], rows.triple[r], rows.place[r]
         out.length[r] = length = frames.length[j]
@@ -473,7 +468,6 @@ def begin_rows(pose, rows, model, position, bodies, out):
             if model.dof[body] < 0:
                 out.known[r] += speed
                 row[:] = 0.0
-    return before, farthest
 
 
 @inlined_kernel
@@ -490,45 +484,12 @@ def _write_row(direction, lever, is_angular, sign, row):
 def _quadratic(row, matrix):
     total = 0.0
     for i in range(RIGID):
+        if row[i] == 0.0:
+            # A row of an angle has no linear part.
+            continue
         for k in range(RIGID):
             total += row[i] * matrix[i, k] * row[k]
     return total
-
-
-@kernel
-def may_swing(rows, fixed, impulse, levers, dof, inverse_mass, times):
-    """Return whether `held_in_line` may apply to a body under tension.
-
-    This is so if the sum of force times lever of a body comes near its bound.
-
-    Parameters
-    ----------
-    rows, fixed : `Rows` and `Fixed` of the joints
-    impulse : (t, 3) N s, of the rows
-    levers : `JointLevers`
-    dof : (n,) the index of each body among those that the solver moves, or -1
-    inverse_mass : (moving, 6, 6)
-    times : `StepTimes`
-    """
-    body, lever, h, force_time = levers.body, levers.lever, times.h, times.force_time
-    pull, bound = np.zeros((body.shape[0], 3)), np.zeros(inverse_mass.shape[0])
-    for r in range(rows.joint.size):
-        if rows.coordinate[r] < 3:
-            for i in range(3):
-                pull[rows.joint[r], i] += impulse[rows.triple[r], rows.place[r]] * fixed.direction[r, i]
-    for j in range(body.shape[0]):
-        for end in range(2):
-            d = dof[body[j, end]] if body[j, end] >= 0 else -1
-            if d >= 0:
-                bound[d] += norm(vec(lever[j], end)) * norm(vec(pull, j)) / force_time
-    for d in range(bound.size):
-        square = 0.0
-        for i in range(3, 6):
-            for k in range(3, 6):
-                square += inverse_mass[d, i, k] ** 2
-        if 0.5 * h * h * bound[d] * np.sqrt(square) > NEAR_BOUND * FOLLOWED:
-            return True
-    return False
 
 
 @kernel
@@ -547,7 +508,7 @@ def largest_changes(rows, fixed, before, after, island, largest):
 
 
 @kernel
-def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
+def work(rows, fixed, impulse, bias, drift, times, recovery_speed):
     """Return the work of locked and limited rows in excess of the allowed work.
 
     The work is the impulse times the mean speed of the coordinate in the step.
@@ -557,20 +518,22 @@ def work(rows, fixed, impulse, turning, drift, h, recovery_speed):
     rows : Rows
     fixed : Fixed
     impulse : (t, 3) N s
-    turning : (t, 3) m/s, the speeds due to the rotation of rows in the step
+    bias : (t, 3) m/s, of the rows; its difference from that of first-order rows is due to the rotation of rows in the step
     drift : lengths, the allowed motion of each row
-    h : s, the step
+    times : `StepTimes`
     recovery_speed : lengths per second, at which a constraint error is corrected that is too large for one step
 
     Returns
     -------
     J
     """
-    total = 0.0
+    total, h = 0.0, times.h
+    straight, _ = laws(rows, fixed, fixed.known, times, recovery_speed, JOINT_COMPLIANCE)
     for r in range(rows.joint.size):
         if rows.kind[r] <= AT_MOST:
-            lam = impulse[rows.triple[r], rows.place[r]]
-            total += 0.5 * lam * (fixed.speed[r] + turning[rows.triple[r], rows.place[r]])
+            triple, place = rows.triple[r], rows.place[r]
+            lam, turning = impulse[triple, place], straight[triple, place] - bias[triple, place]
+            total += 0.5 * lam * (fixed.speed[r] + turning)
             recovered, allowed = recovery_speed * h * fixed.length[r], drift * fixed.length[r]
             if fixed.scale[r] * abs(fixed.now[r] - rows.target[r]) > recovered:
                 allowed += recovered

@@ -96,12 +96,13 @@ class Chosen(NamedTuple):
     """The active joints of a table.
 
     held: (j,) which joints are active. rows: their rows, with renumbered triples. triples: (t,) the indices of these triples in
-    the table.
+    the table. joint: (t,) of each triple.
     """
 
     held: NDArray[np.bool_]
     rows: Rows
     triples: Ints
+    joint: Ints
 
 
 def joint_table(spec: SceneSpec, model: Model, state: State) -> JointTable:
@@ -166,8 +167,8 @@ def choose(table: JointTable, held: NDArray[np.bool_]) -> Chosen:
     """Return the joints `held` (j,) of a table."""
     used = held[table.rows.joint]
     rows = table.rows if used.all() else Rows._make(column[used] for column in table.rows)
-    triples, triple = np.unique(rows.triple, return_inverse=True)
-    return Chosen(held, rows._replace(triple=triple), triples)
+    triples, first, triple = np.unique(rows.triple, return_index=True, return_inverse=True)
+    return Chosen(held, rows._replace(triple=triple), triples, rows.joint[first])
 
 
 def _lengths(model: Model, body: Ints) -> Floats:

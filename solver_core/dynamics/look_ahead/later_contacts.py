@@ -42,7 +42,7 @@ from ..motion.deformation import Deformation
 from ..motion.rotation import matrices, rotated_by, rotation_vectors
 from .impacts import ImpactFinder, Impacts, are_among
 
-__all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between"]
+__all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between", "twists_between"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -67,13 +67,11 @@ class CorrectedStep(NamedTuple):
 class Corrected(NamedTuple):
     """The outcome of the islands with joints.
 
-    is_solved: (islands,). drift: (islands,) lengths, of their joints; infinite for unsolved islands. bias: (t, 3) of the rows
-    of joints.
+    is_solved: (islands,). drift: (islands,) lengths, of their joints; infinite for unsolved islands.
     """
 
     is_solved: Bools
     drift: Floats
-    bias: Floats
 
 
 class _Motion(NamedTuple):
@@ -299,11 +297,10 @@ def _solve_pieces(system, pieces, sides, joints, motion, corrections, effort, v)
 def _solve_corrected(system, requests, joints, motion, corrections, effort, again, impulse):
     """Solve islands as `solve_corrected` does, from arrays. Returns `Corrected`."""
     which, v, out = again.which, again.v, again.outcomes
-    contacts, pieces = system.mu.size, _pieces_of(system, requests, which, impulse)
+    pieces = _pieces_of(system, requests, which, impulse)
     progress = _solve_pieces(system, pieces, requests.sides, joints, motion, corrections, effort, v)
     is_solved, drift = np.zeros(out.status.size, np.bool_), np.zeros(out.status.size)
     drift[which] = np.inf
-    bias = system.bias[contacts:].copy()
     for p in range(which.size):
         i, piece = which[p], pieces[p]
         of_piece = progress.number[p] >= 0, progress.steps[p], progress.fastest[p]
@@ -314,10 +311,8 @@ def _solve_corrected(system, requests, joints, motion, corrections, effort, agai
         for a in range(piece.rows.size):
             k = piece.rows[a]
             for r in range(3):
-                impulse[k, r] = piece.state.impulse[a, r]
-                if k >= contacts:
-                    bias[k - contacts, r] = piece.system.bias[a, r]
-    return Corrected(is_solved, drift, bias)
+                impulse[k, r], system.bias[k, r] = piece.state.impulse[a, r], piece.system.bias[a, r]
+    return Corrected(is_solved, drift)
 
 
 def solve_corrected(
@@ -332,7 +327,7 @@ def solve_corrected(
 
     Parameters
     ----------
-    system : with the rows of joints
+    system : with the rows of joints, whose bias is overwritten by that of the solution in solved islands
     impulse : (m, 3) N s, the warm start, overwritten by the solution in solved islands
     requests : of each body
     step : the step and its joints
@@ -341,7 +336,7 @@ def solve_corrected(
 
     Returns
     -------
-    which islands are solved, the constraint drift of their joints, and the bias of the rows of joints
+    which islands are solved, and the constraint drift of their joints
     """
     begin, joints = step.begin, step.joints
     model, predicted = begin.model, begin.bodies

@@ -27,8 +27,8 @@ from .bent_further import Solved
 from .bond_graph import BondGraph
 from .clusters import Bonds
 from .islands import Again, Outcomes, Totals, after, island_of_each, not_begun, totals
-from .joined_islands import Corrections
-from .system_solver import StepToCorrect, SystemSolver
+from .joined_islands import CorrectedStep, Corrections
+from .system_solver import SystemSolver
 
 __all__ = ["JoinedStep", "Known", "Moved"]
 
@@ -127,6 +127,8 @@ class JoinedStep:
         """
         of_try = JointedTry(begin, problem, known, may_cut, moved)
         joined, contacts = self._solve_about(of_try, joints, None), len(problem.system.mu)
+        if not joints.can_break:
+            return joined.solved
         touches = np.zeros(len(self._joints), np.bool_)
         if joints.is_bond.any():
             touches = pairs_that_touch(begin.model.dof, joints.ends, problem.system)
@@ -199,7 +201,7 @@ class JoinedStep:
         hides would break a joint.
         """
         begin, problem, (held, about), may_cut, moved = of_try
-        limits = begin.force_time, self._settings.recovery_speed
+        recovery = self._settings.recovery_speed
         contacts, impulse = problem.system, np.concatenate([problem.impulse, held[joints.triples]])
         pulled, inertia = joints.in_line(held[joints.triples])
         if pulled.size:
@@ -208,17 +210,17 @@ class JoinedStep:
         expected = begin.going_on(self._joints.expected(begin)) + struck
         # Rows keep the bias of an earlier try, so that islands without new contacts stay solved.
         at_end = moved(expected)
-        rows = joints.rows(at_end, expected, *limits) if about is None else joints.biased_rows(about, *limits)
+        rows = joints.rows(at_end, expected, recovery) if about is None else joints.biased_rows(about, recovery)
         bonds = self._bonds_of(begin, joints, rows)
         problem = problem._replace(system=with_joints(contacts, rows), impulse=impulse)
         islands, count = island_of_each(problem.system)
         island, asked = islands[len(contacts.mu) :], self._island_motion.look(begin, problem.system)
         which, v, out = np.arange(count), problem.system.velocity.copy(), not_begun(count)
         has_joints = flags_of(count, island)
-        waiting, is_jointed = which[:0], moved_in(problem.system, has_joints[islands])
+        waiting = which[:0]
         if self._is_staggered:
             # Islands without joints wait, because loose joints may ask for a shorter step.
-            waiting, which = np.flatnonzero(~has_joints), np.flatnonzero(has_joints)
+            (waiting,), (which,) = (~has_joints).nonzero(), has_joints.nonzero()
             out.status[waiting] = Status.MAX_ITERATIONS
         factorisations, exactly = 0, asked
         if before is not None:
@@ -235,10 +237,10 @@ class JoinedStep:
                 factorisations = self._soften(begin, problem, of_softer, factorisations)
             exactly = asked.exactly(self._settings.tolerance)._replace(tumbles=np.zeros_like(asked.tumbles))
         # One kernel solves and corrects the islands with joints. The loop solves the islands that it leaves unsolved.
-        is_eliminated = before is None and bonds is None
-        of_step = StepToCorrect(begin, joints if is_eliminated else None, at_end, CORRECTED)
-        corrected, problem = self._solve_corrected(problem, rows, asked, of_step, Again(which, v, out))
-        is_solved, drift, rows = corrected.is_solved, corrected.drift, rows._replace(bias=corrected.bias)
+        followed = joints.followed(recovery) if before is None and bonds is None else None
+        step = None if followed is None else CorrectedStep(begin, followed, at_end, CORRECTED)
+        is_solved, drift = self._solve_corrected(problem, asked, step, Again(which, v, out))
+        rows = rows._replace(bias=problem.system.bias[len(contacts.mu) :])
         rows_before, which, change, solves = rows, which[~is_solved[which]], np.inf, 0
         asked_for, of_all = flags_of(count, which), after(factorisations, totals(out))
         factorisations = of_all.factorisations
@@ -247,8 +249,8 @@ class JoinedStep:
             v, of_all = self._solve_pass(begin, problem, of_pass, exactly, joints.has_bounds)
             of_all = after(factorisations, of_all)
             factorisations, rows_before = of_all.factorisations, rows
-            change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
-            about_answer = joints.rows(moved(v), v, *limits)
+            change = min(change, most_changed(problem.system, has_joints[islands], v - expected))
+            about_answer = joints.rows(moved(v), v, recovery)
             found = joints.drift(rows_before, about_answer, problem.impulse[len(contacts.mu) :], island, count)
             solves += 1
             # Each solve reduces the drift by about the angle of rotation in the step. Solves of shorter steps would do so too.
@@ -261,30 +263,30 @@ class JoinedStep:
             rows = rows._replace(bias=np.where(again[island][:, None], about_answer.bias, rows.bias))
             bias = np.concatenate([contacts.bias, rows.bias])
             problem = problem._replace(system=problem.system._replace(bias=bias))
-        change = min(change, np.abs(v - expected)[is_jointed].max(initial=0.0))
-        is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if may_cut and not joints.are_driven else JOINT_OFF)
-        of_joints = problem.impulse[len(contacts.mu) :]
-        is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
-        if is_loose and may_cut and not joints.are_driven and not is_over and self._can_be_cut(of_all, len(contacts.mu)):
-            return Joined((problem, v, of_all, True), islands, out)
+        # Joints without driven ends hold if nothing moves, so a shorter step helps.
+        can_be_shorter, of_joints = may_cut and not joints.are_driven, problem.impulse[len(contacts.mu) :]
+        is_loose = not drift.max(initial=0.0) <= (JOINT_LOOSE if can_be_shorter else JOINT_OFF)
+        if is_loose and can_be_shorter and self._can_be_cut(of_all, len(contacts.mu)):
+            is_over = joints.exceeding(of_joints).any() or joints.breaking(of_joints).any()
+            if not is_over:
+                return Joined((problem, v, of_all, True), islands, out)
         if waiting.size:
             v, of_all = self._solve_islands(begin, problem, asked, Again(waiting, v, out))
             of_all = after(factorisations, of_all)
-        straight = joints.straight_rows(*limits)
-        of_rows = problem.impulse[len(contacts.mu) :], (rows_before, straight)
-        gain = joints.gain(*of_rows, JOINT_DRIFT, self._settings.recovery_speed)
+        gain = joints.gain(of_joints, rows_before, JOINT_DRIFT, recovery)
         if gain > 0.0:
             is_loose |= gain > MOST_GAIN * max(begin.kinetic(begin.velocities), begin.kinetic(v))
-        # Joints without driven ends hold if nothing moves, so a shorter step helps.
-        if not is_loose or (may_cut and not joints.are_driven):
+        if not is_loose or can_be_shorter:
             return Joined((problem, v, of_all, is_loose), islands, out)
-        problem = problem._replace(system=with_joints(contacts, straight))
+        change = min(change, most_changed(problem.system, has_joints[islands], v - expected))
+        problem = problem._replace(system=with_joints(contacts, joints.straight_rows(recovery)))
         out = not_begun(count)
         anew = Again(np.arange(count), problem.system.velocity.copy(), out)
         v, of_all = self._solve_islands(begin, problem, asked, anew, bonds=bonds)
         of_all = after(factorisations, of_all)
         # A shorter step would have less time to correct joints that are off already.
-        contradict = joints.off > JOINT_OFF or np.abs(v - expected)[is_jointed].max(initial=0.0) <= UNMOVED * change
+        at_last = most_changed(problem.system, has_joints[islands], v - expected)
+        contradict = joints.off > JOINT_OFF or at_last <= UNMOVED * change
         return Joined((problem, v, of_all, may_cut and not contradict), islands, out)
 
     def _solve_pass(
@@ -340,11 +342,11 @@ def flags_of(count: int, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
     return flags
 
 
-def moved_in(system: System, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (dof,) the velocities that the chosen contacts or triples of rows (m,) act on."""
+def most_changed(system: System, rows: NDArray[np.bool_], change: Floats) -> float:
+    """Return the largest change of the velocities that the chosen contacts or triples of rows (m,) act on. change: (dof,)."""
     bodies = np.concatenate([system.body_a[rows], system.body_b[rows]])
     acted_on = flags_of(len(system.offset) - 1, bodies[bodies >= 0])
-    return np.repeat(acted_on, np.diff(system.offset))
+    return float(np.abs(change)[np.repeat(acted_on, np.diff(system.offset))].max(initial=0.0))
 
 
 def pairs_that_touch(dof: NDArray[np.int64], ends: NDArray[np.int64], system: System) -> NDArray[np.bool_]:

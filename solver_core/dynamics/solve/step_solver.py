@@ -211,7 +211,7 @@ class StepSolver:
         """
         m, none = len(contacts), np.zeros(len(self._joints), np.bool_)
         blow = self._pass_on(begin, joints, contacts, problem, least_bounce)
-        if joints is None:
+        if joints is None or not joints.can_break:
             return blow, none, joints
         while (breaks := joints.breaking(blow.impulse[m:])).any():
             joints = joints.without(breaks, blow.impulse[m:], none)
@@ -222,7 +222,7 @@ class StepSolver:
             return blow, lost, joints
         bounded = joints.bounded(~none, blow.impulse[m:])
         blow = self._pass_on(begin, bounded, contacts, problem, least_bounce)
-        box = bounded.straight_rows(begin.force_time, self._settings.recovery_speed).box
+        box = bounded.straight_rows(self._settings.recovery_speed).box
         return blow, lost | bounded.giving_way(blow.impulse[m:], box), joints
 
     def _pass_on(
@@ -233,7 +233,7 @@ class StepSolver:
         if not problem.elastic or not (system.slack < 0.0).any():
             return Blow.none(problem, 0 if joints is None else len(joints.triples))
         if joints is not None:
-            rows = joints.straight_rows(begin.force_time, self._settings.recovery_speed)
+            rows = joints.straight_rows(self._settings.recovery_speed)
             system = with_joints(system, rows._replace(box=joints.holding(rows.box)))
 
         def solve_once(bounce: StepProblem) -> Solved:

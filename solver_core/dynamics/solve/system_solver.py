@@ -28,18 +28,16 @@ from ...scene.spec import ContactMethod, SolverSettings
 from ...solvers.coulomb.cascade import ACCELERATED, VARIANTS
 from ...solvers.effort import deadline_timer, effort_of_a_step, is_worked_off
 from ..contact.build import StepProblem
-from ..joints.rows import JointRows, JointStep
-from ..model.bodies import State
 from ..model.island_motion import Asked
 from ..model.predict import Begin
 from .clusters import Bonds, Clustered
 from .islands import Again, Requests, Totals, solve_islands, totals
-from .joined_islands import Corrected, CorrectedStep, Corrections, solve_corrected
+from .joined_islands import Corrected, CorrectedStep, solve_corrected
 from .kicked import solve_with_kicks
 from .moments import Moments, WithMoments
 from .step_methods import StepInput, step_method
 
-__all__ = ["StepToCorrect", "SystemSolver"]
+__all__ = ["SystemSolver"]
 
 Floats = NDArray[np.float64]
 
@@ -58,19 +56,6 @@ class Begun(NamedTuple):
     asked: Asked
     again: Again | None
     is_start: bool
-
-
-class StepToCorrect(NamedTuple):
-    """A step whose joints are corrected in one kernel.
-
-    begin: the step. joints: None if they are not eliminated. at_end: the state at the end of the step of bodies that the solver
-    does not move. corrections: the limits.
-    """
-
-    begin: Begin
-    joints: JointStep | None
-    at_end: State
-    corrections: Corrections
 
 
 class SystemSolver:
@@ -145,44 +130,31 @@ class SystemSolver:
         problem.impulse[:] = disks.undone(impulse)
         return v, totals
 
-    def solve_corrected(
-        self,
-        problem: StepProblem,
-        rows: JointRows,
-        asked: Asked,
-        of_step: StepToCorrect,
-        again: Again,
-    ) -> tuple[Corrected, StepProblem]:
+    def solve_corrected(self, problem: StepProblem, asked: Asked, step: CorrectedStep | None, again: Again) -> Corrected:
         """Solve islands with joints in one kernel, with their corrections (`joined_islands.py`).
 
         Nothing is solved with a friction polygon, grain, moments of contacts, or another method than Staggered Projections.
 
         Parameters
         ----------
-        problem : its impulses are the warm start and are overwritten by the solution
-        rows : of the joints
+        problem : its impulses are the warm start; they and the bias of joints are overwritten in islands that are solved
         asked, again : as for `solve`
-        of_step : the step and its joints
+        step : the step and its joints; None to solve nothing
 
         Returns
         -------
-        the outcome of the islands, and the problem with the bias of joints that it was solved with
+        the outcome of the islands
         """
-        begin, joints, at_end, corrections = of_step
         _, sides, variant = self._options
         is_plain = not self._has_grain and (self.moments is None or not len(self.moments.contact))
-        followed = None if joints is None else joints.followed(begin.force_time, self._settings.recovery_speed)
-        if followed is None or not (self.is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
+        if step is None or not (self.is_staggered and variant == ACCELERATED and sides == 0 and is_plain):
             drift = np.zeros(len(again.outcomes.status))
             drift[again.which] = np.inf
-            return Corrected(np.zeros(len(drift), np.bool_), drift, rows.bias), problem
-        system = problem.system
+            return Corrected(np.zeros(len(drift), np.bool_), drift)
         if self._see is not None:
-            self._see(system, problem.impulse)
-        requests, step = Requests(*asked, *self._options), CorrectedStep(begin, followed, at_end, corrections)
-        corrected = solve_corrected(system, problem.impulse, requests, step, self._effort, again)
-        bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
-        return corrected, problem._replace(system=system._replace(bias=bias))
+            self._see(problem.system, problem.impulse)
+        requests = Requests(*asked, *self._options)
+        return solve_corrected(problem.system, problem.impulse, requests, step, self._effort, again)
 
     def _solve_clusters(self, system: System, impulse: Floats, begun: Begun, bonds: Bonds | None) -> tuple[Floats, Totals]:
         """Solve a system with isotropic friction; impulse (m, 3) is the warm start and is overwritten. See `solve`."""

@@ -31,7 +31,7 @@ def one_by_one(system, impulse, requests, step, effort, again):
     """`solve_corrected` that solves nothing, so that all is left to the loop of solves."""
     drift = np.zeros(len(again.outcomes.status))
     drift[again.which] = np.inf
-    return Corrected(np.zeros(len(drift), np.bool_), drift, system.bias[len(system.mu) :].copy())
+    return Corrected(np.zeros(len(drift), np.bool_), drift)
 
 
 def found(frames):

@@ -144,7 +144,7 @@ def without_null_vectors(spec):
     still = np.zeros((len(spec.bodies), 6))
     begin = predicted_step(simulation._steps.bodies.model, simulation._steps.state, still, movable, 0.0, step, 0.0, step)
     made = joints.step(begin, simulation._steps.state)
-    rows = made.straight_rows(step, np.inf, 0.0)
+    rows = made.straight_rows(np.inf, 0.0)
     held = (rows.box[..., 0] == -np.inf) & (rows.box[..., 1] == np.inf) & (made.holding(rows.box)[..., 0] == -np.inf)
     whole = np.zeros((*held.shape, int(begin.offset[-1])))
     for body, jacobian in ((rows.body_a, rows.jacobian_a), (rows.body_b, rows.jacobian_b)):
