@@ -195,8 +195,7 @@ class LawCheck:
             if begin.bend is None and is_ordered and solution.totals.status == Status.SOLVED:
                 found[Violation.ENERGY] = [pair_of(solution.contacts, row) for row in screened.gaining]
             if begin.bend is None and not step.is_jointed:
-                moving = np.flatnonzero(begin.model.dof >= 0)
-                found[Violation.MOMENTUM] = [(int(moving[body]), -1) for body in screened.unexplained]
+                found[Violation.MOMENTUM] = [(int(begin.moving[body]), -1) for body in screened.unexplained]
         if not any(found.values()):
             return NO_VIOLATIONS
         count, pair = NO_VIOLATIONS.counts.copy(), NO_VIOLATIONS.pair.copy()
