@@ -468,14 +468,21 @@ class Stepper:
                 speed, large = self._impacts.reach(begin.bodies.twist, 1.0), self.island_motion.members
                 return bearing_until_met(begin, state, speed, self.memory, large | self.bending.bends), chosen
 
-    def _integrated(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
+    def _integrated(
+        self, begin: Begin, v: Floats, apart: Floats | None = None, which: NDArray[np.bool_] | None = None
+    ) -> State:
         """Return the state at the end of a step.
 
-        v, apart: (dof,) the solved velocities, and velocities that separate overlaps.
+        Parameters
+        ----------
+        begin : the step
+        v, apart : (dof,) the solved velocities, and velocities that separate overlaps
+        which : (n,) the bodies that the solver moves, others stay where they are; None for all
         """
         state, model, bodies = self.state, begin.model, begin.bodies
         apart = np.zeros(len(v)) if apart is None else apart
-        constants = RigidModel(model.dof, model.lock, model.axes, model.moments)
+        dof = model.dof if which is None else np.where(which, model.dof, -1)
+        constants = RigidModel(dof, model.lock, model.axes, model.moments)
         predicted = FreeMotion(bodies.predicted, bodies.end_momentum, bodies.mass)
         rigid = integrate(constants, RigidState(*state[:4]), predicted, begin.offset, v, apart, begin.h)
         moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))
