@@ -190,6 +190,9 @@ def separation(
     could not, a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise,
     and islands whose deepest overlap it would deepen do not move.
     """
+    if not len(contacts):
+        # A scene without contacts need not compile the kernel that separates them.
+        return np.zeros(len(v)), np.zeros(0)
     rest, offset, _ = begin.at_rest(contacts)
     of_contacts = SeparationContacts(contacts.body_a, contacts.body_b, contacts.gap, rest, offset, pushed)
     model, predicted = begin.model, begin.bodies.predicted
