@@ -387,7 +387,7 @@ class Stepper:
         Their joints do not carry all of the load that presses them together. Returns whether some bodies could not collide
         before.
         """
-        if not self.joints.give_way(solution.gave_way, solution.held):
+        if not np.count_nonzero(solution.gave_way) or not self.joints.give_way(solution.gave_way, solution.held):
             return False
         before = self.together.excluded
         self.update_jointed_pairs()
