@@ -24,6 +24,7 @@ from ..dynamics.motion.deformation import Deformation
 from ..dynamics.motion.rotation import matrices
 from ..dynamics.simulation import Simulation
 from ..dynamics.solve.islands import Requests, has_large_island, solve_islands
+from ..dynamics.solve.separation import left_to_limits
 from ..geometry.hulls import MOST_EXACT, convex_hull
 from ..laboratory.many_problems import ContactProblems
 from ..laboratory.solve import solve
@@ -70,7 +71,7 @@ def solve_cube(**settings) -> None:
 
 
 def arithmetic() -> None:
-    """Small matrices and elementary functions: which of them a scene calls depends on what happens in it."""
+    """Small matrices, elementary functions and limits of joints: which of them a scene calls depends on what happens in it."""
     one, square, row = np.eye(3)[None], np.eye(3), np.ones(3)
     inverses(one)
     eigen_of_each(one)
@@ -87,6 +88,7 @@ def arithmetic() -> None:
     arctangents(row, row)
     exponentials(row)
     powers(row, 0.5)
+    left_to_limits(row[None], np.zeros((1, 3, 3)))
 
 
 def particle() -> System:

@@ -123,20 +123,22 @@ class Sleep:
             keep_fastest(twist, self._radius, solved, self._fastest)
             np.maximum(self._fastest, bending, out=self._fastest)
 
+    def ends_window(self, number: int) -> bool:
+        """Return whether a window of time ends with a time step, and bodies may fall asleep."""
+        return self._enabled and (number + 1) // self._window != number // self._window
+
     def update(
         self,
-        number: int,
         memory: ContactMemory,
         joined: Indices,
         driven: Indices,
         still: Floats,
         met: Callable[[Flags], Flags],
     ) -> ContactMemory:
-        """Put islands to sleep that were at rest for two windows. Does nothing between the ends of windows.
+        """Put islands to sleep that were at rest for two windows, at the end of a window.
 
         Parameters
         ----------
-        number : the time step that has ended
         memory : the contact history of awake bodies
         joined : (k, 2) bodies connected by joints
         driven : bodies driven by motors, whose islands never sleep
@@ -149,8 +151,6 @@ class Sleep:
         -------
         the contact history of the bodies that stay awake; the rest is stored with the sleeping islands
         """
-        if not self._enabled or (number + 1) // self._window == number // self._window:
-            return memory
         n, awake = len(self.asleep), self.awake
         a, b = np.concatenate([memory.body_a, joined[:, 0]]), np.concatenate([memory.body_b, joined[:, 1]])
         island = connected(n, awake, a, b)

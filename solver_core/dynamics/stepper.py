@@ -183,8 +183,9 @@ class Stepper:
             rows = [row_at_rest()] if self._step_asleep(number) else self._step_rows(number)
         asleep = int(np.count_nonzero(self.sleep.asleep))
         moving = int(np.count_nonzero(self.island_motion.members))
-        joined = self.joints.pairs, self._driven()
-        self.memory = self.sleep.update(number, self.memory, *joined, self.island_motion.still, self._would_be_woken)
+        if self.sleep.ends_window(number):
+            joined = self.joints.pairs, self._driven()
+            self.memory = self.sleep.update(self.memory, *joined, self.island_motion.still, self._would_be_woken)
         row = rows[0] if len(rows) == 1 else combined(rows)
         row.update(cuts=len(rows) - 1, seconds=perf_counter() - begin, asleep=asleep, moving=moving)
         return row
@@ -222,14 +223,21 @@ class Stepper:
         self.activation.wake(~waits)
         self.paths.waits, self.paths.woken = self.activation.holds, held & ~waits
 
-    def _woken_by_blows(self, begin: Begin, solution: Solution) -> NDArray[np.bool_]:
-        """Return (n,) the waiting bodies that are hit hard enough in a step to wake."""
+    def _wake_by_blows(self, begin: Begin, solution: Solution, at: float) -> bool:
+        """Wake the waiting bodies that are hit hard enough in a step. Returns whether there are any.
+
+        at: the start of the step, in time steps since the first frame.
+        """
+        if not len(self.activation):
+            return False
         needed = self.activation.impulse
         if not np.isfinite(needed).any():
-            return np.zeros(len(needed), np.bool_)
+            return False
         share = begin.h / begin.last_step if begin.last_step > 0.0 else 0.0
         pushed = solution.memory.impulse[:, 0], self.memory, share, len(needed)
-        return impulses_of_blows(solution.contacts, *pushed) > needed
+        woken = impulses_of_blows(solution.contacts, *pushed) > needed
+        self._wake_up(woken, at)
+        return bool(woken.any())
 
     def _driven(self) -> NDArray[np.int64]:
         """Return the bodies that never rest, because a motor drives them or the surface below them moves."""
@@ -261,10 +269,10 @@ class Stepper:
 
         If the last step changed nothing, and nothing has changed since, its rows are returned again.
         """
-        advance = partial(self._advance_in_parts, step)
-        if self.pull is not None or self._see is not None or anything_moves(self.state, self.sleep.awake):
-            return advance()
-        return self._standstill.rows(self._situation, advance, self.kept)
+        is_influenced = not self._standstill.is_possible or self.pull is not None or self._see is not None
+        if is_influenced or anything_moves(self.sleep.awake, self.state.velocity, self.state.angular_momentum):
+            return self._advance_in_parts(step)
+        return self._standstill.rows(self._situation, partial(self._advance_in_parts, step), self.kept)
 
     def _situation(self) -> Situation:
         """Return the data that determine a step, except for those that change in every step."""
@@ -349,9 +357,7 @@ class Stepper:
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
-        woken = self._woken_by_blows(begin, best.solution)
-        if woken.any():
-            self._wake_up(woken, at)
+        if self._wake_by_blows(begin, best.solution, at):
             return None
         return self._commit(begin, joints, best, [attempt.solution for attempt in tries])
 
@@ -381,7 +387,7 @@ class Stepper:
         Their joints do not carry all of the load that presses them together. Returns whether some bodies could not collide
         before.
         """
-        if not self.joints.give_way(solution.gave_way, solution.held):
+        if not np.count_nonzero(solution.gave_way) or not self.joints.give_way(solution.gave_way, solution.held):
             return False
         before = self.together.excluded
         self.update_jointed_pairs()
@@ -462,14 +468,21 @@ class Stepper:
                 speed, large = self._impacts.reach(begin.bodies.twist, 1.0), self.island_motion.members
                 return bearing_until_met(begin, state, speed, self.memory, large | self.bending.bends), chosen
 
-    def _integrated(self, begin: Begin, v: Floats, apart: Floats | None = None) -> State:
+    def _integrated(
+        self, begin: Begin, v: Floats, apart: Floats | None = None, which: NDArray[np.bool_] | None = None
+    ) -> State:
         """Return the state at the end of a step.
 
-        v, apart: (dof,) the solved velocities, and velocities that separate overlaps.
+        Parameters
+        ----------
+        begin : the step
+        v, apart : (dof,) the solved velocities, and velocities that separate overlaps
+        which : (n,) the bodies that the solver moves, others stay where they are; None for all
         """
         state, model, bodies = self.state, begin.model, begin.bodies
         apart = np.zeros(len(v)) if apart is None else apart
-        constants = RigidModel(model.dof, model.lock, model.axes, model.moments)
+        dof = model.dof if which is None else np.where(which, model.dof, -1)
+        constants = RigidModel(dof, model.lock, model.axes, model.moments)
         predicted = FreeMotion(bodies.predicted, bodies.end_momentum, bodies.mass)
         rigid = integrate(constants, RigidState(*state[:4]), predicted, begin.offset, v, apart, begin.h)
         moved = State._make((*rigid, state.modal.copy(), state.modal_velocity.copy()))

@@ -117,7 +117,7 @@ class Bending:
         if not len(self):
             return begin
         model, bodies = begin.model, begin.bodies
-        width = RIGID + self.width[begin.awake]
+        width = RIGID + self.width[begin.moving]
         offset, block_start = np.zeros(len(width) + 1, dtype=np.int64), np.zeros(len(width) + 1, dtype=np.int64)
         np.cumsum(width, out=offset[1:])
         np.cumsum(width * width, out=block_start[1:])

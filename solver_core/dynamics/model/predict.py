@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.contact_set import NO_CONTACTS, ContactSet
-from ...compile.kernel import kernel, kernel_part, leaf_kernel
+from ...compile.kernel import inner_kernel, kernel, kernel_part, leaf_kernel
 from ...linalg.elementary import power
-from ...linalg.in_order import dot, length, product
+from ...linalg.in_order import dot, product
 from ...linalg.mat3 import invert, solve
-from ...linalg.vec3 import rotated, set_vec
+from ...linalg.vec3 import norm, rotated, set_vec
 from ..motion.free_rotation import rotate_freely
 from ..motion.rotation import rotate_by, write_matrix
 from .bodies import RIGID, Model, State
@@ -78,6 +78,19 @@ class Bend:
     mass: Floats
 
 
+class MovingBodies(NamedTuple):
+    """The bodies that the solver moves in a step. Each has the degrees of freedom of its twist.
+
+    body: (moving,) their indices. dof: (n,) of a `Model`. offset, block_start, rigid: as in `Begin`.
+    """
+
+    body: NDArray[np.int64]
+    dof: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    block_start: NDArray[np.int64]
+    rigid: NDArray[np.int64]
+
+
 class Begin(NamedTuple):
     """The context of a step: the data that are known at its start.
 
@@ -87,6 +100,7 @@ class Begin(NamedTuple):
     h, last_step : s, this step and the previous one
     single : s, the time step of the scene; a step may be a partial step of it
     awake : (n,) the bodies that the solver moves
+    moving : (moving,) their indices
     model : of the bodies, with degrees of freedom for awake ones only
     offset : (moving + 1,) the first degree of freedom of each awake body, as in a `System`
     block_start : (moving + 1,) the start of its mass block, as in a `System`
@@ -107,6 +121,7 @@ class Begin(NamedTuple):
     last_step: float
     single: float
     awake: NDArray[np.bool_]
+    moving: NDArray[np.int64]
     model: Model
     offset: NDArray[np.int64]
     block_start: NDArray[np.int64]
@@ -123,8 +138,8 @@ class Begin(NamedTuple):
 
     @property
     def force_time(self) -> float:
-        """The time in s over which forces act: half of the previous step and half of this one."""
-        return 0.5 * (self.last_step + self.h)
+        """The time in s over which forces act."""
+        return time_of_forces(self.h, self.last_step)
 
     @property
     def times(self) -> StepTimes:
@@ -173,10 +188,11 @@ class Begin(NamedTuple):
 
     def unknowns(self, twist: Floats) -> Floats:
         """Return velocities (dof,) from the twists (n, 6) of all bodies. Modes have their predicted velocities."""
+        rigid = twist.take(self.moving, axis=0)
         if self.bend is None:
-            return twist[self.awake].reshape(-1)
+            return rigid.reshape(-1)
         v = np.empty(self.offset[-1])
-        v[self.rigid] = twist[self.awake]
+        v[self.rigid] = rigid
         v[self.bend.unknown] = self.bend.predicted
         return v
 
@@ -217,14 +233,20 @@ def all_twists(dof, offset, predicted, v):
     return out
 
 
-@kernel
-def degrees_of_freedom(awake, size):
-    """Return `dof` (n,) of a `Model` with awake bodies (n,), their number, and their smallest half size. size: (n,) m."""
-    dof, moving, smallest = np.full(awake.size, -1, np.int64), 0, np.inf
-    for b in range(awake.size):
-        if awake[b]:
-            dof[b], moving, smallest = moving, moving + 1, min(smallest, size[b])
-    return dof, moving, smallest
+def time_of_forces(h: float, last_step: float) -> float:
+    """Return the time in s over which forces act in a step of h seconds: half of the previous step and half of this one."""
+    return 0.5 * (last_step + h)
+
+
+@inner_kernel
+def moving_bodies(awake):
+    """Return the `MovingBodies` of a step. awake: (n,) the bodies that the solver moves."""
+    body, dof = np.flatnonzero(awake), np.full(awake.size, -1)
+    for d in range(body.size):
+        dof[body[d]] = d
+    count = np.arange(body.size + 1)
+    rigid = np.arange(body.size * RIGID).reshape(body.size, RIGID)
+    return MovingBodies(body, dof, RIGID * count, RIGID * RIGID * count, rigid)
 
 
 @leaf_kernel
@@ -279,20 +301,44 @@ def _about_free_axes(rotation, inertia, lock, world, inverse):
 
 
 @kernel
-def predict(model, state, prescribed, h, force_time, out):
-    """Fill a `Prediction` for a step of h seconds.
+def predict(model, state, prescribed, awake, h, force_time):
+    """Predict a step of h seconds.
 
-    prescribed: (n, 6) twists in this step of the bodies that the solver does not move. force_time: s, over which forces act.
+    Parameters
+    ----------
+    model : `Model`, whose degrees of freedom are not used
+    state : `State` at the start of the step
+    prescribed : (n, 6) twists in this step of the bodies that the solver does not move
+    awake : (n,) the bodies that the solver moves
+    h : s
+    force_time : s, over which forces act
+
+    Returns
+    -------
+    `MovingBodies`; `Prediction`; the smallest half size of a moving body in m, infinite without one; and the magnitude of
+    gravity in m/s^2
     """
+    moving = moving_bodies(awake)
+    n, count = awake.size, moving.body.size
+    out = Prediction(
+        np.empty((n, 3, 3)),
+        np.empty((n, RIGID)),
+        np.empty((n, RIGID)),
+        np.empty((n, 3)),
+        np.empty((count, RIGID, RIGID)),
+        np.empty((count, RIGID, RIGID)),
+    )
     half, world, inverse = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     middle, w = np.empty(4), np.empty(3)
-    for b in range(model.dof.size):
+    smallest = np.inf
+    for b in range(n):
         write_matrix(state.orientation[b], out.rotation[b])
-        d = model.dof[b]
+        d = moving.dof[b]
         if d < 0:
             out.twist[b] = prescribed[b]
             out.predicted[b] = prescribed[b]
             continue
+        smallest = min(smallest, model.size[b])
         momentum = state.angular_momentum[b]
         locked = is_locked(model.lock[b])
         if locked:
@@ -324,6 +370,7 @@ def predict(model, state, prescribed, h, force_time, out):
             out.end_momentum[b, i] = momentum[i] * keep_angular
         if locked:
             set_vec(out.end_momentum, b, rotated(world, out.predicted[b, 3:]))
+    return moving, out, smallest, norm(model.gravity)
 
 
 def predicted_step(
@@ -350,20 +397,8 @@ def predicted_step(
     -------
     the step, without contacts and modes
     """
-    dof, moving, smallest = degrees_of_freedom(awake, model.size)
-    n, model = len(awake), model._replace(dof=dof)
-    bodies = Prediction(
-        rotation=np.empty((n, 3, 3)),
-        twist=np.empty((n, RIGID)),
-        predicted=np.empty((n, RIGID)),
-        end_momentum=np.empty((n, 3)),
-        mass=np.empty((moving, RIGID, RIGID)),
-        inverse_mass=np.empty((moving, RIGID, RIGID)),
-    )
-    offset = np.arange(moving + 1) * RIGID
-    rigid = np.arange(moving * RIGID).reshape(moving, RIGID)
-    unknowns, scales = (offset, RIGID * offset, rigid), (length(model.gravity), smallest)
-    rest = RestGaps(n, NO_REST_GAPS.pair, NO_REST_GAPS.gap, NO_REST_GAPS.held)
-    begin = Begin(at, h, last_step, single, awake, model, *unknowns, *scales, bodies, NO_CONTACTS, rest, NONE_BORNE)
-    predict(model, state, prescribed, h, begin.force_time, bodies)
-    return begin
+    moving, bodies, smallest, gravity = predict(model, state, prescribed, awake, h, time_of_forces(h, last_step))
+    model, rest = model._replace(dof=moving.dof), NO_REST_GAPS._replace(bodies=len(awake))
+    unknowns = moving.offset, moving.block_start, moving.rigid
+    times, which = (at, h, last_step, single), (awake, moving.body, model)
+    return Begin(*times, *which, *unknowns, gravity, smallest, bodies, NO_CONTACTS, rest, NONE_BORNE)

@@ -12,13 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...compile.kernel import kernel
 from ...problem.result import Found, Status
 from ...scene.spec import SceneSpec
 from ..contact.memory import ContactMemory
 from ..kept_contacts import KeptContacts
-from ..model.bodies import State
 from ..model.predict import Begin
 from ..solve.outcome import Solution
 
@@ -29,7 +28,10 @@ Rows = list[dict[str, Any]]
 
 
 class Standstill:
-    """Stores the last step if it changed nothing. It is used only in scenes in which no external influence changes."""
+    """Stores the last step if it changed nothing.
+
+    is_possible: whether a step can change nothing. It cannot in scenes in which an external influence changes.
+    """
 
     def __init__(self, spec: SceneSpec) -> None:
         changes = spec.fields or spec.joints or spec.gravity_path is not None
@@ -38,13 +40,14 @@ class Standstill:
             for body in spec.bodies
             for one in (body.path, body.deformation, body.deformable, body.surface_motion)
         )
-        self._is_possible = not changes and not moves
+        self.is_possible = not changes and not moves
         self._situation: Situation | None = None
         self._taken: tuple[dict[str, Any], Begin, Solution] | None = None
 
     def take(self, row: dict[str, Any], begin: Begin, solution: Solution) -> None:
         """Store a solved step or partial step, with its row of statistics."""
-        self._taken = row, begin, solution
+        if self.is_possible:
+            self._taken = row, begin, solution
 
     def rows(self, situation: Callable[[], Situation], advance: Callable[[], Rows], kept: KeptContacts | None) -> Rows:
         """Return the rows of statistics of a step: those of `advance`, or the stored row if the state did not change.
@@ -52,8 +55,6 @@ class Standstill:
         situation: returns the input of the step. kept: the contact recorder, which also receives a stored step; None if
         contacts are not recorded.
         """
-        if not self._is_possible:
-            return advance()
         before = situation()
         if self._taken is not None and before == self._situation:
             row, begin, solution = self._taken
@@ -66,9 +67,14 @@ class Standstill:
         return rows
 
 
-def anything_moves(state: State, awake: NDArray[np.bool_]) -> bool:
-    """Return whether any body that is awake, (n,), has a velocity or an angular momentum."""
-    return bool(state.velocity[awake].any() or state.angular_momentum[awake].any())
+@kernel
+def anything_moves(awake, velocity, momentum):
+    """Return whether any body that is awake, (n,), has a velocity or an angular momentum, (n, 3)."""
+    for b in range(awake.size):
+        for i in range(3):
+            if awake[b] and (velocity[b, i] != 0.0 or momentum[b, i] != 0.0):
+                return True
+    return False
 
 
 def as_it_was_remembered(before: ContactMemory, after: ContactMemory, solution: Solution) -> ContactMemory:

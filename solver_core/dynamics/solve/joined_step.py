@@ -7,9 +7,8 @@ about the last solution. Bonds that exceed their strength break, the most loaded
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,13 @@ MOST_BOUNDED = 6  # solves with bounds on rows of joints: one, and more for coor
 SOFTENED = 1e6, 1e4, 1e2
 UNMOVED = 0.1  # of a motion: joints that yield contradict each other if the motion they need is within this
 
-Moved = Callable[[Floats], State]  # the state at the end of the step, from velocities (dof,)
+
+class Moved(Protocol):
+    """The motion of a step."""
+
+    def __call__(self, v: Floats, *, which: NDArray[np.bool_] | None = None) -> State:
+        """Return the state at the end of the step, from velocities v (dof,). which: (n,) the bodies that move; None for all."""
+        ...
 
 
 class Known(NamedTuple):

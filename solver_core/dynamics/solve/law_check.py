@@ -156,13 +156,14 @@ class StepVelocities(NamedTuple):
 class ContactImpulses(NamedTuple):
     """The impulses of m contacts in a step.
 
-    impulse: (m, 4) N s, as in the contact history. axes: (m, 3, 3), rows are the normal and the tangents. returnable: (m,) J,
-    the energy that each contact may return.
+    impulse: (m, 4) N s, as in the contact history. axes: (m, 3, 3), rows are the normal and the tangents. restitution: (m,)
+    coefficients. taken: (m,) J, the energy that each contact has absorbed.
     """
 
     impulse: Floats
     axes: Floats
-    returnable: Floats
+    restitution: Floats
+    taken: Floats
 
 
 class LawCheck:
@@ -195,8 +196,7 @@ class LawCheck:
             if begin.bend is None and is_ordered and solution.totals.status == Status.SOLVED:
                 found[Violation.ENERGY] = [pair_of(solution.contacts, row) for row in screened.gaining]
             if begin.bend is None and not step.is_jointed:
-                moving = np.flatnonzero(begin.model.dof >= 0)
-                found[Violation.MOMENTUM] = [(int(moving[body]), -1) for body in screened.unexplained]
+                found[Violation.MOMENTUM] = [(int(begin.moving[body]), -1) for body in screened.unexplained]
         if not any(found.values()):
             return NO_VIOLATIONS
         count, pair = NO_VIOLATIONS.counts.copy(), NO_VIOLATIONS.pair.copy()
@@ -211,7 +211,7 @@ class LawCheck:
         begin, solution = step.begin, step.solution
         contacts, memory = solution.contacts, solution.memory
         motion = StepVelocities(solution.v, begin.unknowns(begin.bodies.predicted), begin.h)
-        impulses = ContactImpulses(memory.impulse, solution.axes, solution.restitution**2 * memory.taken)
+        impulses = ContactImpulses(memory.impulse, solution.axes, solution.restitution, memory.taken)
         ends = contacts.body_a, contacts.body_b
         return screen(solution.system, motion, impulses, *ends, self._size, begin.gravity)
 
@@ -412,7 +412,8 @@ def screen(system, motion, impulses, body_a, body_b, size, gravity):
         push[:] = 0.0
     transpose_product(system, impulse, push)
     apply_inverse_mass(system, push, change)
-    gaining = _gaining(system, v, change, impulse, impulses.returnable)
+    may_give = impulses.restitution * impulses.restitution * impulses.taken
+    gaining = _gaining(system, v, change, impulse, may_give)
     return Screened(impulse, broken, gaining, _unexplained(system, v, motion.v_hat, change))
 
 

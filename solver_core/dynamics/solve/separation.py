@@ -12,7 +12,7 @@ from ...collision.contact_set import ContactSet
 from ...compile.kernel import inner_kernel, kernel, kernel_part
 from ...linalg.disjoint_sets import connected
 from ...problem.subsystem import contact_islands, subsystem
-from ...problem.system import System, relative_velocities, relative_velocity
+from ...problem.system import System, relative_velocity
 from ...solvers.block_operator import CONTACT, State, operator_of
 from ...solvers.coulomb.elimination import begin_elimination, can_eliminate, solve_eliminated
 from ...solvers.coulomb.first_order import sweeps_and_admm
@@ -80,13 +80,18 @@ class SeparationLimits(NamedTuple):
 
 
 class SeparationContacts(NamedTuple):
-    """The m contacts of a step: bodies A and B (m,), gap, rest_gap and rest_offset (m,) m."""
+    """The m contacts of a step.
+
+    body_a, body_b: (m,) bodies A and B. gap, rest_gap, rest_offset: (m,) m. pushed: (m,) N s, the separation impulses of the
+    previous attempt at the step.
+    """
 
     body_a: Indices
     body_b: Indices
     gap: Floats
     rest_gap: Floats
     rest_offset: Floats
+    pushed: Floats
 
 
 class SeparationBodies(NamedTuple):
@@ -117,23 +122,11 @@ class Openings(NamedTuple):
     all_move: bool
 
 
-class ContactBodies(NamedTuple):
-    """The bodies of contacts: body_a, body_b (m,); dof (n,) as in `SeparationBodies`."""
-
-    dof: Indices
-    body_a: Indices
-    body_b: Indices
-
-
-class BodyLinks(NamedTuple):
-    """Pairs of bodies that contacts or joints couple: body_a, body_b (k,)."""
-
-    body_a: Indices
-    body_b: Indices
-
-
 class BodyIslands(NamedTuple):
-    """The islands of n bodies and m contacts. island: (n,) of each body. dof, body_a, body_b: as in `ContactBodies`."""
+    """The islands of n bodies that m contacts and the joints couple.
+
+    dof: (n,) as in `SeparationBodies`. island: (n,) of each body. body_a, body_b: (m,) of the contacts.
+    """
 
     dof: Indices
     island: Indices
@@ -197,55 +190,117 @@ def separation(
     could not, a body would be pressed deeper into the body that it overlaps. If overlaps conflict, the result is a compromise,
     and islands whose deepest overlap it would deepen do not move.
     """
-    model, h, pairs, box = begin.model, begin.h, joints.pairs, joints.box
-    body_a, body_b, gap = contacts.body_a, contacts.body_b, contacts.gap
+    if not len(contacts):
+        # A scene without contacts need not compile the kernel that separates them.
+        return np.zeros(len(v)), np.zeros(0)
     rest, offset, _ = begin.at_rest(contacts)
-    of_contacts = SeparationContacts(body_a, body_b, gap, rest, offset)
-    of_bodies = SeparationBodies(model.dof, model.size, begin.bodies.predicted, limits.in_large_island)
-    wanted = target_openings(system, v, of_contacts, of_bodies, h, limits.recovery_speed)
+    of_contacts = SeparationContacts(contacts.body_a, contacts.body_b, contacts.gap, rest, offset, pushed)
+    model, predicted = begin.model, begin.bodies.predicted
+    of_bodies = SeparationBodies(model.dof, model.size, predicted, limits.in_large_island)
+    return separate(system, of_contacts, of_bodies, joints, v, begin.h, limits.recovery_speed, effort)
+
+
+@kernel
+def separate(system, contacts, bodies, joints, v, h, recovery_speed, effort):
+    """Return the velocities (dof,) that separate overlaps, and the separation impulses (m,) N s, as `separation` does.
+
+    Parameters
+    ----------
+    system : the contact problem
+    contacts : `SeparationContacts`
+    bodies : `SeparationBodies`
+    joints : `JointBounds`
+    v : (dof,) m/s and rad/s, the solved velocities
+    h : s, the step
+    recovery_speed : half sizes per second
+    effort : (5,) the work budget of the step, updated
+    """
+    body_a, body_b, dof = contacts.body_a, contacts.body_b, bodies.dof
+    wanted = target_openings(system, v, contacts, bodies, h, recovery_speed)
     if not wanted.is_any:
-        return np.zeros(len(v)), np.zeros(len(gap))
-    bias = np.zeros_like(system.bias)
-    if len(box):
-        bias[len(gap) :] = left_to_limits(relative_velocities(system, v)[len(gap) :], box)
-    apart = system._replace(velocity=np.zeros_like(v), bias=bias, slack=wanted.slack, mu=np.zeros_like(system.mu), box=box)
-    if begin.bend is not None:
-        # Flexible bodies are not deformed: they would spring back into the bodies that they were separated from.
-        apart = without_modes(apart)
-    linked_a, linked_b = body_a, body_b
-    if len(pairs):
-        linked_a, linked_b = np.concatenate([body_a, pairs[:, 0]]), np.concatenate([body_b, pairs[:, 1]])
-    ends, links = ContactBodies(model.dof, body_a, body_b), BodyLinks(linked_a, linked_b)
-    gaps, start = ContactGaps(gap, rest, wanted.half_size), SeparationStart(wanted.overlaps, pushed)
+        return np.zeros(v.size), np.zeros(body_a.size)
+    linked_a = np.concatenate((body_a, joints.pairs[:, 0]))
+    linked_b = np.concatenate((body_b, joints.pairs[:, 1]))
+    islands = BodyIslands(dof, connected(dof.size, dof >= 0, linked_a, linked_b), body_a, body_b)
+    gaps = ContactGaps(contacts.gap, contacts.rest_gap, wanted.half_size)
+    start = SeparationStart(wanted.overlaps, contacts.pushed)
+    # Flexible bodies are not deformed: they would spring back into the bodies that they were separated from.
+    apart = without_modes(separation_problem(system, joints.box, wanted.slack, v))
     acceptable = SEPARATED_MOVING if wanted.all_move else SEPARATED
-    moved, parting = solve_separation(apart, ends, links, gaps, start, h, acceptable, effort)
-    if begin.bend is None:
-        return moved, parting
-    velocities = np.zeros(len(v))
-    velocities[begin.rigid.ravel()] = moved
-    return velocities, parting
+    moved, parting = solve_separation(apart, islands, gaps, start, h, acceptable, effort)
+    out = np.zeros(v.size)
+    for d in range(system.offset.size - 1):
+        out[system.offset[d] : system.offset[d] + RIGID] = moved[apart.offset[d] : apart.offset[d] + RIGID]
+    return out, parting
 
 
-def without_modes(system: System) -> System:
+@inner_kernel
+def separation_problem(system, box, slack, v):
+    """Return the contact problem of a separation, without friction and with bodies at rest.
+
+    Parameters
+    ----------
+    system : the contact problem of the step
+    box : (j, 3, 3) the bounds of the joint rows
+    slack : (m,) m/s, negative if a contact has to open
+    v : (dof,) m/s and rad/s, the solved velocities
+    """
+    bias, speed = np.zeros_like(system.bias), np.empty((box.shape[0], 3))
+    for j in range(box.shape[0]):
+        speed[j, 0], speed[j, 1], speed[j, 2] = relative_velocity(system, slack.size + j, v)
+    bias[slack.size :] = left_to_limits(speed, box)
+    return System(
+        system.offset,
+        system.block_start,
+        system.mass,
+        system.inverse_mass,
+        np.zeros(v.size),
+        system.body_a,
+        system.body_b,
+        system.jacobian_a,
+        system.jacobian_b,
+        bias,
+        slack,
+        np.zeros(slack.size),
+        box,
+        system.least_scale,
+    )
+
+
+@inner_kernel
+def without_modes(system):
     """Return the system without modes, with bodies at rest.
 
     The modes of a body follow its twist, and the mass matrix does not couple them to it.
     """
-    bodies, six = np.arange(len(system.offset), dtype=np.int64), np.arange(RIGID)
-    rows = system.block_start[:-1, None] + np.diff(system.offset)[:, None] * six
-    entries = (rows[:, :, None] + six).ravel()
-    return system._replace(
-        offset=RIGID * bodies,
-        block_start=RIGID**2 * bodies,
-        mass=system.mass[entries],
-        inverse_mass=system.inverse_mass[entries],
-        velocity=np.zeros(RIGID * bodies[-1]),
-        jacobian_a=np.ascontiguousarray(system.jacobian_a[:, :, :RIGID]),
-        jacobian_b=np.ascontiguousarray(system.jacobian_b[:, :, :RIGID]),
+    bodies = system.offset.size - 1
+    if system.offset[bodies] == RIGID * bodies:
+        return system
+    mass, inverse_mass = np.empty((bodies, RIGID, RIGID)), np.empty((bodies, RIGID, RIGID))
+    for d in range(bodies):
+        width, first = system.offset[d + 1] - system.offset[d], system.block_start[d]
+        for i in range(RIGID):
+            own = slice(first + i * width, first + i * width + RIGID)
+            mass[d, i], inverse_mass[d, i] = system.mass[own], system.inverse_mass[own]
+    return System(
+        RIGID * np.arange(bodies + 1),
+        RIGID * RIGID * np.arange(bodies + 1),
+        mass.ravel(),
+        inverse_mass.ravel(),
+        np.zeros(RIGID * bodies),
+        system.body_a,
+        system.body_b,
+        system.jacobian_a[:, :, :RIGID].copy(),
+        system.jacobian_b[:, :, :RIGID].copy(),
+        system.bias,
+        system.slack,
+        system.mu,
+        system.box,
+        system.least_scale,
     )
 
 
-@kernel
+@inner_kernel
 def target_openings(system, v, contacts, bodies, h, recovery_speed):
     """Return the `Openings` of a step: the target of each contact for the separation solve, in addition to velocities v.
 
@@ -295,8 +350,8 @@ def target_openings(system, v, contacts, bodies, h, recovery_speed):
     return Openings(is_any, near, wanted, size, all_move)
 
 
-@kernel
-def solve_separation(apart, ends, links, gaps, start, h, acceptable, effort):
+@inner_kernel
+def solve_separation(apart, islands, gaps, start, h, acceptable, effort):
     """Solve for the separation velocities with the first of three methods that succeeds.
 
     The result is a compromise if bodies would have to move too fast otherwise.
@@ -304,8 +359,7 @@ def solve_separation(apart, ends, links, gaps, start, h, acceptable, effort):
     Parameters
     ----------
     apart : the separation problem; a contact with negative slack has to open at that speed
-    ends : `ContactBodies`
-    links : `BodyLinks`
+    islands : `BodyIslands`
     gaps : `ContactGaps`
     start : `SeparationStart`
     h : s, the step
@@ -316,7 +370,7 @@ def solve_separation(apart, ends, links, gaps, start, h, acceptable, effort):
     -------
     velocities (dof,), and (m,) N s, the separation impulses, zero for a compromise
     """
-    dof, near, pushed = ends.dof, start.overlaps, start.impulse
+    near, pushed = start.overlaps, start.impulse
     m, rows, out = near.size, apart.body_a.size, np.zeros(apart.velocity.size)
     impulse, acting, overlapping = np.zeros((rows, 3)), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
     overlapping[:m] = near
@@ -327,7 +381,6 @@ def solve_separation(apart, ends, links, gaps, start, h, acceptable, effort):
     acting[chosen] = True
     for k in chosen:
         impulse[k, 0] = pushed[k]
-    islands = BodyIslands(dof, connected(dof.size, dof >= 0, links.body_a, links.body_b), ends.body_a, ends.body_b)
     fastest, method = -apart.slack.min(), FIRST_ORDER
     while method <= COMPROMISE:
         is_separated = _separate_by(method, acceptable, apart, acting, fastest, effort, impulse, out)
@@ -452,13 +505,20 @@ def violated_rows(system, acting, slow, out):
     return resisting
 
 
-def left_to_limits(velocity: Floats, box: Floats) -> Floats:
+@kernel
+def left_to_limits(velocity, box):
     """Return (j, 3) the velocities of joint rows that additional velocities may cancel.
 
     These are velocities away from an active limit. velocity: (j, 3). box: (j, 3, 3), the bounds of the rows.
     """
-    to_lower, to_upper = box[..., 0] == 0.0, box[..., 1] == 0.0
-    return np.where(to_lower, np.maximum(velocity, 0.0), np.where(to_upper, np.minimum(velocity, 0.0), 0.0))
+    left = np.zeros_like(velocity)
+    for j in range(len(velocity)):
+        for row in range(3):
+            if box[j, row, 0] == 0.0:
+                left[j, row] = max(velocity[j, row], 0.0)
+            elif box[j, row, 1] == 0.0:
+                left[j, row] = min(velocity[j, row], 0.0)
+    return left
 
 
 @kernel_part

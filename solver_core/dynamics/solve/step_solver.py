@@ -187,7 +187,9 @@ class StepSolver:
         rolls, twist = self._rolling.contacts(begin, state, contacts, memory)
         turning = NO_TURNING, NO_TURNING, rolls
         if np.count_nonzero(rolls):
-            moved_on = moved(begin.unknowns(twist))
+            rolling = np.zeros(len(twist), np.bool_)
+            rolling[contacts.body_a[rolls]] = rolling[contacts.body_b[rolls]] = True
+            moved_on = moved(begin.unknowns(twist), which=rolling)
             turning = self._rolling.turning(begin, state, moved_on, twist, contacts, rolls)
         beyond = Beyond(drift if modes is None else drift + bent, *turning)
         problem = build_system(begin, state, contacts, beyond, *known)

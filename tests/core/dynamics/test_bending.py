@@ -22,6 +22,7 @@ from solver_core.scenes import published
 
 from ..bodies import material
 from ..deformable.beams import BEAM, DENSITY, YOUNG, box, divided, mesh
+from ..kernels import callable_from_python
 from ..meshes import uv_sphere
 
 SPEC = DeformableSpec(young=YOUNG, modes=6, resolution=40, damping_ratio=0.0)
@@ -278,7 +279,7 @@ def test_overlaps_are_parted_in_the_problem_that_rigid_bodies_have():
         rows[side, pairs[side] == body, :, width:] = 0.0
     rows[pairs < 0] = 0.0
     bent = [block_diag(frame, np.diag(np.arange(2.0, 2.0 + r))) for frame, r in zip(frames, modes, strict=True)]
-    found = without_modes(sc.ContactProblem.from_bodies(bent, np.ones(17), pairs, rows, mu=0.5).system)
+    found = callable_from_python(without_modes)(sc.ContactProblem.from_bodies(bent, np.ones(17), pairs, rows, mu=0.5).system)
     rigid = sc.ContactProblem.from_bodies(frames, np.zeros(12), pairs, rows[..., :6], mu=0.5).system
     for name in ("offset", "block_start", "velocity", "body_a", "body_b", "mass", "jacobian_a", "jacobian_b"):
         np.testing.assert_array_equal(getattr(found, name), getattr(rigid, name), name)

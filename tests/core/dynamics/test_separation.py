@@ -11,15 +11,16 @@ from solver_core.dynamics.solve.separation import (
     MAX_SPEED_FACTOR,
     MIN_SPEED_SCALE,
     SEPARATED,
-    BodyLinks,
-    ContactBodies,
+    BodyIslands,
     ContactGaps,
     SeparationStart,
     solve_separation,
 )
+from solver_core.linalg.disjoint_sets import connected
 from solver_core.problem.system import relative_velocities
 from solver_core.solvers.effort import effort_of_a_step
 
+from ..kernels import callable_from_python
 from ..solvers.test_elimination import HOLD, LIMIT, ball_joints, tree
 
 BODIES, CONTACTS = 8, 5
@@ -42,8 +43,9 @@ def separated(system):
     dof = np.append(np.arange(BODIES), -1)
     gaps = ContactGaps(np.where(system.slack < 0.0, -1e-3, 1e-3), np.zeros(CONTACTS), np.ones(CONTACTS))
     start = SeparationStart(system.slack < 0.0, np.zeros(CONTACTS))
-    ends, links = ContactBodies(dof, a[:CONTACTS], b[:CONTACTS]), BodyLinks(a, b)
-    return solve_separation(system, ends, links, gaps, start, 1.0 / 240.0, SEPARATED, effort_of_a_step())
+    islands = BodyIslands(dof, connected(len(dof), dof >= 0, a, b), a[:CONTACTS], b[:CONTACTS])
+    solve = callable_from_python(solve_separation)
+    return solve(system, islands, gaps, start, 1.0 / 240.0, SEPARATED, effort_of_a_step())
 
 
 @pytest.mark.parametrize("seed", range(4))

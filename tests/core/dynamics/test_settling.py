@@ -144,6 +144,7 @@ def test_a_settled_heap_sleeps_with_a_slow_roller_but_not_with_a_body_that_begin
         twist[0, 0] = 1e-3 * gravity_speed
         twist[1, 0] = 2e-4 * gravity_speed * growth ** (number // window - 1)
         asleep.record_motion(twist, solved=True)
-        asleep.update(number, memory, joined, nobody, still, lambda falling: np.zeros_like(falling))
+        if asleep.ends_window(number):
+            asleep.update(memory, joined, nobody, still, lambda falling: np.zeros_like(falling))
     assert asleep.asleep.all() == sleeps
     assert asleep.asleep.any() == sleeps
