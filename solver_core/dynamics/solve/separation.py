@@ -191,17 +191,20 @@ def separation(
     and islands whose deepest overlap it would deepen do not move.
     """
     if not len(contacts):
-        # A scene without contacts need not compile the kernel that separates them.
         return np.zeros(len(v)), np.zeros(0)
     rest, offset, _ = begin.at_rest(contacts)
     of_contacts = SeparationContacts(contacts.body_a, contacts.body_b, contacts.gap, rest, offset, pushed)
     model, predicted = begin.model, begin.bodies.predicted
     of_bodies = SeparationBodies(model.dof, model.size, predicted, limits.in_large_island)
-    return separate(system, of_contacts, of_bodies, joints, v, begin.h, limits.recovery_speed, effort)
+    wanted = target_openings(system, v, of_contacts, of_bodies, begin.h, limits.recovery_speed)
+    if not wanted.is_any:
+        # A scene whose bodies never overlap need not compile the kernel that separates them.
+        return np.zeros(len(v)), np.zeros(len(contacts))
+    return separate(system, of_contacts, of_bodies, joints, v, wanted, begin.h, effort)
 
 
 @kernel
-def separate(system, contacts, bodies, joints, v, h, recovery_speed, effort):
+def separate(system, contacts, bodies, joints, v, wanted, h, effort):
     """Return the velocities (dof,) that separate overlaps, and the separation impulses (m,) N s, as `separation` does.
 
     Parameters
@@ -211,14 +214,11 @@ def separate(system, contacts, bodies, joints, v, h, recovery_speed, effort):
     bodies : `SeparationBodies`
     joints : `JointBounds`
     v : (dof,) m/s and rad/s, the solved velocities
+    wanted : `Openings`
     h : s, the step
-    recovery_speed : half sizes per second
     effort : (5,) the work budget of the step, updated
     """
     body_a, body_b, dof = contacts.body_a, contacts.body_b, bodies.dof
-    wanted = target_openings(system, v, contacts, bodies, h, recovery_speed)
-    if not wanted.is_any:
-        return np.zeros(v.size), np.zeros(body_a.size)
     linked_a = np.concatenate((body_a, joints.pairs[:, 0]))
     linked_b = np.concatenate((body_b, joints.pairs[:, 1]))
     islands = BodyIslands(dof, connected(dof.size, dof >= 0, linked_a, linked_b), body_a, body_b)
@@ -300,7 +300,7 @@ def without_modes(system):
     )
 
 
-@inner_kernel
+@kernel
 def target_openings(system, v, contacts, bodies, h, recovery_speed):
     """Return the `Openings` of a step: the target of each contact for the separation solve, in addition to velocities v.
 
