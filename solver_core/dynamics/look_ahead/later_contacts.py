@@ -103,7 +103,7 @@ class LaterContacts:
 
         share: h as a fraction of the time step.
         """
-        return self._impacts.comes_beyond(twist, h, self._surely, share)
+        return bool(self._impacts.beyond(twist, h, self._surely, share).any())
 
     def between_axles(self, contacts: ContactSet, twist: Floats, h: float, links: Ints) -> Flags:
         """Return (m,) which contacts connect two bodies on axles, one of which rotates far in h seconds with twists (n, 6).
@@ -151,8 +151,7 @@ class LaterContacts:
         movable : (n,) one body of each pair is movable
         """
         contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
-        reach = self._impacts.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
-        quick = reach > self._negligible * motion.share
+        quick = self._impacts.beyond(motion.twist, motion.h, self._negligible, motion.share)
         # Meshes deformed by shape keys are not at their final shape here.
         still = ~self._deformation.moves_by_keyframes()
         after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
