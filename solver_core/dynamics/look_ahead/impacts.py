@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.broad_phase import candidate_pairs
-from ...collision.contact_set import ContactSet, of_same_pairs
+from ...collision.contact_set import ContactSet, chosen_contacts, of_same_pairs
 from ...collision.detect import work_for_rounds
 from ...collision.mesh.swept_triangles import all_triangles, with_scratch
 from ...collision.pair import collider_poses
 from ...collision.time_of_impact import HARMLESS_MOTION, OVERLAP_ALLOWED, Motion, earliest_impacts, thicknesses
-from ...compile.kernel import FALSE, TRUE, kernel
+from ...compile.kernel import FALSE, TRUE, inner_kernel, kernel, leaf_kernel
 from ..model.bodies import Bodies
 from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
@@ -121,6 +121,10 @@ class ImpactFinder:
         twist: (n, 6), constant for h seconds. share: the fraction.
         """
         return that_come_beyond(twist, (self._radius, self._deformation.speed, bound), h, share)
+
+    def comes_beyond(self, twist: Floats, h: float, bound: Floats, share: float) -> bool:
+        """Return whether any body moves and deforms farther than a fraction of a bound, with the parameters of `beyond`."""
+        return comes_beyond(twist, (self._radius, self._deformation.speed, bound), h, share)
 
     def distant(self, contacts: ContactSet, twist: Floats, h: float) -> Flags:
         """Return (m,) the contacts of bodies that are far apart.
@@ -230,25 +234,55 @@ def first_of_each_pair(bodies, times, touching, count):
     return ends, times[first], touching[first]
 
 
+class PairLists(NamedTuple):
+    """Pairs (p, 2) of n bodies, each with the lower body first, as linked lists of the pairs with the same lower body.
+
+    first: (n,) the first row of each list, -1 for none. following: (p,) the row after each row, -1 for none.
+    """
+
+    pairs: Ints
+    first: Ints
+    following: Ints
+
+
+@inner_kernel
+def pair_lists(pairs, count):
+    """Return the `PairLists` of pairs (p, 2) of so many bodies."""
+    first, following = np.full(count, -1), np.empty(len(pairs), np.int64)
+    for row in range(len(pairs)):
+        following[row] = first[pairs[row, 0]]
+        first[pairs[row, 0]] = row
+    return PairLists(pairs, first, following)
+
+
+@leaf_kernel
+def is_among(lists, a, b):
+    """Return whether two bodies, in any order, are one of the pairs of `PairLists`."""
+    high, row = max(a, b), lists.first[min(a, b)]
+    while row >= 0 and lists.pairs[row, 1] != high:
+        row = lists.following[row]
+    return row >= 0
+
+
 @kernel
 def are_among(ends, pairs, count):
     """Return (k,) whether two bodies (k, 2), in any order, are one of the pairs (p, 2).
 
     pairs: each with the lower body first. count: the number of all bodies.
     """
-    # The pairs with the same lower body form a linked list.
-    head, following = np.full(count, -1), np.empty(len(pairs), np.int64)
-    for row in range(len(pairs)):
-        following[row] = head[pairs[row, 0]]
-        head[pairs[row, 0]] = row
-    out = np.zeros(len(ends), np.bool_)
+    lists, out = pair_lists(pairs, count), np.empty(len(ends), np.bool_)
     for k in range(len(ends)):
-        low, high = min(ends[k, 0], ends[k, 1]), max(ends[k, 0], ends[k, 1])
-        row = head[low]
-        while row >= 0 and pairs[row, 1] != high:
-            row = following[row]
-        out[k] = row >= 0
+        out[k] = is_among(lists, ends[k, 0], ends[k, 1])
     return out
+
+
+@kernel
+def of_pairs(contacts, pairs, count):
+    """Return the contacts of pairs of bodies (p, 2), each with the lower body first. count: the number of all bodies."""
+    lists, chosen = pair_lists(pairs, count), np.empty(contacts.gap.size, np.bool_)
+    for k in range(chosen.size):
+        chosen[k] = is_among(lists, contacts.body_a[k], contacts.body_b[k])
+    return chosen_contacts(contacts, chosen)
 
 
 @kernel
@@ -278,6 +312,12 @@ def that_come_beyond(twist, bodies, h, share):
     """Return (n,) as `ImpactFinder.beyond` does. bodies: (n,) radii in m, deformation speeds in m/s, and bounds in m."""
     radius, speed, bound = bodies
     return reaches(twist, radius, h, True) + h * speed > share * bound
+
+
+@kernel
+def comes_beyond(twist, bodies, h, share):
+    """Return as `ImpactFinder.comes_beyond` does. Parameters as of `that_come_beyond`."""
+    return that_come_beyond(twist, bodies, h, share).any()
 
 
 @kernel
