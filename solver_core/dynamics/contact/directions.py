@@ -88,8 +88,10 @@ class Ahead(NamedTuple):
 
 
 class BounceLaw(NamedTuple):
-    """Restitution. rule: the code of the rule that combines the coefficients (n,) of two bodies. least: m/s, the smallest
-    rebound speed.
+    """The law of restitution.
+
+    rule: the code of the rule that combines the coefficients of two bodies. restitution: (n,) these coefficients. least: m/s,
+    the smallest rebound speed.
     """
 
     rule: int

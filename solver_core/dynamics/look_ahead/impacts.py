@@ -139,21 +139,27 @@ class ImpactFinder:
     def find(self, motion: Motion, movable: Flags) -> Impacts:
         """Return the impacts of moving and deforming bodies, for pairs with a movable body (n,)."""
         quick = self.beyond(motion.twist, motion.h, self._slow, 1.0)
-        return self._of_pairs(self._pairs(motion, quick, movable), motion) if quick.any() else NO_IMPACTS
+        if not quick.any():
+            return NO_IMPACTS
+        return self._of_pairs(self._pairs(motion, self._collections, quick, movable), motion)
 
     def first_touches(self, bodies: Ints, motion: Motion) -> Impacts:
         """Return the time of the first touch of each pair (k, 2), a < b, that touches during a motion."""
         count = len(motion.twist)
         chosen = np.zeros(count, np.bool_)
         chosen[bodies] = True
-        pairs = self._pairs(motion, chosen, chosen)
+        pairs = self._pairs(motion, np.where(chosen, self._collections, 0), chosen, chosen)
         pairs = pairs[are_among(self._shapes.body[pairs], bodies, count)]
         found = self._of_pairs(pairs, motion._replace(overlap=0.0))
         return Impacts(*first_of_each_pair(found.bodies, found.times, found.touching, count)) if len(found) else found
 
-    def _pairs(self, motion: Motion, chosen: Flags, movable: Flags) -> Ints:
-        """Return (k, 2) the pairs of colliders that may collide, one of a chosen body (n,) and one of a movable body (n,)."""
-        bodies = self._radius, self._deformation.speed, self._collections
+    def _pairs(self, motion: Motion, collections: Ints, chosen: Flags, movable: Flags) -> Ints:
+        """Return (k, 2) the pairs of colliders that may collide.
+
+        collections: (n,) bit masks of the bodies. chosen, movable: (n,) one collider of a pair is of a chosen body, and one is
+        of a movable body.
+        """
+        bodies = self._radius, self._deformation.speed, collections
         return pairs_that_may_collide(self._shapes, motion, bodies, chosen, movable, self._together.excluded)
 
     def _of_pairs(self, pairs: Ints, motion: Motion) -> Impacts:

@@ -132,12 +132,12 @@ class LaterContacts:
         """
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
-        reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, h), 0.0)
-        after = self._contacts(moved.position, matrices(moved.orientation), reach, chosen & self._movable)
+        poses, farther = (moved.position, matrices(moved.orientation)), self._impacts.reach(twist, h)
+        after = self.contacts_at(*poses, chosen, farther, chosen & self._movable)
         later = set(zip(self._pair(after).tolist(), after.feature.tolist(), strict=True))
         rows, passed = np.flatnonzero(which), which.copy()
-        of_pairs = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
-        passed[rows] = [one not in later for one in of_pairs]
+        earlier = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
+        passed[rows] = [one not in later for one in earlier]
         return passed
 
     def find(
@@ -159,7 +159,8 @@ class LaterContacts:
         quick = self._impacts.beyond(motion.twist, motion.h, self._negligible, motion.share)
         # Meshes deformed by shape keys are not at their final shape here.
         still = ~self._deformation.moves_by_keyframes()
-        after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
+        poses = moved.position, matrices(moved.orientation)
+        after = self._contacts(*poses, self._rest, self._collections, quick & still)
         seen = look_at_overlaps(after, before, self._size, movable, still, motion.share)
         if seen.is_any:
             # The problem already contains the predicted overlaps.
@@ -213,21 +214,27 @@ class LaterContacts:
             position, rotation = poses_at(motion.position, state.orientation, motion.twist, time)
             pairs, chosen = bodies[together], np.zeros(len(moves), np.bool_)
             chosen[pairs] = True
-            contacts = self._contacts(position, rotation, 2.0 * self._rest, chosen)
+            contacts = self.contacts_at(position, rotation, chosen, 0.0, chosen)
             contacts = self.stated_at_begin(of_pairs(contacts, pairs, len(moves)), time, motion)
             found = merged(found, contacts) if len(found) else contacts
         return found
 
-    def contacts_at(self, position: Floats, rotation: Floats, chosen: Flags, beyond: float, movable: Flags) -> ContactSet:
-        """Return contacts of bodies in given poses, (n, 3) m and (n, 3, 3).
+    def contacts_at(
+        self, position: Floats, rotation: Floats, chosen: Flags, beyond: Floats | float, movable: Flags
+    ) -> ContactSet:
+        """Return the contacts of chosen bodies (n,) with each other, in given poses, (n, 3) m and (n, 3, 3).
 
-        Gaps of chosen bodies (n,) are at most two rest offsets and `beyond` m. One body of a pair is movable (n,).
+        Gaps are at most two rest offsets and `beyond` m of each body. One body of a pair is movable (n,).
         """
-        return self._contacts(position, rotation, np.where(chosen, 2.0 * self._rest + beyond, 0.0), movable)
+        collections = np.where(chosen, self._collections, 0)
+        return self._contacts(position, rotation, 2.0 * self._rest + beyond, collections, movable)
 
-    def _contacts(self, position: Floats, rotation: Floats, reach: Floats, movable: Flags) -> ContactSet:
-        """Return contacts of bodies in given poses, with motion bounds `reach` (n,) m, for pairs with a movable body (n,)."""
-        scene = Scene(position, rotation, reach, self._no_travel, self._collections, movable, self._together.excluded)
+    def _contacts(self, position: Floats, rotation: Floats, reach: Floats, collections: Ints, movable: Flags) -> ContactSet:
+        """Return contacts of bodies in given poses, with motion bounds `reach` (n,) m, for pairs with a movable body (n,).
+
+        collections: (n,) bit masks.
+        """
+        scene = Scene(position, rotation, reach, self._no_travel, collections, movable, self._together.excluded)
         contacts = detect_all(self._shapes, scene, whole=self._flexible, walks=self._kept.walks)
         return self._deformation.without_redundant(contacts, position, rotation, self._rest)
 
@@ -302,16 +309,12 @@ def stated_at_begin(contacts, time, motion, bodies, of_modes):
     bodies: (n,) half sizes in m, and (n,) whether impulses move the bodies. of_modes: (m,) m/s, the contribution of modes to
     the normal velocities at the mapped points.
     """
-    ids, normal, point = (
-        (contacts.body_a, contacts.body_b),
-        contacts.normal,
-        points_at_begin(contacts, time, motion.twist, bodies),
-    )
-    moved = ContactSet(ids[0], ids[1], point, normal, contacts.gap, contacts.feature)
+    body_a, body_b, point = contacts.body_a, contacts.body_b, points_at_begin(contacts, time, motion.twist, bodies)
+    moved = ContactSet(body_a, body_b, point, contacts.normal, contacts.gap, contacts.feature)
     gap, speed = contacts.gap.copy(), normal_speed(moved, motion.twist, motion.position)
     for k in range(gap.size):
-        gap[k] -= max(time[ids[0][k]], time[ids[1][k]]) * (speed[k] + of_modes[k])
-    return ContactSet(ids[0], ids[1], point, normal, gap, contacts.feature)
+        gap[k] -= max(time[body_a[k]], time[body_b[k]]) * (speed[k] + of_modes[k])
+    return ContactSet(body_a, body_b, point, contacts.normal, gap, contacts.feature)
 
 
 @kernel
