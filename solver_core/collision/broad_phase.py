@@ -337,8 +337,9 @@ def candidate_pairs(shapes, position, rotation, reach, collections, movable, exc
     n = len(position)
     body = shapes.body
     lower, upper = world_bounds(shapes, position, rotation, reach, travel)
-    planes = np.flatnonzero(shapes.kind == PLANE)
-    hulls = np.flatnonzero(shapes.kind != PLANE)
+    # Colliders in no collection are left out of the trees: callers that need the pairs of a few bodies only mask the others.
+    planes = np.flatnonzero((shapes.kind == PLANE) & (collections != 0))
+    hulls = np.flatnonzero((shapes.kind != PLANE) & (collections != 0))
     pairs, count = overlapping_pairs(lower, upper, hulls, body, collections, movable, excluded)
     for plane in planes:
         for hull in hulls:

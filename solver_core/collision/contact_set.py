@@ -17,6 +17,7 @@ __all__ = [
     "NO_OVERLAP",
     "ContactSet",
     "Overlap",
+    "chosen_contacts",
     "compare_features",
     "concatenated",
     "copy_pair_contact",
@@ -98,7 +99,10 @@ class ContactSet(NamedTuple):
 
     def deepest(self, size: Array) -> Overlap:
         """Return the overlap that is deepest relative to the smaller body. size: (n,) half extents of all bodies [m]."""
-        row, ratio = deepest_row(self, size)
+        return self.overlap(*deepest_row(self, size))
+
+    def overlap(self, row: int, ratio: float) -> Overlap:
+        """Return the overlap of a row, -1 for none. ratio: its depth relative to the half extent of the smaller body."""
         return NO_OVERLAP if row < 0 else Overlap(-float(self.gap[row]), ratio, (int(self.body_a[row]), int(self.body_b[row])))
 
 
@@ -158,6 +162,17 @@ def empty_contacts(rows):
         np.empty(rows),
         np.empty(rows, np.uint64),
     )
+
+
+@inner_kernel
+def chosen_contacts(contacts, rows):
+    """Return the contacts that are marked in rows (m,)."""
+    out, count = empty_contacts(np.count_nonzero(rows)), 0
+    for row in range(rows.size):
+        if rows[row]:
+            copy_contact(contacts, row, out, count)
+            count += 1
+    return out
 
 
 # Made in Python, because an import must not compile kernels.

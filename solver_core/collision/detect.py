@@ -136,7 +136,8 @@ def _detect_unreduced(
     shapes: ShapeTable, scene: Scene, threads: int, walks: Walks | None, keep: np.bool_
 ) -> tuple[ContactSet, Walks | None]:
     """Return the result of `all_contacts`. If there are many pairs, threads process them in consecutive runs."""
-    without_meshes, surfaces = shapes._replace(surfaces=None), shapes.surfaces
+    surfaces = shapes.surfaces
+    without_meshes = shapes if surfaces is None else shapes._replace(surfaces=None)
     if surfaces is not None and walks is None:
         walks = no_walks(np.zeros(len(shapes.radius), np.bool_))
     if threads == 1 or len(shapes.body) < MIN_COLLIDERS_FOR_THREADS:

@@ -366,14 +366,14 @@ class Stepper:
         contacts, bounces = begin.contacts, chosen.bounces.outside(self.island_motion.members)
         if 0 < len(bounces) <= cuts - RESERVED_CUTS:
             return bounces.first()
-        blows = self._blows.find(
-            begin, contacts, self._later.normal_speed(contacts, self._motion(begin, begin.bodies.predicted))
-        )
-        if len(blows) and cuts > RESERVED_CUTS:
-            return blows.first()
-        distant = self._impacts.distant(contacts, begin.bodies.predicted, begin.h)
+        motion = self._motion(begin, begin.bodies.predicted)
+        if self._blows.may_matter and cuts > RESERVED_CUTS:
+            blows = self._blows.find(begin, contacts, self._later.normal_speed(contacts, motion))
+            if len(blows):
+                return blows.first()
+        distant = self._impacts.distant(contacts, motion.twist, begin.h)
         if np.count_nonzero(distant):
-            impacts = self._impacts.find(self._motion(begin, begin.bodies.predicted), begin.awake)
+            impacts = self._impacts.find(motion, begin.awake)
             impacts = impacts.among(contacts.chosen(distant)).outside(self.island_motion.members)
             if 0 < len(impacts) <= cuts - RESERVED_CUTS:
                 return impacts.first()

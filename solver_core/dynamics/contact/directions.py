@@ -36,19 +36,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.contact_set import ContactSet, deepest_of_pairs, merged
+from ...collision.contact_set import ContactSet, chosen_contacts, deepest_of_pairs, merged
 from ...collision.separation_along import has_face_along, is_one_convex, separation_along
 from ...collision.time_of_impact import OVERLAP_ALLOWED, Motion
-from ...compile.kernel import inlined_kernel, kernel, leaf_kernel
+from ...compile.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
 from ...linalg.vec3 import dot, negative, rotated, rotated_back, vec
 from ..look_ahead.impacts import NO_IMPACTS, ImpactFinder, Impacts, are_among
-from ..look_ahead.later_contacts import LaterContacts
+from ..look_ahead.later_contacts import LaterContacts, normal_speed, poses_at
 from ..model.bending import Bending
 from ..model.bodies import Bodies, State
 from ..model.predict import Begin
 from ..model.rest_gaps import TOUCHING_OFFSETS
 from ..motion.deformation import Deformation
-from ..motion.rotation import matrices, rotated_by
 from .material_rules import combine_in_kernels
 from .memory import ContactMemory, match
 
@@ -88,15 +87,28 @@ class Ahead(NamedTuple):
     deepest_before: Floats
 
 
-class Doubt(NamedTuple):
-    """The classification of the m contacts at the start of a step.
+class BounceLaw(NamedTuple):
+    """The law of restitution.
 
-    in_doubt: (m,) contacts that the expected motion violates. end_gap: (m,) m, their gaps at its end, from their normals and
-    points at the start. bearing: (m,) contacts that carried load in the last step. bouncing: (m,) contacts whose bodies would
-    bounce. offset: (m,) m, rest offsets.
+    rule: the code of the rule that combines the coefficients of two bodies. restitution: (n,) these coefficients. least: m/s,
+    the smallest rebound speed.
+    """
+
+    rule: int
+    restitution: Floats
+    least: float
+
+
+class Doubt(NamedTuple):
+    """The classification of the m contacts of n bodies at the start of a step.
+
+    in_doubt: (m,) contacts that the expected motion violates. bodies: (n,) those with such a contact. end_gap: (m,) m, the gaps
+    of contacts at its end, from their normals and points at the start. bearing: (m,) contacts that carried load in the last
+    step. bouncing: (m,) contacts whose bodies would bounce. offset: (m,) m, rest offsets.
     """
 
     in_doubt: Flags
+    bodies: Flags
     end_gap: Floats
     bearing: Flags
     bouncing: Flags
@@ -152,88 +164,57 @@ class Directions:
         rest = begin.at_rest(contacts)
         twist = expected_twists(begin.bodies, contacts, rest, memory, jointed)
         motion = Motion(state.position, begin.bodies.rotation, twist, begin.h, begin.h / begin.single, OVERLAP_ALLOWED)
+        law = BounceLaw(self._rule, self._restitution, begin.least_bounce)
         bends = begin.bend is not None
         if bends:
             self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.velocities))
-        speed = self._later.normal_speed(contacts, motion)
-        bouncing = restitutions(self._rule, self._restitution, contacts) * -speed > begin.least_bounce
-        doubt, is_any = contacts_in_doubt(contacts, speed, bouncing, begin.h, rest, memory, self._unforeseen)
+        of_modes, deforms = self._later.modal_speed(contacts, motion), self._deformation.moves_by_keyframes()
+        doubt, is_any = contacts_in_doubt(contacts, rest, memory, motion, of_modes, law, deforms)
         if is_any:
-            chosen = self._redirected(begin, state, doubt, motion)
+            chosen = self._redirected(begin, state, doubt, motion, law)
         else:
             chosen = Chosen(contacts, np.zeros(len(contacts), np.bool_), NO_IMPACTS)
         if bends:
             self._deformation.set_modal_velocity(self._bending.velocities(begin, begin.unknowns(begin.bodies.predicted)))
         return chosen
 
-    @property
-    def _unforeseen(self) -> Flags:
-        """(n,) bodies whose shape at the end of the step is unknown: meshes that deform by keyframes."""
-        return self._deformation.moves_by_keyframes()
-
-    def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion) -> Chosen:
+    def _redirected(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, law: BounceLaw) -> Chosen:
         """Return as `choose` does for a step with contacts in doubt."""
-        contacts = begin.contacts
-        way = begin.h * motion.twist
-        end = Poses(motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:])))
-        ahead = self._ahead(begin, state, doubt, motion, end)
-        before = Poses(motion.position, motion.rotation)
-        rows = chosen_rows(self._shapes, (before, end), contacts, doubt, ahead)
-        stands, bounces = rows.stands, NO_IMPACTS
-        new = ahead.contacts.placed(ahead.contacts.point, ahead.stated_gap).chosen(rows.taken)
-        new = no_deeper(new, contacts)
+        contacts, time = begin.contacts, np.full(len(self._size), begin.h)
+        end = Poses(*poses_at(motion.position, state.orientation, motion.twist, time))
+        found = self._found_ahead(begin, state, doubt, motion, end, time)
+        poses = Poses(motion.position, motion.rotation), end
+        rows, new = chosen_rows(self._shapes, poses, contacts, doubt, *found)
+        bounces = NO_IMPACTS
         if rows.asked.any():
             impacts = self._impacts.first_touches(contacts.ends[rows.asked], motion)
             apart = impacts.chosen(~impacts.touching)
-            met = no_deeper(self._later.contacts_at_impact(apart.bodies, apart.times, state, motion), contacts)
-            bounces = self._that_bounce(apart, met, motion, begin.least_bounce)
-            drop_met_and_passing(contacts, doubt.in_doubt, rows, met, impacts.bodies)
-            new = merged(new, met)
-        if stands.all() and not len(new):
-            return Chosen(contacts, ~stands, bounces)
-        # A contact that is kept takes precedence over a new one with the same features.
-        kept = contacts.chosen(stands)
-        both = merged(new, kept)
-        return Chosen(both, match(kept, both) < 0, bounces)
+            met = self._later.contacts_at_impact(apart.bodies, apart.times, state, motion)
+            if len(met):
+                bounces = apart.chosen(that_bounce(apart.bodies, met, motion, self._later.modal_speed(met, motion), law))
+            new = with_met(contacts, doubt.in_doubt, rows, new, met, impacts.bodies)
+        if rows.stands.all() and not len(new):
+            return Chosen(contacts, ~rows.stands, bounces)
+        both, stated = with_kept(new, contacts, rows.stands)
+        return Chosen(both, stated, bounces)
 
-    def _ahead(self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses) -> Ahead:
-        """Return the contacts of the pairs in doubt at the end of the expected motion."""
-        contacts = begin.contacts
-        chosen = np.zeros(len(self._size), np.bool_)
-        chosen[contacts.body_a[doubt.in_doubt]] = chosen[contacts.body_b[doubt.in_doubt]] = True
-        fall = begin.gravity_speed * begin.h
+    def _found_ahead(
+        self, begin: Begin, state: State, doubt: Doubt, motion: Motion, end: Poses, time: Floats
+    ) -> tuple[ContactSet, ContactSet]:
+        """Return the contacts of bodies in doubt at the end of the expected motion, there and mapped to the start of the step.
+
+        end: the poses there. time: (n,) s, the step.
+        """
         if begin.bend is not None:
             modal = state.modal.copy()
             modal[begin.bend.row] += begin.h * begin.bend.velocity
             self._deformation.place_modes(modal)
-        found = self._later.contacts_at(end.position, end.rotation, chosen, fall, chosen & begin.awake)
-        found = found.chosen(of_pairs_in_doubt(found, contacts, doubt.in_doubt))
-        stated = self._later.stated_at_begin(found, begin.h, motion)
+        fall = begin.gravity_speed * begin.h
+        found = self._later.contacts_at(*end, doubt.bodies, fall, doubt.bodies & begin.awake)
+        stated = self._later.stated_at_begin(found, time, motion)
         if begin.bend is not None:
             self._deformation.place_modes(state.modal)
-        return Ahead(found.placed(stated.point, found.gap), stated.gap, deepest_of_pairs(contacts, contacts.gap, found))
-
-    def _that_bounce(self, impacts: Impacts, met: ContactSet, motion: Motion, least: float) -> Impacts:
-        """Return the impacts after which the bodies separate faster than a speed.
-
-        Parameters
-        ----------
-        impacts : of pairs that collide
-        met : their contacts, with gaps at the start of the step
-        motion : the expected motion
-        least : m/s
-        """
-        e = restitutions(self._rule, self._restitution, met)
-        parts = -e * self._later.normal_speed(met, motion) > least
-        return impacts.chosen(are_among(impacts.bodies, met.ends[parts], len(self._size)))
-
-
-def no_deeper(stated: ContactSet, before: ContactSet) -> ContactSet:
-    """Return contacts whose gaps are no deeper than the overlaps of their pairs in the contacts `before`.
-
-    The path of a point on a rotating body is curved, so phi - t u_n can be an overlap that does not exist.
-    """
-    return stated.placed(stated.point, np.maximum(stated.gap, deepest_of_pairs(before, before.gap, stated)))
+        return found, stated
 
 
 @kernel
@@ -260,45 +241,46 @@ def expected_twists(bodies, contacts, rest, memory, jointed):
     return out
 
 
-@kernel
-def restitutions(rule, restitution, contacts):
-    """Return (m,) the coefficients of restitution of contacts. rule: a code. restitution: (n,) of bodies."""
-    out = np.empty(contacts.gap.size)
-    for k in range(out.size):
-        out[k] = combine_in_kernels(rule, restitution[contacts.body_a[k]], restitution[contacts.body_b[k]])
-    return out
+@leaf_kernel
+def rebound_speed(law, contacts, k, speed):
+    """Return m/s, the rebound speed of contact k, which opens at `speed` m/s before its impact. law: `BounceLaw`."""
+    a, b = contacts.body_a[k], contacts.body_b[k]
+    return combine_in_kernels(law.rule, law.restitution[a], law.restitution[b]) * -speed
 
 
 @kernel
-def contacts_in_doubt(contacts, speed, bouncing, h, rest, memory, unforeseen):
+def contacts_in_doubt(contacts, rest, memory, motion, of_modes, law, deforms):
     """Return the `Doubt` of contacts, and whether any is in doubt.
 
     Parameters
     ----------
     contacts : the m contacts at the start of the step
-    speed : (m,) m/s, at which they open in the expected motion
-    bouncing : (m,) contacts whose bodies would bounce
-    h : s, the step
     rest : their `AtRest`
     memory : the contact history
-    unforeseen : (n,) bodies whose shape at the end of the step is unknown; their contacts are not in doubt
+    motion : the expected motion
+    of_modes : (m,) m/s, the contribution of modes to the normal velocities
+    law : `BounceLaw`
+    deforms : (n,) bodies whose shape at the end of the step is unknown; their contacts are not in doubt
     """
-    m = contacts.gap.size
-    end_gap = contacts.gap + h * speed
-    old = match(memory, contacts)
-    in_doubt, bearing, is_any = np.zeros(m, np.bool_), np.zeros(m, np.bool_), False
+    m, old = contacts.gap.size, match(memory, contacts)
+    speed = normal_speed(contacts, motion.twist, motion.position) + of_modes
+    end_gap = contacts.gap + motion.h * speed
+    in_doubt, bearing, bouncing, is_any = np.zeros(m, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_), False
+    bodies = np.zeros(len(motion.twist), np.bool_)
     for k in range(m):
+        a, b = contacts.body_a[k], contacts.body_b[k]
+        bouncing[k] = rebound_speed(law, contacts, k, speed[k]) > law.least
         bearing[k] = old[k] >= 0 and memory.impulse[old[k], 0] > 0.0
         begun = bearing[k] and memory.approach[old[k]] > 0.0
-        if rest.held[k] or begun or unforeseen[contacts.body_a[k]] or unforeseen[contacts.body_b[k]]:
+        if rest.held[k] or begun or deforms[a] or deforms[b]:
             continue
         allowed = (DOUBTED_BEARING if bearing[k] else DOUBTED) * rest.offset[k]
-        in_doubt[k] = end_gap[k] < min(contacts.gap[k], rest.gap[k]) - allowed
-        is_any |= in_doubt[k]
-    return Doubt(in_doubt, end_gap, bearing, bouncing, rest.offset), is_any
+        if end_gap[k] < min(contacts.gap[k], rest.gap[k]) - allowed:
+            in_doubt[k] = bodies[a] = bodies[b] = is_any = True
+    return Doubt(in_doubt, bodies, end_gap, bearing, bouncing, rest.offset), is_any
 
 
-@kernel
+@inner_kernel
 def of_pairs_in_doubt(found, contacts, in_doubt):
     """Return (k,) which of the contacts `found` belong to pairs with a contact in doubt (m,). Both sets are sorted by pairs."""
     out, row = np.zeros(found.gap.size, np.bool_), 0
@@ -314,32 +296,35 @@ def of_pairs_in_doubt(found, contacts, in_doubt):
 
 
 class Rows(NamedTuple):
-    """The selected rows.
+    """The selected rows of the m contacts at the start.
 
-    stands: (m,) contacts at the start that are kept. taken: (k,) contacts at the end that are added. asked: (m,) the first
-    contact of each pair whose time of impact has to be computed. may_pass: (m,) the same of pairs that do not overlap at the
-    end.
+    stands: (m,) contacts that are kept. asked: (m,) the first contact of each pair whose time of impact has to be computed.
+    may_pass: (m,) the same of pairs that do not overlap at the end.
     """
 
     stands: Flags
-    taken: Flags
     asked: Flags
     may_pass: Flags
 
 
 @kernel
-def chosen_rows(shapes, poses, contacts, doubt, ahead):
-    """Return the `Rows` of a step.
+def chosen_rows(shapes, poses, contacts, doubt, found, stated):
+    """Select contacts at the start, and contacts at the end that replace others.
 
     Parameters
     ----------
     shapes : ShapeTable without surfaces
     poses : the `Poses` at the start of the step and at the end of the expected motion
     contacts, doubt : the contacts at the start, and their classification
-    ahead : the contacts at the end
+    found, stated : contacts at the end, and the same contacts mapped to the start
+
+    Returns
+    -------
+    `Rows`, and the contacts at the end that are added, mapped to the start
     """
-    m, k, found = contacts.gap.size, ahead.contacts.gap.size, ahead.contacts
-    out = Rows(np.ones(m, np.bool_), np.zeros(k, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_))
+    ahead = contacts_ahead(contacts, doubt, found, stated)
+    m, k = contacts.gap.size, ahead.stated_gap.size
+    out, taken = Rows(np.ones(m, np.bool_), np.zeros(m, np.bool_), np.zeros(m, np.bool_)), np.zeros(k, np.bool_)
     end, later = 0, 0
     while end < m:
         first = end
@@ -347,16 +332,79 @@ def chosen_rows(shapes, poses, contacts, doubt, ahead):
         end = end_of_pair(contacts, first)
         if not doubt.in_doubt[first:end].any():
             continue
-        while later < k and is_pair_before(found.body_a[later], found.body_b[later], a, b):
+        while later < k and is_pair_before(ahead.contacts.body_a[later], ahead.contacts.body_b[later], a, b):
             later += 1
         last = later
-        if later < k and found.body_a[later] == a and found.body_b[later] == b:
-            last = end_of_pair(found, later)
-        choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last), out)
-    return out
+        if later < k and ahead.contacts.body_a[later] == a and ahead.contacts.body_b[later] == b:
+            last = end_of_pair(ahead.contacts, later)
+        choose_of_pair(shapes, poses, contacts, doubt, ahead, Pair(first, end, later, last), out, taken)
+    new = chosen_contacts(ahead.contacts, taken)
+    new.gap[:] = np.maximum(ahead.stated_gap, ahead.deepest_before)[taken]
+    return out, new
+
+
+@inner_kernel
+def contacts_ahead(contacts, doubt, found, stated):
+    """Return the `Ahead` of a step. Parameters as of `chosen_rows`."""
+    chosen = of_pairs_in_doubt(found, contacts, doubt.in_doubt)
+    ahead = chosen_contacts(stated, chosen)
+    stated_gap = ahead.gap.copy()
+    ahead.gap[:] = found.gap[chosen]
+    return Ahead(ahead, stated_gap, deepest_of_pairs(contacts, contacts.gap, ahead))
 
 
 @kernel
+def that_bounce(pairs, met, motion, of_modes, law):
+    """Return (k,) the pairs of bodies (k, 2) that bounce.
+
+    Parameters
+    ----------
+    pairs : (k, 2) each with the lower body first
+    met : their m contacts at the time of impact, mapped to the start
+    motion : the expected motion
+    of_modes : (m,) m/s, the contribution of modes to the normal velocities
+    law : `BounceLaw`
+    """
+    speed = normal_speed(met, motion.twist, motion.position) + of_modes
+    ends, count = np.empty((met.gap.size, 2), np.int64), 0
+    for k in range(len(ends)):
+        if rebound_speed(law, met, k, speed[k]) > law.least:
+            ends[count, 0], ends[count, 1] = met.body_a[k], met.body_b[k]
+            count += 1
+    return are_among(pairs, ends[:count], len(motion.twist))
+
+
+@kernel
+def with_met(contacts, in_doubt, rows, new, met, impacts):
+    """Return new contacts with those of colliding pairs.
+
+    Parameters
+    ----------
+    contacts : the m contacts at the start, sorted by pairs
+    in_doubt : (m,)
+    rows : `stands` is updated
+    new : contacts of other pairs
+    met : the contacts of colliding pairs, sorted by pairs
+    impacts : (k, 2) pairs of bodies with an impact, sorted
+    """
+    drop_met_and_passing(contacts, in_doubt, rows, met, impacts)
+    # The path of a point on a rotating body is curved, so phi - t u_n can be an overlap that does not exist.
+    gap = np.maximum(met.gap, deepest_of_pairs(contacts, contacts.gap, met))
+    return merged(new, ContactSet(met.body_a, met.body_b, met.point, met.normal, gap, met.feature))
+
+
+@kernel
+def with_kept(new, contacts, stands):
+    """Return new contacts with the contacts that are kept (m,), and flags of the new ones.
+
+    A contact that is kept takes precedence over a new one with the same features.
+    """
+    kept = chosen_contacts(contacts, stands)
+    both = merged(new, kept)
+    return both, match(kept, both) < 0
+
+
+@inner_kernel
 def drop_met_and_passing(contacts, in_doubt, rows, met, impacts):
     """Remove the contacts in doubt of pairs that collide, and of pairs that may pass each other and have no impact.
 
@@ -407,8 +455,11 @@ def end_of_pair(contacts, row):
 
 
 @leaf_kernel
-def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
-    """Apply rules 2 to 5 to a pair. The rows of the pair in `out`, a `Rows`, are written."""
+def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out, taken):
+    """Apply rules 2 to 5 to a pair.
+
+    The rows of the pair are written in `out`, a `Rows`, and in `taken` (k,), the contacts at the end that are added.
+    """
     first, found, offset = pair.first, ahead.contacts, doubt.offset[pair.first]
     bodies = contacts.body_a[first], contacts.body_b[first]
     is_convex = is_one_convex(shapes, bodies[0]) and is_one_convex(shapes, bodies[1])
@@ -419,7 +470,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
     if is_convex and not doubt.in_doubt[nearest] and keeps_separated(shapes, poses, bodies, normal, offset):
         drop_doubtful(contacts, doubt, pair, True, out)
         return
-    is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, out.taken)
+    is_clear, separates = look_ahead(shapes, poses[0], ahead, pair, offset, is_convex, taken)
     same = pair.first_ahead < pair.end_ahead and has_its_normals_ahead(shapes, poses, contacts, doubt, found, pair, is_clear)
     if not same and is_clear and separates and pair.first_ahead < pair.end_ahead:
         drop_doubtful(contacts, doubt, pair, False, out)
@@ -432,7 +483,7 @@ def choose_of_pair(shapes, poses, contacts, doubt, ahead, pair, out):
         drop_doubtful(contacts, doubt, pair, False, out)
     elif not same and not doubt.bearing[first : pair.end].any():
         out.asked[first], out.may_pass[first] = True, is_clear
-    out.taken[pair.first_ahead : pair.end_ahead] = False
+    taken[pair.first_ahead : pair.end_ahead] = False
 
 
 @leaf_kernel

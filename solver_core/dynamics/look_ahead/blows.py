@@ -36,7 +36,8 @@ class Blows:
     """The impulses that may break a joint of a body, or wake it, for n bodies.
 
     borne: (n,) N s, the smallest impulse that breaks a joint of a body's group, or wakes the body; infinite if none does.
-    mass: (n,) kg, of all bodies that joints connect to a body; infinite if the solver does not move one of them.
+    mass: (n,) kg, of all bodies that joints connect to a body; infinite if the solver does not move one of them. may_matter:
+    whether any of these impulses is finite.
     """
 
     def __init__(self, mass: Floats, lasting: float) -> None:
@@ -44,6 +45,7 @@ class Blows:
         partial step that starts with an impact."""
         self._own, self._lasting = mass, lasting
         self.mass, self.borne = mass, np.full(len(mass), np.inf)
+        self.may_matter = False
 
     def follow(self, joined: Ints, least: Floats, waking: Floats) -> None:
         """Update the joints that may break and the bodies that may wake.
@@ -62,6 +64,7 @@ class Blows:
         np.add.at(mass, group, np.append(self._own, np.inf))
         np.minimum.at(weakest, group[a], least)
         self.mass, self.borne = mass[group][:n], np.minimum(weakest[group][:n], waking)
+        self.may_matter = bool(np.isfinite(self.borne).any())
 
     def find(self, begin: Begin, contacts: ContactSet, speed: Floats) -> Impacts:
         """Find the impacts of a step that may break a joint or wake a body.
@@ -78,8 +81,6 @@ class Blows:
         """
         a, b = contacts.body_a, contacts.body_b
         borne = np.minimum(self.borne[a], self.borne[b])
-        if not np.isfinite(borne).any():
-            return NO_IMPACTS
         lighter = np.minimum(self.mass[a], self.mass[b])
         touches = begin.touching(contacts)
         is_blow = (contacts.gap + begin.h * speed < 0.0) & (-speed > 2.0 * begin.least_bounce)

@@ -25,11 +25,20 @@ have at the predicted end of the motion are active from the start. All other con
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.contact_set import NO_CONTACTS, NO_OVERLAP, ContactSet, Overlap, deepest_of_pairs, merged, of_same_pairs
+from ...collision.contact_set import (
+    NO_CONTACTS,
+    NO_OVERLAP,
+    ContactSet,
+    Overlap,
+    deepest_of_pairs,
+    merged,
+    of_same_pairs,
+)
 from ...collision.detect import Scene, detect_all
 from ...collision.mesh.walks import KeptWalks
 from ...collision.time_of_impact import Motion
@@ -39,8 +48,8 @@ from ..model.bodies import Bodies, State
 from ..model.held_together import HeldTogether
 from ..model.rest_gaps import rest_offsets
 from ..motion.deformation import Deformation
-from ..motion.rotation import matrices, rotated_by, rotation_vectors
-from .impacts import ImpactFinder, Impacts, are_among
+from ..motion.rotation import matrices, rotate_by, rotation_vectors, write_matrix
+from .impacts import ImpactFinder, Impacts, of_pairs
 
 __all__ = ["NOTHING_LATER", "Later", "LaterContacts", "twist_between", "twists_between"]
 
@@ -95,6 +104,8 @@ class LaterContacts:
         self._size, self._movable = bodies.model.size, bodies.model.dof >= 0
         self._rest = rest_offsets(bodies.model.size)
         self._impacts, self._deformation = impacts, deformation
+        self._flexible, self._no_travel = deformation.bends, np.zeros((len(self._size), 3))
+        self._is_any_flexible = bool(self._flexible.any())
         self._negligible = 0.5 * DEEPENING * LARGEST_OVERLAP * self._size
         self._surely = SURELY * self._negligible
 
@@ -111,13 +122,7 @@ class LaterContacts:
         A body is on an axle if a joint, `links` (j, 2), connects it to the world (-1) or to a body that no impulse moves, or if
         it is such a body itself and rotates.
         """
-        turns = dots(twist[:, 3:], twist[:, 3:]) * h * h > TURNS * TURNS
-        is_fixed = (links < 0) | ~self._movable[links]
-        on_axle = turns & ~self._movable
-        on_axle[links[is_fixed.any(axis=1)[:, None] & ~is_fixed]] = True
-        on_axle &= ~self._deformation.moves_by_keyframes()
-        a, b = contacts.body_a, contacts.body_b
-        return on_axle[a] & on_axle[b] & (turns[a] | turns[b])
+        return between_axles(contacts, twist, h, links, self._movable, self._deformation.moves_by_keyframes())
 
     def passed_by(self, contacts: ContactSet, which: Flags, moved: State, twist: Floats, h: float) -> Flags:
         """Return (m,) which of the contacts `which` (m,) do not exist at the end of a motion.
@@ -127,12 +132,12 @@ class LaterContacts:
         """
         chosen = np.zeros(len(self._size), np.bool_)
         chosen[contacts.body_a[which]] = chosen[contacts.body_b[which]] = True
-        reach = 2.0 * self._rest + np.where(chosen, self._impacts.reach(twist, h), 0.0)
-        after = self._contacts(moved.position, matrices(moved.orientation), reach, chosen & self._movable)
+        poses, farther = (moved.position, matrices(moved.orientation)), self._impacts.reach(twist, h)
+        after = self.contacts_at(*poses, chosen, farther, chosen & self._movable)
         later = set(zip(self._pair(after).tolist(), after.feature.tolist(), strict=True))
         rows, passed = np.flatnonzero(which), which.copy()
-        of_pairs = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
-        passed[rows] = [one not in later for one in of_pairs]
+        earlier = zip(self._pair(contacts)[rows].tolist(), contacts.feature[rows].tolist(), strict=True)
+        passed[rows] = [one not in later for one in earlier]
         return passed
 
     def find(
@@ -151,31 +156,26 @@ class LaterContacts:
         movable : (n,) one body of each pair is movable
         """
         contacts = self._met(met, before, state, motion) if len(met) else NO_CONTACTS
-        reach = self._impacts.reach(motion.twist, motion.h) + self._deformation.reach(motion.h)
-        quick = reach > self._negligible * motion.share
+        quick = self._impacts.beyond(motion.twist, motion.h, self._negligible, motion.share)
         # Meshes deformed by shape keys are not at their final shape here.
         still = ~self._deformation.moves_by_keyframes()
-        after = self._contacts(moved.position, matrices(moved.orientation), self._rest, quick & still)
-        a, b = after.body_a, after.body_b
-        kept = (movable[a] | movable[b]) & still[a] & still[b]
-        after = after if kept.all() else after.chosen(kept)
-        was, noticed, is_any, too_far, deepest = look_at_overlaps(after, before, self._size, motion.share)
-        if is_any:
+        poses = moved.position, matrices(moved.orientation)
+        after = self._contacts(*poses, self._rest, self._collections, quick & still)
+        seen = look_at_overlaps(after, before, self._size, movable, still, motion.share)
+        if seen.is_any:
             # The problem already contains the predicted overlaps.
-            smaller = np.minimum(self._size[after.body_a], self._size[after.body_b])
-            expected = self._foreseen(held, after, motion) - KEPT_TO * NOTICED * smaller
-            new = noticed & (after.gap < expected)
+            new = unforeseen(after, seen.noticed, held, motion, self.modal_speed(held, motion), self._size)
             if new.any():
-                found = self._at_begin(after, new, was, before, state, motion)
+                found = self._at_begin(after, new, seen.was, before, state, motion)
                 contacts = merged(contacts, found) if len(contacts) else found
-        return Later(contacts, too_far, deepest, after.deepest(self._size))
+        return Later(contacts, seen.too_far, seen.deepened, after.overlap(seen.row, seen.ratio))
 
     def _at_begin(
         self, after: ContactSet, noticed: Flags, was: Floats, before: ContactSet, state: State, motion: Motion
     ) -> ContactSet:
         """Return the contacts of all pairs with a noticed contact, mapped to the start of the motion."""
         chosen = of_same_pairs(after, noticed)
-        contacts = self.stated_at_begin(after.chosen(chosen), motion.h, motion)
+        contacts = self.stated_at_begin(after.chosen(chosen), np.full(len(self._size), motion.h), motion)
         # The part of the final depth that the approach along the normal does not explain.
         depth, closed = was[chosen] - after.gap[chosen], was[chosen] - contacts.gap
         aside = noticed[chosen] & (was[chosen] == 0.0) & (closed > (1.0 - EXPLAINED) * depth)
@@ -187,11 +187,6 @@ class LaterContacts:
         # If the motion already satisfies the contact of the first touch, the contact of the end is kept.
         aside = np.isin(self._pair(contacts), self._pair(touched))
         return merged(contacts.without(aside), touched)
-
-    def _foreseen(self, held: ContactSet, after: ContactSet, motion: Motion) -> Floats:
-        """Return (k,) m, the deepest gap that the active contacts `held` predict for the pair of each contact; 0 if none."""
-        end = held.gap + motion.h * self.normal_speed(held, motion)
-        return deepest_of_pairs(held, end, after)
 
     def _broken(self, contacts: ContactSet, motion: Motion) -> Flags:
         """Return (m,) the contacts, mapped to the start, that a motion violates. The others would not change it."""
@@ -207,7 +202,7 @@ class LaterContacts:
         still = ~self._deformation.moves_by_keyframes()
         clear = ~met.touching & still[met.bodies].all(axis=1)
         first = self.contacts_at_impact(met.bodies[clear], met.times[clear], state, motion)
-        return merged(before.chosen(are_among(before.ends, met.bodies[~clear], len(self._size))), first)
+        return merged(of_pairs(before, met.bodies[~clear], len(self._size)), first)
 
     def contacts_at_impact(self, bodies: Ints, times: Floats, state: State, motion: Motion) -> ContactSet:
         """Return the contacts of pairs (k, 2) of bodies at the times (k,) at which they touch, mapped to the start."""
@@ -216,45 +211,55 @@ class LaterContacts:
         while left.any():
             together, time = placed_together(bodies, times, left, moves)
             left &= ~together
-            way = time[:, None] * motion.twist
-            position, rotation = motion.position + way[:, :3], matrices(rotated_by(state.orientation, way[:, 3:]))
-            chosen = np.zeros(len(moves), np.bool_)
-            chosen[bodies[together]] = True
-            contacts = self._contacts(position, rotation, 2.0 * self._rest, chosen)
-            contacts = contacts.chosen(are_among(contacts.ends, bodies[together], len(moves)))
-            impact_time = np.maximum(time[contacts.body_a], time[contacts.body_b])
-            found = merged(found, self.stated_at_begin(contacts, impact_time, motion))
+            position, rotation = poses_at(motion.position, state.orientation, motion.twist, time)
+            pairs, chosen = bodies[together], np.zeros(len(moves), np.bool_)
+            chosen[pairs] = True
+            contacts = self.contacts_at(position, rotation, chosen, 0.0, chosen)
+            contacts = self.stated_at_begin(of_pairs(contacts, pairs, len(moves)), time, motion)
+            found = merged(found, contacts) if len(found) else contacts
         return found
 
-    def contacts_at(self, position: Floats, rotation: Floats, chosen: Flags, beyond: float, movable: Flags) -> ContactSet:
-        """Return contacts of bodies in given poses, (n, 3) m and (n, 3, 3).
+    def contacts_at(
+        self, position: Floats, rotation: Floats, chosen: Flags, beyond: Floats | float, movable: Flags
+    ) -> ContactSet:
+        """Return the contacts of chosen bodies (n,) with each other, in given poses, (n, 3) m and (n, 3, 3).
 
-        Gaps of chosen bodies (n,) are at most two rest offsets and `beyond` m. One body of a pair is movable (n,).
+        Gaps are at most two rest offsets and `beyond` m of each body. One body of a pair is movable (n,).
         """
-        return self._contacts(position, rotation, np.where(chosen, 2.0 * self._rest + beyond, 0.0), movable)
+        collections = np.where(chosen, self._collections, 0)
+        return self._contacts(position, rotation, 2.0 * self._rest + beyond, collections, movable)
 
-    def _contacts(self, position: Floats, rotation: Floats, reach: Floats, movable: Flags) -> ContactSet:
-        """Return contacts of bodies in given poses, with motion bounds `reach` (n,) m, for pairs with a movable body (n,)."""
-        still = np.zeros_like(position)
-        scene = Scene(position, rotation, reach, still, self._collections, movable, self._together.excluded)
-        contacts = detect_all(self._shapes, scene, whole=self._deformation.bends, walks=self._kept.walks)
+    def _contacts(self, position: Floats, rotation: Floats, reach: Floats, collections: Ints, movable: Flags) -> ContactSet:
+        """Return contacts of bodies in given poses, with motion bounds `reach` (n,) m, for pairs with a movable body (n,).
+
+        collections: (n,) bit masks.
+        """
+        scene = Scene(position, rotation, reach, self._no_travel, collections, movable, self._together.excluded)
+        contacts = detect_all(self._shapes, scene, whole=self._flexible, walks=self._kept.walks)
         return self._deformation.without_redundant(contacts, position, rotation, self._rest)
-
-    def stated_at_begin(self, contacts: ContactSet, time: Floats | float, motion: Motion) -> ContactSet:
-        """Return contacts found at times (m,) s of a motion, with points and gaps mapped to its start."""
-        times = np.full(len(contacts), time) if isinstance(time, float) else time
-        point = points_at_begin(contacts, times, motion.twist, (self._size, self._movable))
-        moved = contacts.placed(point, contacts.gap)
-        return moved.placed(point, contacts.gap - times * self.normal_speed(moved, motion))
 
     def normal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
         """Return (m,) m/s, the normal velocities n . u of a motion, with the contribution of flexible bodies' modes."""
-        speed = normal_speed(contacts, motion.twist, motion.position)
+        return normal_speed(contacts, motion.twist, motion.position) + self.modal_speed(contacts, motion)
+
+    def modal_speed(self, contacts: ContactSet, motion: Motion) -> Floats:
+        """Return (m,) m/s, the contribution of flexible bodies' modes to the normal velocities of a motion."""
         where = contacts.body_a, contacts.body_b
         modes = self._deformation.modes_at(*where, contacts.point, motion.position, motion.rotation)
         if modes is None:
-            return speed
-        return speed + dots(self._deformation.modal_surface_velocity(*where, modes), contacts.normal)
+            return np.zeros(len(contacts))
+        return dots(self._deformation.modal_surface_velocity(*where, modes), contacts.normal)
+
+    def stated_at_begin(self, contacts: ContactSet, time: Floats, motion: Motion) -> ContactSet:
+        """Return contacts found at times of a motion, with points and gaps mapped to its start.
+
+        time: (n,) s, of the bodies; a contact has the later time of its two bodies.
+        """
+        bodies, of_modes = (self._size, self._movable), np.zeros(len(contacts))
+        if self._is_any_flexible:
+            moved = contacts.placed(points_at_begin(contacts, time, motion.twist, bodies), contacts.gap)
+            of_modes = self.modal_speed(moved, motion)
+        return stated_at_begin(contacts, time, motion, bodies, of_modes)
 
     def _pair(self, contacts: ContactSet) -> Ints:
         return contacts.body_a * len(self._size) + contacts.body_b
@@ -283,8 +288,38 @@ def placed_together(bodies, times, left, moves):
 
 
 @kernel
+def poses_at(position, orientation, twist, time):
+    """Return the positions (n, 3) m and the rotations (n, 3, 3) of bodies at times (n,) s of a motion.
+
+    position, orientation: (n, 3) m and (n, 4), at its start. twist: (n, 6).
+    """
+    place, turn, turned = np.empty_like(position), np.empty((len(position), 3, 3)), np.empty(4)
+    for i in range(len(position)):
+        for row in range(3):
+            place[i, row] = position[i, row] + time[i] * twist[i, row]
+        rotate_by(orientation[i], time[i] * twist[i, 3], time[i] * twist[i, 4], time[i] * twist[i, 5], turned)
+        write_matrix(turned, turn[i])
+    return place, turn
+
+
+@kernel
+def stated_at_begin(contacts, time, motion, bodies, of_modes):
+    """Return as `LaterContacts.stated_at_begin` does.
+
+    bodies: (n,) half sizes in m, and (n,) whether impulses move the bodies. of_modes: (m,) m/s, the contribution of modes to
+    the normal velocities at the mapped points.
+    """
+    body_a, body_b, point = contacts.body_a, contacts.body_b, points_at_begin(contacts, time, motion.twist, bodies)
+    moved = ContactSet(body_a, body_b, point, contacts.normal, contacts.gap, contacts.feature)
+    gap, speed = contacts.gap.copy(), normal_speed(moved, motion.twist, motion.position)
+    for k in range(gap.size):
+        gap[k] -= max(time[body_a[k]], time[body_b[k]]) * (speed[k] + of_modes[k])
+    return ContactSet(body_a, body_b, point, contacts.normal, gap, contacts.feature)
+
+
+@kernel
 def points_at_begin(contacts, time, twist, bodies):
-    """Map the points of contacts found at times (m,) s of a motion to its start. Returns (m, 3) m.
+    """Map the points of contacts found at times (n,) s of bodies to the start of a motion. Returns (m, 3) m.
 
     A contact keeps the lever that it has at its time; only the translation of a body is subtracted. The two bodies then give
     different points. The result is a weighted mean, closer to that of the smaller movable body, so the larger body gets the
@@ -299,9 +334,10 @@ def points_at_begin(contacts, time, twist, bodies):
         of_a = 1.0 if np.isfinite(size_b) else 0.5
         if np.isfinite(size_a):
             of_a = 1.0 / (1.0 + size_b / size_a)
+        found_at = max(time[a], time[b])
         for axis in range(3):
-            was_a = contacts.point[k, axis] - time[k] * twist[a, axis]
-            was_b = contacts.point[k, axis] - time[k] * twist[b, axis]
+            was_a = contacts.point[k, axis] - found_at * twist[a, axis]
+            was_b = contacts.point[k, axis] - found_at * twist[b, axis]
             out[k, axis] = of_a * was_b + (1.0 - of_a) * was_a
     return out
 
@@ -319,27 +355,97 @@ def normal_speed(contacts, twist, position):
     return out
 
 
+class Overlaps(NamedTuple):
+    """The overlaps after a motion, compared with those before it.
+
+    was: (m,) m, the deepest gap that the pair of each contact had before, 0 for none. noticed: (m,) which overlaps are noticed.
+    is_any: whether any is. too_far: whether any of these is too deep. deepened: the largest of these, in half sizes of the
+    smaller body. row, ratio: the deepest of all overlaps, -1 for none, and its depth in half sizes of the smaller body.
+    """
+
+    was: Floats
+    noticed: Flags
+    is_any: bool
+    too_far: bool
+    deepened: float
+    row: int
+    ratio: float
+
+
 @kernel
-def look_at_overlaps(after, before, size, share):
-    """Compare the overlaps after a motion with those before it.
+def look_at_overlaps(after, before, size, movable, still, share):
+    """Return the `Overlaps` after a motion.
 
-    after: the m contacts at its end. before: contacts at its start. size: (n,) half sizes in m. share: the duration of the
-    motion, as a fraction of the time step.
-
-    Returns (m,) the deepest gap that the pair of each contact had before, 0 for none; (m,) which overlaps are noticed; whether
-    any is noticed; whether any noticed one is too deep; and the largest noticed one, in half sizes of the smaller body.
+    Parameters
+    ----------
+    after : the m contacts at its end
+    before : contacts at its start
+    size : (n,) m, half sizes
+    movable, still : (n,) contacts count if one of their bodies is movable and both are still
+    share : the duration of the motion, as a fraction of the time step
     """
     gap, was = after.gap, deepest_of_pairs(before, before.gap, after)
-    noticed, any_noticed, too_far, deepest = np.zeros(gap.size, np.bool_), False, False, 0.0
+    noticed, any_noticed, too_far, deepened = np.zeros(gap.size, np.bool_), False, False, 0.0
+    row, largest = -1, 0.0
     for k in range(gap.size):
-        smaller = min(size[after.body_a[k]], size[after.body_b[k]])
+        a, b = after.body_a[k], after.body_b[k]
+        if not ((movable[a] or movable[b]) and still[a] and still[b]):
+            continue
+        smaller = min(size[a], size[b])
+        ratio = -gap[k] / smaller
+        if ratio > largest:
+            row, largest = k, ratio
         margin = max(DEEPENING * share * LARGEST_OVERLAP * smaller, FLUCTUATION * -was[k])
         if not (gap[k] < -NOTICED * smaller and gap[k] < was[k] - margin):
             continue
         noticed[k] = any_noticed = True
         too_far |= gap[k] < -LARGEST_OVERLAP * smaller
-        deepest = max(deepest, -gap[k] / smaller)
-    return was, noticed, any_noticed, too_far, deepest
+        deepened = max(deepened, ratio)
+    return Overlaps(was, noticed, any_noticed, too_far, deepened, row, largest)
+
+
+@kernel
+def unforeseen(after, noticed, held, motion, of_modes, size):
+    """Return (m,) the noticed overlaps that the contacts of the problem do not predict.
+
+    Parameters
+    ----------
+    after, noticed : the m contacts at the end of the motion, and (m,) which of them are noticed
+    held : contacts of the problem
+    motion : `Motion`
+    of_modes : m/s, the contribution of modes to the normal velocities of `held`
+    size : (n,) m, half sizes
+    """
+    end = held.gap + motion.h * (normal_speed(held, motion.twist, motion.position) + of_modes)
+    foreseen, out = deepest_of_pairs(held, end, after), np.zeros(noticed.size, np.bool_)
+    for k in range(noticed.size):
+        smaller = min(size[after.body_a[k]], size[after.body_b[k]])
+        out[k] = noticed[k] and after.gap[k] < foreseen[k] - KEPT_TO * NOTICED * smaller
+    return out
+
+
+@kernel
+def between_axles(contacts, twist, h, links, movable, deforms):
+    """Return (m,) as `LaterContacts.between_axles` does.
+
+    movable, deforms: (n,) whether impulses move the bodies, and whether they deform by keyframes.
+    """
+    turns, on_axle = np.zeros(len(twist), np.bool_), np.zeros(len(twist), np.bool_)
+    for i in range(len(twist)):
+        turns[i] = (twist[i, 3] ** 2 + twist[i, 4] ** 2 + twist[i, 5] ** 2) * h * h > TURNS * TURNS
+        on_axle[i] = turns[i] and not movable[i]
+    for j in range(len(links)):
+        a, b = links[j, 0], links[j, 1]
+        is_a_fixed, is_b_fixed = a < 0 or not movable[a], b < 0 or not movable[b]
+        if is_b_fixed and not is_a_fixed:
+            on_axle[a] = True
+        if is_a_fixed and not is_b_fixed:
+            on_axle[b] = True
+    out = np.zeros(contacts.gap.size, np.bool_)
+    for k in range(out.size):
+        a, b = contacts.body_a[k], contacts.body_b[k]
+        out[k] = on_axle[a] and on_axle[b] and (turns[a] or turns[b]) and not (deforms[a] or deforms[b])
+    return out
 
 
 def twist_between(before: State, after: State, twist: Floats, h: float) -> Floats:

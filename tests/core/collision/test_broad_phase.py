@@ -35,7 +35,7 @@ def random_scene(seed, count):
         "position": random.uniform(-4, 4, (count, 3)) * random.choice([0.2, 1.0, 3.0], 3),
         "rotation": Rotation.random(count, random_state=seed).as_matrix(),
         "reach": random.uniform(0, 0.2, count),
-        "collections": random.integers(1, 8, count),
+        "collections": random.integers(0, 8, count),
         "movable": random.random(count) < 0.7,
     }
 
