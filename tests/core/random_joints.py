@@ -103,8 +103,8 @@ def answers_seen(see: Callable[[sc.ContactProblem, sc.Result], None]) -> Iterato
         corrected = solve_corrected(system, impulse, *rest)
         which, v, out = rest[-1]
         if corrected.is_solved[which].all() and not is_any_waiting(rest[-1]):
-            bias = np.concatenate([system.bias[: len(system.mu)], corrected.bias])
-            show(system._replace(bias=bias), impulse, v, totals_of(out))
+            # The kernel wrote the bias of the joints into the system.
+            show(system._replace(bias=system.bias.copy()), impulse, v, totals_of(out))
         return corrected
 
     system_solver.solve_islands, system_solver.solve_corrected = shown, corrected_shown
