@@ -71,7 +71,7 @@ def solve_cube(**settings) -> None:
 
 
 def arithmetic() -> None:
-    """Small matrices, elementary functions and limits of joints: which of them a scene calls depends on what happens in it."""
+    """Call small matrices, elementary functions and limits of joints, which a scene calls only in rare events."""
     one, square, row = np.eye(3)[None], np.eye(3), np.ones(3)
     inverses(one)
     eigen_of_each(one)
