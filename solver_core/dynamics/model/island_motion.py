@@ -13,9 +13,12 @@ order stall at an error of a thousandth of that speed, 0.04 mm/s at 240 steps a 
 factorizations. Ten times that error is small beside the speed of a calm island, and ends when the island settles.
 
 At the moving tolerance, the errors of a wall of twenty courses add up: the wall creeps and never sleeps. An island therefore
-settles if all its contacts have been slow for a third of a second. Its tolerance is halved in each step, down to that of the
-scene. Then the island is at rest. Its bodies keep the distances of a large moving island, half a rest offset or more. Bricks
-that are locked in a wall cannot all be separated further, and each attempt would set them in motion again.
+settles if all its contacts have been slow for a third of a second. From then on its error is a quarter of its motion, or less.
+Once its motion is nothing but error, the error falls to a quarter or less in each step, down to the tolerance of the scene.
+Then the island is at rest. While bricks still slide slowly, more digits would change nothing visible, and they take Newton's
+method thousands of factorizations, because locked bricks exchange impulses. The bodies of a settled island keep the distances
+of a large moving island, half a rest offset or more. Bricks that are locked in a wall cannot all be separated further, and each
+attempt would set them in motion again.
 
 A solution has an error in velocities or in momenta. An error in velocities moves bodies at rest. The next step stops them with
 impulses that are not in equilibrium, and those are wrong a step later. An island that is slower than the error is therefore
@@ -49,7 +52,12 @@ STANDS = 10.0  # times the target of Newton's method, because errors add up from
 AT_REST = 30.0  # times the tolerance; bodies at rest move no faster, relative to the speed that gravity gives in a step
 CALM = 0.3  # fraction of the speed that gravity gives in a step; an island with slower contacts only may be at rest
 CALM_FOR = 1.0 / 3.0  # s; an island that has been calm for so long settles
-TIGHTENED = 0.5  # ratio of the tolerances of two consecutive time steps of an island that settles
+# Error of an island that settles, relative to its fastest contact. With a larger one a wall creeps and settles later; with a
+# smaller one, digits of slow motions are solved that nobody sees, at thousands of factorizations in a locked wall.
+PART_OF_MOTION = 0.25
+# s, in which that error is halved as well, so that a wall does not creep while a ball beside it goes on rolling slowly. With a
+# longer time such a wall creeps farther; with a shorter one slow motions get too many digits.
+HALF_TIME = 0.25
 
 
 class Asked(NamedTuple):
@@ -78,12 +86,10 @@ class MotionTolerances(NamedTuple):
 
 
 class GravityStep(NamedTuple):
-    """The scales of a step. speed: m/s, the speed that gravity gives in it. h: s, the step. full_step: s, the scene's time
-    step."""
+    """The scales of a step. speed: m/s, the speed that gravity gives in it. h: s, the step."""
 
     speed: float
     h: float
-    full_step: float
 
 
 class BodyMotion(NamedTuple):
@@ -146,7 +152,7 @@ class IslandMotion:
         if not self._accelerated:
             return Asked(np.full(moving, self._tolerance), np.zeros(moving, dtype=bool), np.ones(moving))
         motion = BodyMotion(self.tumbling, self.members, self.settled, self._calm, self._calm_after)
-        step = GravityStep(begin.gravity_speed, begin.h, begin.single)
+        step = GravityStep(begin.gravity_speed, begin.h)
         return classify_bodies(system, begin.model.dof, begin.velocities, step, self._tolerances, motion)
 
     def advance(self) -> None:
@@ -259,8 +265,9 @@ def classify_bodies(system, dof, now, step, tolerances, motion):
         settled[i], wanted = False, tolerance
         if size[first] > MANY and in_motion > tolerance:
             wanted = tolerances.jointed if joints[first] > 0 and joints[first] >= contacts[first] else in_motion
-            if fastest[first] <= CALM * CALM * speed * speed:
-                wanted *= TIGHTENED ** max((calm_for[first] - CALM_FOR) / step.full_step, 0.0)
+            if fastest[first] <= CALM * CALM * speed * speed and calm_for[first] >= CALM_FOR:
+                of_motion = PART_OF_MOTION * np.sqrt(fastest[first]) / (LEAST_SCALE * speed)
+                wanted = min(wanted, of_motion * 0.5 ** ((calm_for[first] - CALM_FOR) / HALF_TIME))
             members[i] = wanted > tolerance
             least_scale[b] = LEAST_SCALE if members[i] else 1.0
             settled[i] = not members[i]

@@ -89,12 +89,18 @@ def test_a_wall_that_was_hit_comes_to_rest_and_sleeps():
     assert_rests_and_sleeps(frames)
 
 
-@pytest.mark.long
-def test_a_wall_of_160_bricks_that_was_hit_comes_to_rest_and_sleeps():
-    """The same for an island of more than `LARGE` bodies, whose last digits take other methods."""
+@pytest.mark.slow
+def test_a_wall_of_160_bricks_that_was_hit_comes_to_rest_at_the_cost_of_its_motion():
+    """The same for an island of more than `LARGE` bodies, whose last digits take other methods.
+
+    With the tolerance halved in each step, however fast bricks still slid, it took 22,000 factorizations, and missed a step.
+    """
     wall = sc.scenes.wall(courses=20, bricks=8)
     assert len(wall.bodies) > LARGE
-    assert_rests_and_sleeps(knocked(wall, 10.0, 2.0))
+    frames = knocked(wall, 10.0, 2.0)
+    assert not any(frame.statistics.status.any() for frame in frames[1:])
+    assert sum(int(frame.statistics.factorisations.sum()) for frame in frames[1:]) <= 3000
+    assert_rests_and_sleeps(frames)
 
 
 @pytest.mark.slow
