@@ -206,15 +206,14 @@ def surface_of(shape: ShapeSpec) -> Surface:
     return round_surface(shape) if shape.kind in ROUND else hull_surface(convex_hull(shape.vertices))
 
 
-def impulses_of_blows(contacts: ContactSet, normal_impulse: Floats, before: ContactMemory, share: float, count: int) -> Floats:
+def impulses_of_blows(contacts: ContactSet, normal_impulse: Floats, before: ContactMemory, count: int) -> Floats:
     """Return the largest normal impulse of another body on each body, less the impulse of the same pair in the previous step.
 
     Parameters
     ----------
     contacts : of a step that was solved.
     normal_impulse : (m,) N s.
-    before : the contacts of the step before.
-    share : duration of this step over that of the previous one, which scales the impulse of a steady force.
+    before : the contacts of the step before, with the impulses that its forces would give in this step.
     count : of the bodies.
 
     Returns
@@ -228,7 +227,7 @@ def impulses_of_blows(contacts: ContactSet, normal_impulse: Floats, before: Cont
     at = np.searchsorted(pairs, before.body_a * count + before.body_b)
     known = at < len(pairs)
     known[known] = pairs[at[known]] == (before.body_a * count + before.body_b)[known]
-    np.add.at(total, at[known], -share * before.impulse[known, :1] * before.normal[known])
+    np.add.at(total, at[known], -before.impulse[known, :1] * before.normal[known])
     size = np.sqrt((total * total).sum(axis=1))
     out = np.zeros(count)
     for ends in np.divmod(pairs, count):

@@ -204,7 +204,7 @@ class Simulation:
             | ({"takeovers": steps.paths.takeovers.copy()} if len(steps.paths.takeovers) else {})
             | ({"waits": steps.activation.waits.copy()} if len(steps.activation) else {})
             | ({} if steps.joints.attached is None else {"joint_attached": steps.joints.attached})
-            | {"last_step": np.array([steps.last_step])}
+            | {"last_step": np.array([steps.last_step]), "impulse_time": np.array([steps.impulse_time])}
         )
 
     def restore(self, frame: int, checkpoint: dict[str, NDArray]) -> None:
@@ -225,6 +225,7 @@ class Simulation:
         steps.sleep.restore(checkpoint)
         steps.island_motion.restore(checkpoint)
         steps.last_step = float(checkpoint["last_step"][0])
+        steps.impulse_time = float(checkpoint.get("impulse_time", checkpoint["last_step"])[0])
         if "takeovers" in checkpoint:
             steps.paths.takeovers = np.array(checkpoint["takeovers"])
         if "waits" in checkpoint:
@@ -257,7 +258,7 @@ class Simulation:
         steps = self._steps
         self._frame = frame.frame
         steps.last_step = float(checkpoint["last_step"][0])
-        steps.memory, steps.begun = none_remembered(), NO_IMPACTS_BEGUN
+        steps.memory, steps.begun, steps.impulse_time = none_remembered(), NO_IMPACTS_BEGUN, 0.0
         steps.take_step(frame.frame - self.spec.frame_start)
         at = float((frame.frame - self.spec.frame_start) * self.settings.substeps)
         moving = steps.bodies.model.dof >= 0

@@ -79,6 +79,7 @@ class Stepper:
     state : of the bodies at the end of the last step
     last_step : s, the length of the last step
     memory : the contact history
+    impulse_time : s, the time over which forces act to give the impulses of `memory` and of the history of joints; 0 without
     begun : impacts that end in the next step
     held : (j, 6) N s and N m s, the impulses of joints in the last step, in their coordinates
     reaction : (j, 6) N s and N m s, the impulses of joints on their bodies B since the start of the frame
@@ -103,7 +104,7 @@ class Stepper:
         self.bodies, self.state = build_bodies(spec)
         self.last_step = 0.0
         self._predicted = np.zeros((len(spec.bodies), 6))  # the predicted twists of the last step
-        self.memory, self.begun = none_remembered(), NO_IMPACTS_BEGUN
+        self.memory, self.begun, self.impulse_time = none_remembered(), NO_IMPACTS_BEGUN, 0.0
         self._strongest_gravity = strongest_gravity(spec)
         gravity_speed = self._strongest_gravity * self.step
         movable, radius = self.bodies.model.dof >= 0, self.bodies.shapes.radius
@@ -184,6 +185,7 @@ class Stepper:
         asleep = int(np.count_nonzero(self.sleep.asleep))
         moving = int(np.count_nonzero(self.island_motion.members))
         if self.sleep.ends_window(number):
+            self._scale_impulses(self.step)
             joined = self.joints.pairs, self._driven()
             self.memory = self.sleep.update(self.memory, *joined, self.island_motion.still, self._would_be_woken)
         row = rows[0] if len(rows) == 1 else combined(rows)
@@ -223,7 +225,7 @@ class Stepper:
         self.activation.wake(~waits)
         self.paths.waits, self.paths.woken = self.activation.holds, held & ~waits
 
-    def _wake_by_blows(self, begin: Begin, solution: Solution, at: float) -> bool:
+    def _wake_by_blows(self, solution: Solution, at: float) -> bool:
         """Wake the waiting bodies that are hit hard enough in a step. Returns whether there are any.
 
         at: the start of the step, in time steps since the first frame.
@@ -233,8 +235,7 @@ class Stepper:
         needed = self.activation.impulse
         if not np.isfinite(needed).any():
             return False
-        share = begin.h / begin.last_step if begin.last_step > 0.0 else 0.0
-        pushed = solution.memory.impulse[:, 0], self.memory, share, len(needed)
+        pushed = solution.memory.impulse[:, 0], self.memory, len(needed)
         woken = impulses_of_blows(solution.contacts, *pushed) > needed
         self._wake_up(woken, at)
         return bool(woken.any())
@@ -277,7 +278,8 @@ class Stepper:
     def _situation(self) -> Situation:
         """Return the data that determine a step, except for those that change in every step."""
         motion = self.island_motion.checkpoint().values()
-        arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, np.array([self.step, self.last_step])
+        times = np.array([self.step, self.last_step, self.impulse_time])
+        arrays = *self.state, *self.memory, *self.begun, self.sleep.awake, *motion, times
         return tuple(array.tobytes() for array in arrays)
 
     def _advance_in_parts(self, step: int) -> list[dict[str, Any]]:
@@ -357,7 +359,7 @@ class Stepper:
         best = min(tries, key=Attempt.harm)
         if cuts > 0 and best.unsettled and best.solution.may_improve:
             return Cut(0.5 * h, repeatedly=True)
-        if self._wake_by_blows(begin, best.solution, at):
+        if self._wake_by_blows(best.solution, at):
             return None
         return self._commit(begin, joints, best, [attempt.solution for attempt in tries])
 
@@ -448,6 +450,7 @@ class Stepper:
             model = self.bending.model(self.paths.model(at), state)
             begin = predicted_step(model, state, prescribed, self.sleep.awake, at, h, self.last_step, self.step)
             begin = begin._replace(begun=self.begun)
+            self._scale_impulses(begin.force_time)
             if self.fields is not None:
                 self.fields.push(begin, state, begin.force_time)
             if self.pull is not None:
@@ -548,7 +551,21 @@ class Stepper:
     def wake(self, woken: NDArray[np.bool_]) -> None:
         """Wake whole islands of bodies (n,) and restore the history of their contacts."""
         if np.count_nonzero(woken):
+            self._scale_impulses(self.step)
             self.memory = self.sleep.wake(woken, self.memory)
+
+    def _scale_impulses(self, force_time: float) -> None:
+        """Scale the remembered impulses to a step in which forces act over `force_time` s.
+
+        Equal forces then give equal velocities. Otherwise a structure at rest would be solved anew whenever the step changes.
+        """
+        if force_time == self.impulse_time:
+            return
+        if self.impulse_time > 0.0:
+            ratio = force_time / self.impulse_time
+            self.memory = self.memory._replace(impulse=ratio * self.memory.impulse, moment=ratio * self.memory.moment)
+            self.joints.scale_impulses(ratio)
+        self.impulse_time = force_time
 
     def _wake_touched(self, contacts: ContactSet, awake: NDArray[np.bool_]) -> bool:
         """Wake sleeping bodies that have contacts with awake ones (n,). Returns whether there are any."""

@@ -240,6 +240,10 @@ class Joints:
         recent = left_of(self.memory.recent, h) + load * min(BLOW_TIME / h, 1.0)
         self.memory = self.memory._replace(impulse=impulse, angle=angle, twist=twist.copy(), recent=recent)
 
+    def scale_impulses(self, ratio: float) -> None:
+        """Scale the impulses of the previous step in the history."""
+        self.memory = self.memory._replace(impulse=ratio * self.memory.impulse)
+
     def giving_way(self, state: State, nearer: float) -> Floats:
         """Return the constraint errors of joints that do not decrease, at the end of a frame.
 

@@ -164,10 +164,12 @@ class IslandMotion:
         """(n,) the bodies whose overlaps are separated with the tolerances of large moving islands."""
         return self.members | self.settled
 
-    def stop_what_stands(self, begin: Begin, system: System, v: Floats) -> None:
-        """Set the velocities v (dof,) to zero in islands in which no rigid body moves faster than the solver's error."""
-        ends = system.body_a, system.body_b
-        stand_still(begin.model.dof, begin.offset, *ends, self._radius, begin.gravity_speed, self._tolerance, v)
+    def stop_what_stands(self, begin: Begin, system: System, stretch: Floats, v: Floats) -> None:
+        """Set the velocities v (dof,) to zero in islands in which no rigid body moves faster than the solver's error.
+
+        stretch: (m, 2) of the rows of the contacts along and across a grain, as of a `StepProblem`.
+        """
+        stand_still(system, begin.model.dof, stretch, self._radius, begin.gravity_speed, self._tolerance, v)
 
     def rest(self) -> None:
         """Record a step in which the solver moves no body."""
@@ -198,26 +200,33 @@ class IslandMotion:
 
 
 @kernel
-def stand_still(dof, offset, body_a, body_b, radius, gravity_speed, tolerance, v):
+def stand_still(system, dof, stretch, radius, gravity_speed, tolerance, v):
     """Set the velocities v (dof,) of rigid bodies to zero in islands in which no point of a rigid body is faster than a limit.
 
     The limit is `STANDS` times the target of the solver at the tolerance, relative to the speed that gravity gives in a step.
-    Flexible bodies are not stopped, because they may oscillate as slowly.
+    On a grain, the solver's errors are those of stretched rows, so the limit of such an island is larger. Flexible bodies are
+    not stopped, because they may oscillate as slowly.
 
     Parameters
     ----------
+    system : the contact problem, with joints
     dof : (n,) of a `Model`
-    offset, body_a, body_b : (moving + 1,), (m,) and (m,), as in a `System`
+    stretch : (m, 2) of the rows of the contacts along and across a grain
     radius : (n,) m, from the centers of mass to the farthest points
     gravity_speed : m/s
     tolerance : relative, of the scene
     v : (dof,) m/s and rad/s, updated
     """
+    offset, body_a, body_b = system.offset, system.body_a, system.body_b
     slow, parent = STANDS * relative_target(tolerance, FALSE) * gravity_speed, np.arange(offset.size - 1)
     for k in range(body_a.size):
         if body_a[k] >= 0 and body_b[k] >= 0:
             join(parent, body_a[k], body_b[k])
-    fastest = np.zeros(parent.size)
+    fastest, least_stretch = np.zeros(parent.size), np.ones(parent.size)
+    for k in range(stretch.shape[0]):
+        first = root(parent, body_a[k] if body_a[k] >= 0 else body_b[k])
+        for row in stretch[k]:
+            least_stretch[first] = min(least_stretch[first], row) if row > 0.0 else least_stretch[first]
     for b in range(dof.size):
         if dof[b] < 0 or offset[dof[b] + 1] - offset[dof[b]] != RIGID:
             continue
@@ -226,7 +235,8 @@ def stand_still(dof, offset, body_a, body_b, radius, gravity_speed, tolerance, v
         turning = np.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + twist[5] * twist[5])
         fastest[first] = max(fastest[first], straight + radius[b] * turning)
     for d in range(parent.size):
-        if offset[d + 1] - offset[d] == RIGID and fastest[root(parent, d)] <= slow:
+        first = root(parent, d)
+        if offset[d + 1] - offset[d] == RIGID and fastest[first] * least_stretch[first] <= slow:
             v[offset[d] : offset[d + 1]] = 0.0
 
 

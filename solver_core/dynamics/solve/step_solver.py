@@ -144,7 +144,7 @@ class StepSolver:
         of_joints = joints, Known(held, about)
         problem, v, totals, is_loose, pushes = self._solve_bounces(begin, blow.problem, of_joints, bounces, moved)
         # Stage 4: velocities of bodies at rest, and what the next step needs to remember.
-        self._island_motion.stop_what_stands(begin, problem.system, v)
+        self._island_motion.stop_what_stands(begin, problem.system, problem.stretch, v)
         totals = after(blow.factorisations, totals)
         remembered = problem.approach, taken(problem, v)
         problem.impulse[:] += blow.impulse

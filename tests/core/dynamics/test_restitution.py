@@ -173,13 +173,15 @@ def test_balls_that_nearly_touch_hit_each_other_one_after_the_other(restitution,
     np.testing.assert_allclose(frames[-1].velocities[:, 0], [*expected, moves], rtol=1e-5)
 
 
-def test_a_light_ball_between_two_heavy_ones_takes_nothing_from_them():
-    """It is hit to and fro dozens of times within a step: all energy and all momentum are there afterwards."""
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+def test_a_light_ball_between_two_heavy_ones_takes_nothing_from_them(tolerance):
+    """It is hit to and fro within a step. All momentum is there afterwards, and all energy, but for the tolerance an impact."""
     masses = [5.0, 0.1, 10.0]
-    frames = sc.Simulation(row_of_balls(masses, [1e-3, 2e-4], 1.0), fps=240.0, substeps=1).run(48)
-    v = frames[-1].velocities[:, 0]
+    frames = sc.Simulation(row_of_balls(masses, [1e-3, 2e-4], 1.0), fps=240.0, substeps=1, tolerance=tolerance).run(48)
+    v, impacts = frames[-1].velocities[:, 0], sum(int(frame.statistics.cuts.sum()) for frame in frames[1:])
+    assert impacts >= 12
     assert v @ masses == pytest.approx(15.0, rel=1e-9)
-    assert v**2 @ masses == pytest.approx(45.0, rel=1e-5)
+    assert v**2 @ masses == pytest.approx(45.0, rel=impacts * tolerance)
     assert (np.diff(v) > 0.0).all()
 
 
