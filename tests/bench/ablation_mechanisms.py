@@ -176,7 +176,11 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("Voronoi pieces",),
     ),
     "bounded rows from softer ones": Mechanism(
-        (Edit(JOINED_STEP, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram",)
+        (Edit(JOINED_STEP, "SOFTENED = 1e6, 1e4, 1e2", "SOFTENED = ()"),), ("building and ram", "breakable wall")
+    ),
+    "bounded rows with the penalty of contacts": Mechanism(
+        (Edit(NEWTON, "k < system.mu.size or is_bounded(system.box[k - system.mu.size])", "k < system.mu.size"),),
+        ("building and ram", "breakable wall", "glued slab"),
     ),
     "starts of five iterations": Mechanism(
         (Edit(SYSTEM_SOLVER, "START_ITERATIONS = 5", "START_ITERATIONS = 10**6"),), ("breakable wall", "building and ram")
@@ -198,7 +202,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(ISLAND_MOTION, "LEAST_SCALE = 10.0", "LEAST_SCALE = 1.0"),),
         scenes=("wall 60, comes to rest", "wall 100", "house and ball, locked"),
     ),
-    "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[root(parent, d)] <= slow:", "False:"),)),
+    "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[first] * least_stretch[first] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),
         keeps_bits=True,

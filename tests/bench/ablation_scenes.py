@@ -154,6 +154,7 @@ SCENES |= {
     "ragdolls 60": Scene("large", partial(characters.dolls_on_stairs, 60), 2, first=60),
     "hanging chain": Scene("jointed", partial(jointed.hanging_chain, 30), 48),
     "building and ram": Scene("jointed", breaking.framed_building, 24),
+    "glued slab": Scene("jointed", breaking.glued_slab, 8),
     "house and ball": Scene("jointed", partial(structures.house, 100), 12, first=20),
     "house and ball, locked": Scene("large", partial(structures.house, 200), 48, first=24),
     "wall of bonds": Scene("falls", partial(hit_wall, wall(8, 13), 6e5, 0.1, 0.9), 6),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scenes of what breaks: a framed building with a ram, and a slab of Voronoi pieces that touch from the start."""
+"""Scenes of what breaks: a framed building with a ram; slabs of Voronoi pieces that touch from the start, loose or glued."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from solver_core.scene import parts
 from solver_core.scene.joints import FREE_AXIS, LOCKED, JointSpec
 from solver_core.scene.spec import BodyKind, BodySpec, SceneSpec, ShapeKind, ShapeSpec
 
-__all__ = ["framed_building", "voronoi_slab"]
+__all__ = ["framed_building", "glued_slab", "voronoi_slab"]
 
 FREE = (FREE_AXIS,) * 3
 # each connection is three constraints: along its axis, across it, and against bending
@@ -97,22 +97,42 @@ def framed_building(
     return SceneSpec(tuple(bodies), joints=tuple(joints), fps=fps, frame_end=frames)
 
 
-def voronoi_slab(count: int = 200, seed: int = 4) -> SceneSpec:
-    """A slab of 2 x 0.25 x 1.5 m that stands on the ground in Voronoi pieces, which fit each other exactly."""
-    size, material = np.array([2.0, 0.25, 1.5]), parts.pair_material(0.6)
-    points = np.random.default_rng(seed).uniform(-0.5 * size, 0.5 * size, (count, 3))
+SLAB = np.array([2.0, 0.25, 1.5])  # m
+
+
+def cells_of_slab(count: int, seed: int) -> Voronoi:
+    """The cells of random points in a box about the origin, and of their mirror images, which give it its faces."""
+    points = np.random.default_rng(seed).uniform(-0.5 * SLAB, 0.5 * SLAB, (count, 3))
     mirrored = [points]
     for axis, side in itertools.product(range(3), (-0.5, 0.5)):
         image = points.copy()
-        image[:, axis] = 2.0 * side * size[axis] - image[:, axis]
+        image[:, axis] = 2.0 * side * SLAB[axis] - image[:, axis]
         mirrored.append(image)
-    diagram = Voronoi(np.concatenate(mirrored))
+    return Voronoi(np.concatenate(mirrored))
+
+
+def glued_slab(count: int = 30, seed: int = 4, strength: float = 25.0) -> SceneSpec:
+    """The slab of `voronoi_slab`, glued with a strength in N s in each face of two pieces, and a ball of 60 kg at 12 m/s."""
+    slab, diagram = voronoi_slab(count, seed), cells_of_slab(count, seed)
+    joints = []
+    for (a, b), face in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
+        if max(a, b) < count:
+            at = diagram.vertices[face].mean(axis=0) + np.array([0.0, 0.0, 0.5 * SLAB[2]])
+            joints.append(JointSpec(f"Glue {a} {b}", f"Piece {a}", f"Piece {b}", at, breaking_impulse=strength))
+    flies = {"position": np.array([0.1, -1.0, 0.85]), "velocity": np.array([0.0, 12.0, 0.5])}
+    ball = BodySpec("Ball", BodyKind.ACTIVE, parts.sphere_shape(0.2), mass=60.0, material=parts.pair_material(0.6), **flies)
+    return replace(slab, bodies=(*slab.bodies, ball), joints=tuple(joints))
+
+
+def voronoi_slab(count: int = 200, seed: int = 4) -> SceneSpec:
+    """A slab of 2 x 0.25 x 1.5 m that stands on the ground in Voronoi pieces, which fit each other exactly."""
+    material, diagram = parts.pair_material(0.6), cells_of_slab(count, seed)
     bodies = [parts.ground(material)]
     for i in range(count):
         corners = diagram.vertices[diagram.regions[diagram.point_region[i]]]
         middle, hull = corners.mean(axis=0), ConvexHull(corners)
         hull_of_piece = ShapeSpec(ShapeKind.HULL, corners - middle, hull.simplices.astype(np.int32))
-        place = middle + np.array([0.0, 0.0, 0.5 * size[2]])
+        place = middle + np.array([0.0, 0.0, 0.5 * SLAB[2]])
         mass = max(1e-3, 2000.0 * hull.volume)
         bodies.append(BodySpec(f"Piece {i}", BodyKind.ACTIVE, hull_of_piece, place, mass=mass, material=material))
     return SceneSpec(tuple(bodies), fps=24.0)

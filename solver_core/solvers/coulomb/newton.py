@@ -53,7 +53,10 @@ Floats = NDArray[np.float64]
 FIRST_PENALTIES = (1e2, 1e0, 1e1)
 # With a smaller penalty a try ends. A larger one would cost more digits than it saves steps.
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
-PENALTY_OF_JOINTS = 1e5  # at any penalty of contacts, because joints are mostly linear
+# Penalty of joints at any penalty of contacts, because their rows are linear. Triples with two bounds on each row, as of joints
+# that can break, have kinks as contacts do, and share the penalty of contacts. With this one, Newton's method fails where many
+# of them reach their bounds.
+PENALTY_OF_JOINTS = 1e5
 RISE, FALL = 3.0, 0.1  # factors of the penalty if Newton's method is fast, and if it does not converge
 QUICK_STEPS, MAX_STEPS = 5, 11  # Newton steps: at most so many if fast, and the limit
 MAX_UPHILL = 4  # uphill steps, with joints only; without joints they cost factorizations and find nothing
@@ -151,6 +154,15 @@ def _find_step(equation, trial, fresh, step):
 NEWTON_WITH_BODIES = NewtonOperator(_evaluate, _is_solved, _find_step)
 
 
+@leaf_kernel
+def is_bounded(box):
+    """Return whether all three rows of a joint have two bounds. box: (3, 3) of the triple, as in a `System`."""
+    bounds = 0
+    for r in range(3):
+        bounds += int(np.isfinite(box[r, 0])) + int(np.isfinite(box[r, 1]))
+    return bounds == 6
+
+
 @inner_kernel
 def newton(operator, sides, first_penalty, criteria, effort, state):
     """Improve a state and return its natural map [m/s].
@@ -192,7 +204,8 @@ def newton(operator, sides, first_penalty, criteria, effort, state):
         before = effort[DONE]
         inner = WITHIN * min(least, WITHIN_AT_MOST * criteria.scale)
         for k in range(m):
-            rho[k] = (penalty if k < system.mu.size else PENALTY_OF_JOINTS) * operator.kappa[k]
+            has_kinks = k < system.mu.size or is_bounded(system.box[k - system.mu.size])
+            rho[k] = (penalty if has_kinks else PENALTY_OF_JOINTS) * operator.kappa[k]
         equation = _Equation(operator, sides, rho, now.impulse, effort)
         steps, converged = newton_iteration(NEWTON_WITH_BODIES, equation, rules, inner, trial_v, trial)
         if not converged:
