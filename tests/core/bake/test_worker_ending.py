@@ -188,14 +188,19 @@ def test_a_bake_waits_between_two_steps_for_as_long_as_it_is_told_to_and_has_the
     process.stdin.flush()
     heard_until(process, event="paused")
     frames = len(FrameCacheReader(tmp_path / "cache").frames)
-    used = seconds_used_by(process)
-    time.sleep(0.5)
+    # On a busy machine the thread that counts kernels may still be at it when the bake pauses.
+    assert any(seconds_used_in_half_a_second(process) < 0.05 for _ in range(4))
     assert len(FrameCacheReader(tmp_path / "cache").frames) == frames < SPEC.frame_end
-    assert seconds_used_by(process) - used < 0.3
     process.stdin.write("continue\n")
     process.stdin.flush()
     events, _, _ = rest_of(process)
     assert events[-1]["event"] == "finished" and poses(tmp_path / "cache") == whole
+
+
+def seconds_used_in_half_a_second(process):
+    before = seconds_used_by(process)
+    time.sleep(0.5)
+    return seconds_used_by(process) - before
 
 
 def seconds_used_by(process):
