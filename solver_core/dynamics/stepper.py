@@ -79,7 +79,7 @@ class Stepper:
     state : of the bodies at the end of the last step
     last_step : s, the length of the last step
     memory : the contact history
-    impulse_time : s, the time over which forces act to give the impulses of `memory` and of the history of joints; 0 without
+    impulse_time : s, the time over which forces act to give the impulses of `memory` and of joints; 0 before the first step
     begun : impacts that end in the next step
     held : (j, 6) N s and N m s, the impulses of joints in the last step, in their coordinates
     reaction : (j, 6) N s and N m s, the impulses of joints on their bodies B since the start of the frame

@@ -53,7 +53,7 @@ AT_REST = 30.0  # times the tolerance; bodies at rest move no faster, relative t
 CALM = 0.3  # fraction of the speed that gravity gives in a step; an island with slower contacts only may be at rest
 CALM_FOR = 1.0 / 3.0  # s; an island that has been calm for so long settles
 # Error of an island that settles, relative to its fastest contact. With a larger one a wall creeps and settles later; with a
-# smaller one, digits of slow motions are solved that nobody sees, at thousands of factorizations in a locked wall.
+# smaller one slow motions are solved to invisible digits, which takes thousands of factorizations in a locked wall.
 PART_OF_MOTION = 0.25
 # s, in which that error is halved as well, so that a wall does not creep while a ball beside it goes on rolling slowly. With a
 # longer time such a wall creeps farther; with a shorter one slow motions get too many digits.
@@ -276,7 +276,8 @@ def classify_bodies(system, dof, now, step, tolerances, motion):
         if size[first] > MANY and in_motion > tolerance:
             wanted = tolerances.jointed if joints[first] > 0 and joints[first] >= contacts[first] else in_motion
             if fastest[first] <= CALM * CALM * speed * speed and calm_for[first] >= CALM_FOR:
-                of_motion = PART_OF_MOTION * np.sqrt(fastest[first]) / (LEAST_SCALE * speed)
+                # Without gravity, only an island without any motion is calm.
+                of_motion = PART_OF_MOTION * np.sqrt(fastest[first]) / (LEAST_SCALE * speed) if fastest[first] > 0.0 else 0.0
                 wanted = min(wanted, of_motion * 0.5 ** ((calm_for[first] - CALM_FOR) / HALF_TIME))
             members[i] = wanted > tolerance
             least_scale[b] = LEAST_SCALE if members[i] else 1.0

@@ -54,8 +54,8 @@ FIRST_PENALTIES = (1e2, 1e0, 1e1)
 # With a smaller penalty a try ends. A larger one would cost more digits than it saves steps.
 LEAST_PENALTY, LARGEST_PENALTY = 1e-2, 1e7
 # Penalty of joints at any penalty of contacts, because their rows are linear. Triples with two bounds on each row, as of joints
-# that can break, have kinks as contacts do, and share the penalty of contacts. With this one, Newton's method fails where many
-# of them reach their bounds.
+# that can break, have kinks as contacts do, and share the penalty of contacts. With the penalty of joints, Newton's method
+# fails where many of them reach their bounds.
 PENALTY_OF_JOINTS = 1e5
 RISE, FALL = 3.0, 0.1  # factors of the penalty if Newton's method is fast, and if it does not converge
 QUICK_STEPS, MAX_STEPS = 5, 11  # Newton steps: at most so many if fast, and the limit

@@ -145,15 +145,15 @@ def chain_of_contacts(bodies, velocity):
     )
 
 
-def asked_of(system, tumbling, calm=0.0):
-    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled, where gravity gives 0.05 m/s a step.
+def asked_of(system, tumbling, calm=0.0, gravity_speed=0.05):
+    """Who tumbles, who is a member, and the tolerances, of bodies some of which tumbled.
 
-    calm: s, for how long all bodies have been calm.
+    calm: s, for how long all bodies have been calm. gravity_speed: m/s, what gravity gives in a step.
     """
     count = len(tumbling)
     tumbled, member, settled = tumbling.copy(), np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     motion = BodyMotion(tumbled, member, settled, np.full(count, calm), np.zeros(count))
-    step, tolerances = GravityStep(0.05, 1.0 / 240.0), MotionTolerances(1e-6, 1e-4, 1e-3)
+    step, tolerances = GravityStep(gravity_speed, 1.0 / 240.0), MotionTolerances(1e-6, 1e-4, 1e-3)
     tolerance, tumbles, least_scale = classify_bodies(system, np.arange(count), system.velocity, step, tolerances, motion)
     np.testing.assert_array_equal(tumbles, tumbled)
     np.testing.assert_array_equal(least_scale, np.where(member, LEAST_SCALE, 1.0))
@@ -222,6 +222,13 @@ def test_an_island_that_moves_slowly_for_seconds_is_solved_to_the_tolerance_of_t
     calm = np.zeros(80)
     calm[40:] = 1e-3
     tumbling, member, tolerance = asked_of(chain_of_contacts(80, calm), np.ones(80, dtype=bool), CALM_FOR + 9.0 * HALF_TIME)
+    assert not tumbling.any() and not member.any()
+    np.testing.assert_array_equal(tolerance, 1e-6)
+
+
+def test_an_island_without_gravity_stands_once_nothing_in_it_moves():
+    still = chain_of_contacts(80, np.zeros(80))
+    tumbling, member, tolerance = asked_of(still, np.ones(80, dtype=bool), CALM_FOR, gravity_speed=0.0)
     assert not tumbling.any() and not member.any()
     np.testing.assert_array_equal(tolerance, 1e-6)
 
