@@ -42,7 +42,7 @@ __all__ = ["Scene", "detect", "detect_all", "detect_and_keep", "work_for_rounds"
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-MIN_COLLIDERS_FOR_THREADS = 256  # fewest colliders of a scene for which threads are used
+MIN_COLLIDERS_FOR_THREADS = 2000  # fewest colliders of a scene for which threads save time; starting them takes 1 ms
 PAIRS_PER_TASK = 512  # pairs per task of a thread
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)

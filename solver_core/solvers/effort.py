@@ -16,25 +16,30 @@ than none. It is a convex problem whose cost is bounded in factorizations.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.kernel import kernel, leaf_kernel
+from ..threads.side_by_side import side_by_side
 
 __all__ = [
     "DONE",
     "LEAST",
     "MOST",
     "MULTIPLICATIONS",
+    "OF_A_RUN",
     "OVERDUE",
     "WORK",
     "allow",
     "count_factorisation",
     "count_products",
     "deadline_timer",
+    "do_within_budget",
     "effort_of_a_step",
     "has_work_left",
     "is_over",
@@ -42,6 +47,8 @@ __all__ = [
     "patience",
     "spent",
 ]
+
+Result = TypeVar("Result")
 
 # Indices of the entries of an effort. OVERDUE: 1 after the deadline. DONE, MOST: factorizations of the solve so far, and their
 # limit. COST: multiplications per factorization. WORK: multiplications of the step so far.
@@ -58,6 +65,9 @@ WITHOUT_PROGRESS = 100_000_000
 # The unit of work is a multiplication.
 OF_A_PRODUCT = 216  # in a product of two 6 by 6 blocks
 OF_A_CONTACT = 400  # to assemble and evaluate a contact, approximately
+
+# Contacts and joints of a run, which one thread solves. Smaller runs take less time than starting a thread, which is 1 ms.
+OF_A_RUN = 1000
 
 
 def effort_of_a_step() -> NDArray[np.int64]:
@@ -120,6 +130,43 @@ def patience(effort):
 def is_over(effort):
     """Return True if even a contact projection must stop. This depends on work and factorizations, never on the clock."""
     return effort[WORK] >= 2 * MULTIPLICATIONS and effort[DONE] >= 2 * LEAST
+
+
+def do_within_budget(
+    threads: int, effort: NDArray[np.int64], tasks: Sequence[Callable[[NDArray[np.int64]], Result]]
+) -> list[Result]:
+    """Do tasks that share the budget of a step, in several threads.
+
+    Each task starts with the work that the step has done before all of them, so that the results do not depend on the number
+    of threads.
+
+    Parameters
+    ----------
+    threads : number of threads
+    effort : (5,) of the step; the work of all tasks is added
+    tasks : each is called with an effort, which counts its work
+
+    Returns
+    -------
+    the results of the tasks, in their order
+    """
+    begin, done = int(effort[WORK]), 0
+    if threads == 1 or len(tasks) < 2:
+        results = []
+        for task in tasks:
+            effort[WORK] = begin
+            results.append(task(effort))
+            done += int(effort[WORK]) - begin
+    else:
+        efforts = np.tile(effort, (len(tasks), 1))
+
+        def pass_on_deadline() -> None:
+            efforts[:, OVERDUE] = effort[OVERDUE]
+
+        each = [partial(task, of_task) for task, of_task in zip(tasks, efforts, strict=True)]
+        results, done = side_by_side(threads, each, pass_on_deadline), int((efforts[:, WORK] - begin).sum())
+    effort[WORK] = begin + done
+    return results
 
 
 @contextmanager

@@ -17,26 +17,38 @@ __all__ = ["ends_of_runs", "runs", "side_by_side"]
 
 Result = TypeVar("Result")
 
-MOST_RUNS = 16
+MOST_RUNS = 16  # more would balance many threads better, but cost more in one thread
 WAIT = 0.02  # s
 
 
 def runs(sizes: NDArray[np.int64], least: int) -> list[tuple[int, int]]:
-    """Items, in their order, cut into runs (first, one after the last) of about the same size, about `least` or more. It
-    depends on the sizes alone, so what runs come to does not on the number of threads."""
+    """Cut items, in their order, into runs of about the same size.
+
+    The runs depend on the sizes alone, so the results of runs do not depend on the number of threads.
+
+    Parameters
+    ----------
+    sizes : (items,) sizes
+    least : the least size of a run; only a single run may be smaller
+
+    Returns
+    -------
+    (first item, the one after the last item) of each run
+    """
     return list(pairwise(ends_of_runs(sizes, least).tolist()))
 
 
 @kernel
 def ends_of_runs(sizes, least):
-    """(runs + 1,) the first item of each of the `runs`, and how many items there are."""
-    share = max(least, -(-sizes.sum() // MOST_RUNS))
-    ends, count, before, last = np.empty(sizes.size + 1, np.int64), 0, 0, -1
+    """Return (runs + 1,) the first item of each of the `runs`, and the number of items."""
+    left = sizes.sum()
+    share = max(least, -(-left // MOST_RUNS))
+    ends, count, run = np.empty(sizes.size + 1, np.int64), 0, 0
     for i in range(sizes.size):
-        if before // share > last:
-            ends[count], count = i, count + 1
-        last = before // share
-        before += sizes[i]
+        if i == 0 or (run >= share and left >= least):
+            ends[count], count, run = i, count + 1, 0
+        run += sizes[i]
+        left -= sizes[i]
     ends[count] = sizes.size
     return ends[: count + 1].copy()
 
@@ -44,8 +56,10 @@ def ends_of_runs(sizes, least):
 def side_by_side(
     threads: int, tasks: Sequence[Callable[[], Result]], meanwhile: Callable[[], object] = lambda: None
 ) -> list[Result]:
-    """What tasks return, in their order; `meanwhile` is called every now and then while they are done in other threads. Raises
-    what the first of them raises."""
+    """Do tasks in several threads, and return their results in their order. It raises what the first of them raises.
+
+    meanwhile: called every 0.02 s while other threads work.
+    """
     if threads == 1 or len(tasks) < 2:
         return [task() for task in tasks]
     with ThreadPoolExecutor(min(threads, len(tasks))) as pool:

@@ -32,9 +32,9 @@ from ...problem.system import System, effective_inverse_mass, relative_velocitie
 from ...solvers.block_operator import State, update_velocities
 from ...solvers.coulomb.cascade import ACCELERATED, Request, is_large, propose_beforehand, solve_system
 from ...solvers.criteria import LARGE, good_enough
-from ...solvers.effort import DONE, OVERDUE, WORK
+from ...solvers.effort import DONE, OF_A_RUN, WORK, do_within_budget
 from ...solvers.kaufman_2008.staggered import residual
-from ...threads.side_by_side import ends_of_runs, side_by_side
+from ...threads.side_by_side import ends_of_runs
 from .infeasible_islands import mark_infeasible
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,6 @@ __all__ = [
 ]
 
 SOLVED = Status.SOLVED  # a module constant, because attribute access on an enum is slow in Python
-OF_A_RUN = 256  # contacts of the islands that a thread solves in one task; fewer take less time than starting a thread
 
 
 class Error(IntEnum):
@@ -336,7 +335,8 @@ def solve_islands(
     -------
     velocities (n,), and totals over all islands
     """
-    if threads == 1 and not (is_large(system) and has_large_island(system)):
+    has_runs = threads > 1 and len(system.body_a) > OF_A_RUN
+    if not has_runs and not (is_large(system) and has_large_island(system)):
         v, status, total = _solve_in_turn(system, requests, ANEW if again is None else again, effort, impulse)
     else:
         v, status, total = _solve_large(system, impulse, requests, effort, threads, again)
@@ -362,21 +362,16 @@ def _solve_large(
         _solve_in_turn(system, requests, again, effort, impulse)
     else:
         out.factorisations[:] = 0
-        efforts = np.tile(effort, (len(ends) - 1, 1))
-        numbers, pieces = np.tile(islands.number, (len(ends) - 1, 1)), pairwise(ends)
-        each = [(islands._replace(number=numbers[i]), of_islands, which[slice(*piece)]) for i, piece in enumerate(pieces)]
-        tasks = [partial(_solve_each, system, *one, efforts[i], impulse, v, out) for i, one in enumerate(each)]
-        side_by_side(threads, tasks, partial(_pass_on, effort, efforts))
-        effort[WORK] += (efforts[:, WORK] - effort[WORK]).sum()
+
+        def solve(first: int, last: int, effort: Indices) -> None:
+            own = islands._replace(number=islands.number.copy())
+            _solve_each(system, own, of_islands, which[first:last], effort, impulse, v, out)
+
+        do_within_budget(threads, effort, [partial(solve, *run) for run in pairwise(ends.tolist())])
     if large is not None:
         out.factorisations[:] += large[0]
         out.found[:] = np.where(out.found == Found.START, large[1], out.found)
     return v, out.status, totals(out)
-
-
-def _pass_on(effort: Indices, efforts: Indices) -> None:
-    """Copy the deadline of a step to the work budgets of its islands."""
-    efforts[:, OVERDUE] = effort[OVERDUE]
 
 
 def _propose(

@@ -31,10 +31,10 @@ from ...problem.residuals import effective_masses
 from ...problem.result import Found
 from ...problem.subsystem import subsystem
 from ...problem.system import System, apply_inverse_mass, effective_inverse_mass
-from ...threads.side_by_side import runs, side_by_side
+from ...threads.side_by_side import runs
 from ..block_operator import BOTH, State, generalised_impulse, measure_each
 from ..criteria import ACCEPTABLE, COARSE, MAX_CHECKS, OF_STANDING, WITHIN_SUBDOMAINS, StoppingCriteria
-from ..effort import DONE, OVERDUE, WORK, is_worked_off
+from ..effort import DONE, OF_A_RUN, OVERDUE, do_within_budget, is_worked_off
 from .first_order import sweeps_and_admm
 from .partition import domains, regions
 
@@ -48,7 +48,6 @@ ROUNDS_OF_REGIONS, ROUNDS_OF_DOMAINS = 20, 40
 MOST_TOGETHER = 6000  # largest number of bodies that start as a whole; the factor of more does not fit in the processor's cache
 OF_A_DOMAIN = 1000  # bodies of a domain; larger ones cost more per body, smaller ones need more rounds
 CHECKS_OF_A_REGION = 60  # limit of checks of ADMM in a region; a region that needs more goes on in the next round
-OF_A_RUN = 256  # contacts of a run of subdomains, which one thread solves; larger runs balance threads worse
 
 Indices = NDArray[np.int64]
 
@@ -133,17 +132,12 @@ def solve_subdomains(
         pieces = domains(len(part.offset) - 1, part.body_a, part.body_b, OF_A_DOMAIN)
     before = state.impulse[chosen]
     after = before.copy()
-    tasks, efforts = [], []
-    for first, last in runs(np.diff(pieces.start), OF_A_RUN):
-        efforts.append(effort.copy())
-        tasks.append(partial(_solve_each, part, pieces, np.arange(first, last), criteria, efforts[-1], before, after))
 
-    def pass_on() -> None:
-        for one in efforts:
-            one[OVERDUE] = effort[OVERDUE]
+    def solve(which: Indices, effort: Indices) -> int:
+        return _solve_each(part, pieces, which, criteria, effort, before, after)
 
-    done = side_by_side(threads, tasks, pass_on)
-    effort[WORK] += sum(int(one[WORK] - effort[WORK]) for one in efforts)
+    each = [np.arange(*run) for run in runs(np.diff(pieces.start), OF_A_RUN)]
+    done = do_within_budget(threads, effort, [partial(solve, which) for which in each])
     state.impulse[chosen] = after
     return sum(done)
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import solver_core as sc
-from solver_core.collision.detect import Scene, detect_all
+from solver_core.collision.detect import MIN_COLLIDERS_FOR_THREADS, Scene, detect_all
 from solver_core.dynamics.model.bodies import build_bodies
 from solver_core.dynamics.motion.rotation import matrices
 from solver_core.dynamics.solve.islands import Requests, solve_islands
 from solver_core.problem.system import System
 from solver_core.solvers.coulomb.cascade import ACCELERATED
-from solver_core.solvers.effort import OVERDUE, WORK, effort_of_a_step
+from solver_core.solvers.effort import OF_A_RUN, OVERDUE, WORK, do_within_budget, effort_of_a_step
 from solver_core.threads.count import number_of_threads
 from solver_core.threads.side_by_side import runs
 
@@ -64,13 +64,14 @@ def test_islands_come_out_the_same_with_any_number_of_threads(copies):
 
 
 def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
-    """Walls of 12 bodies, 40 of them: 16 runs of islands."""
-    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    """Walls of 12 bodies, 80 of them, in several runs of islands."""
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 80)
+    assert len(system.body_a) > 2 * OF_A_RUN
     answers = []
     for threads in (1, 2, 3):
         impulse, effort = np.zeros((len(system.body_a), 3)), effort_of_a_step()
         v, totals = solve_islands(system, impulse, requests_at(1e-6, system), effort, threads)
-        assert totals.status == sc.Status.SOLVED and totals.islands == 40 and effort[WORK] > 0
+        assert totals.status == sc.Status.SOLVED and totals.islands == 80 and effort[WORK] > 0
         answers.append((v, impulse, *totals, effort[WORK]))
     for answer in answers[1:]:
         for mine, first in zip(answer, answers[0], strict=True):
@@ -79,7 +80,8 @@ def test_many_small_islands_come_out_the_same_with_any_number_of_threads():
 
 def test_the_deadline_of_a_step_holds_in_all_threads():
     """A step whose time is over is not solved on, whoever does it; of each island only its first contact projection is."""
-    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 40)
+    system = side_by_side(stacked_boxes(columns=4, layers=3).system, 80)
+    assert len(system.body_a) > 2 * OF_A_RUN
     factorisations = []
     for overdue in (0, 1):
         effort = effort_of_a_step()
@@ -90,15 +92,36 @@ def test_the_deadline_of_a_step_holds_in_all_threads():
     assert in_time < 0.1 * whole
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_deadline_between_tasks_reaches_the_tasks_that_follow(threads):
+    """In one thread, the time runs out during the first task. In two, it runs out while both of them wait for it."""
+    effort, seen = effort_of_a_step(), []
+
+    def first(of_task):
+        effort[OVERDUE] = 1
+        while not of_task[OVERDUE]:
+            pass
+
+    def second(of_task):
+        while threads > 1 and not of_task[OVERDUE]:
+            pass
+        seen.append(bool(of_task[OVERDUE]))
+        of_task[WORK] += 5
+
+    do_within_budget(threads, effort, [first, second])
+    assert seen == [True] and effort[WORK] == 5
+
+
 @pytest.mark.parametrize("as_hulls", [False, True])
 def test_contacts_are_found_the_same_with_any_number_of_threads(as_hulls):
-    """Of 400 cubes at random turns, in their order and to the last bit, as boxes and as any other polyhedra."""
-    bodies, state = build_bodies(falling_cubes(400))
+    """Of 2,100 cubes at random turns, in their order and to the last bit, as boxes and as any other polyhedra."""
+    bodies, state = build_bodies(falling_cubes(2100))
     shapes, model = bodies.shapes, bodies.model
     if as_hulls:
         shapes = shapes._replace(box=np.zeros_like(shapes.box))
     count, rotation = len(model.dof), matrices(state.orientation)
     reach, travel = np.full(count, 0.1), np.zeros((count, 3))
+    assert count >= MIN_COLLIDERS_FOR_THREADS
     scene = Scene(state.position, rotation, reach, travel, model.collections, model.dof >= 0, bodies.excluded)
     one, two, three = (detect_all(shapes, scene, threads) for threads in (1, 2, 3))
     assert len(one) > 1000
@@ -107,11 +130,13 @@ def test_contacts_are_found_the_same_with_any_number_of_threads(as_hulls):
             np.testing.assert_array_equal(same, expected)
 
 
-@pytest.mark.parametrize("sizes", [[], [5], [300, 1, 1, 1], [1] * 1000, [10000, 1, 10000]])
-def test_runs_are_all_items_in_their_order(sizes):
+@pytest.mark.parametrize("sizes", [[], [5], [300, 1, 1, 1], [511, 1, 300], [1] * 1000, [10000, 1, 10000], [100] * 900])
+def test_runs_are_all_items_in_their_order_and_none_is_small_beside_another(sizes):
+    """A run that is smaller than the least size would take less time than starting its thread."""
     found = runs(np.array(sizes, dtype=np.int64), 256)
     assert [i for first, last in found for i in range(first, last)] == list(range(len(sizes)))
-    assert all(last > first for first, last in found)
+    assert all(sum(sizes[first:last]) >= 256 for first, last in found) or len(found) == 1
+    assert len(found) <= 16
 
 
 def test_a_simulation_is_the_same_with_any_number_of_threads():
