@@ -66,7 +66,8 @@ WITHOUT_PROGRESS = 100_000_000
 OF_A_PRODUCT = 216  # in a product of two 6 by 6 blocks
 OF_A_CONTACT = 400  # to assemble and evaluate a contact, approximately
 
-# Contacts and joints of a run, which one thread solves. Smaller runs take less time than starting a thread, which is 1 ms.
+# Least number of contacts and joints in a run, which one thread solves. Smaller runs do not make up for the 1 ms in which a
+# thread starts; larger ones leave threads without work.
 OF_A_RUN = 1000
 
 

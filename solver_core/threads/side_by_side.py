@@ -17,7 +17,7 @@ __all__ = ["ends_of_runs", "runs", "side_by_side"]
 
 Result = TypeVar("Result")
 
-MOST_RUNS = 16  # more would balance many threads better, but cost more in one thread
+MOST_RUNS = 16  # two for each of eight threads, the limit of `number_of_threads(0)`
 WAIT = 0.02  # s
 
 
@@ -56,9 +56,11 @@ def ends_of_runs(sizes, least):
 def side_by_side(
     threads: int, tasks: Sequence[Callable[[], Result]], meanwhile: Callable[[], object] = lambda: None
 ) -> list[Result]:
-    """Do tasks in several threads, and return their results in their order. It raises what the first of them raises.
+    """Do tasks in several threads, and return their results in their order.
 
-    meanwhile: called every 0.02 s while other threads work.
+    If tasks raise exceptions, the exception of the first of them is raised.
+
+    meanwhile: called every `WAIT` seconds until all tasks are done.
     """
     if threads == 1 or len(tasks) < 2:
         return [task() for task in tasks]

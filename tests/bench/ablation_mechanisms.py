@@ -202,6 +202,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
         (Edit(ISLAND_MOTION, "LEAST_SCALE = 10.0", "LEAST_SCALE = 1.0"),),
         scenes=("wall 60, comes to rest", "wall 100", "house and ball, locked"),
     ),
+    "calm islands solved to a part of their motion": Mechanism(
+        (Edit(ISLAND_MOTION, "PART_OF_MOTION = 0.25", "PART_OF_MOTION = 0.0"),),
+        scenes=("wall 60, comes to rest", "wall 100", "house and ball, locked"),
+    ),
+    "remembered impulses scaled with the step": Mechanism(
+        (Edit("dynamics/stepper.py", "if self.impulse_time > 0.0:", "if self.impulse_time < 0.0:"),),
+        scenes=("house and ball, locked", "cubes 125", "jamming tube"),
+    ),
     "what is slow stands still": Mechanism((Edit(ISLAND_MOTION, "fastest[first] * least_stretch[first] <= slow:", "False:"),)),
     "steps that are known": Mechanism(
         (Edit("dynamics/pacing/standstill.py", "before == self._situation:", "before == ():"),),

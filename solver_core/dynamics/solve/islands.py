@@ -363,9 +363,9 @@ def _solve_large(
     else:
         out.factorisations[:] = 0
 
-        def solve(first: int, last: int, effort: Indices) -> None:
+        def solve(first: int, last: int, of_run: Indices) -> None:
             own = islands._replace(number=islands.number.copy())
-            _solve_each(system, own, of_islands, which[first:last], effort, impulse, v, out)
+            _solve_each(system, own, of_islands, which[first:last], of_run, impulse, v, out)
 
         do_within_budget(threads, effort, [partial(solve, *run) for run in pairwise(ends.tolist())])
     if large is not None:

@@ -133,8 +133,8 @@ def solve_subdomains(
     before = state.impulse[chosen]
     after = before.copy()
 
-    def solve(which: Indices, effort: Indices) -> int:
-        return _solve_each(part, pieces, which, criteria, effort, before, after)
+    def solve(which: Indices, of_run: Indices) -> int:
+        return _solve_each(part, pieces, which, criteria, of_run, before, after)
 
     each = [np.arange(*run) for run in runs(np.diff(pieces.start), OF_A_RUN)]
     done = do_within_budget(threads, effort, [partial(solve, which) for which in each])
